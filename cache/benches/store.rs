@@ -1,4 +1,5 @@
-//! Measures the cache operations of a no-op run and of a first run, and the same work done with plain files.
+//! Measures the cache operations of a first run and of a run that has nothing to do. Measures the same work with plain
+//! files for comparison.
 //!
 //! Run it with `cargo bench -p prep-cache --bench store`.
 
@@ -68,7 +69,7 @@ fn lookups(store: &Store) -> Outcome {
             .try_for_each(|key| store.lookup(key).map(drop))?)
     })?;
     println!(
-        "2,000 lookups in the ledger: {found:?}; a no-op run over all competitions makes about as many"
+        "2,000 lookups in the ledger: {found:?}; a no-op run over all competitions makes about as many lookups"
     );
     Ok(())
 }
@@ -146,10 +147,10 @@ fn big_object(store: &Store, dir: &Path) -> Outcome {
         Ok(())
     })?;
     println!(
-        "256 MiB: write an object {put:?}, open it first {open:?}; write a plain file {write:?}, only hash with BLAKE3 {hash:?}"
+        "256 MiB: write an object {put:?}, open it the first time {open:?}; write a plain file {write:?}, only hash with BLAKE3 {hash:?}"
     );
     let identity = best_of(2, || Ok(store.ingest(&plain, false, &|_| {}).map(drop)?))?;
     let both = best_of(2, || Ok(store.ingest(&plain, true, &|_| {}).map(drop)?))?;
-    println!("256 MiB outside the store: BLAKE3 {identity:?}, with MD5 {both:?}");
+    println!("256 MiB outside the store: BLAKE3 {identity:?}, BLAKE3 and MD5 {both:?}");
     Ok(())
 }

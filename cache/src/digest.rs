@@ -103,7 +103,7 @@ pub enum DigestError {
     #[error("a digest has 64 hexadecimal digits, but this string has {0} bytes")]
     Length(usize),
     /// The byte at this offset is not a lower-case hexadecimal digit.
-    #[error("byte {0} of the digest is not one of 0-9 and a-f (digests are written in lower case)")]
+    #[error("the byte at offset {0} of the digest is not a lower-case hexadecimal digit")]
     Character(usize),
 }
 

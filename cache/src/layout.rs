@@ -12,12 +12,12 @@ pub(crate) enum Bucket {
     /// ```text
     /// objects-v1/
     ///   ab/                 first two digits of the digest
-    ///     cdef01...         the other 62
+    ///     cdef01...         the other 62 digits
     /// ```
     Objects,
 
-    /// One [sealed](crate::records::ledger) JSON file per step key, which lists the outputs of the step. Its modification
-    /// time is the day of its last use.
+    /// One JSON file per step key. The file lists the outputs of the step, and begins with a [hash](crate::records::ledger)
+    /// of its content. Its modification time is the time of its last use, accurate to a day.
     ///
     /// ```text
     /// ledger-v1/
@@ -26,7 +26,7 @@ pub(crate) enum Bucket {
     /// ```
     Ledger,
 
-    /// The last run of each combination of competition, variant and target directory, as sealed JSON.
+    /// The last run of each combination of competition, variant and target directory, as JSON files that begin with a hash.
     ///
     /// ```text
     /// history-v1/
@@ -35,16 +35,16 @@ pub(crate) enum Bucket {
     /// ```
     History,
 
-    /// Digests of files outside the store, as sealed JSON.
+    /// Digests of files outside the store, as JSON files that begin with a hash.
     ///
     /// ```text
     /// sources-v1/
     ///   ab/
-    ///     cdef01...         digest of the file's canonical path, or of a name
+    ///     cdef01...         digest of the file's canonical path, or of the record's name
     /// ```
     Sources,
 
-    /// Member lists of bundles whose MD5 equals the published one, for audits of later bundles.
+    /// Lists of the members of bundles whose MD5 equals the published MD5. Audits compare other bundles with these lists.
     ///
     /// ```text
     /// bundles-v1/
@@ -52,7 +52,7 @@ pub(crate) enum Bucket {
     /// ```
     Bundles,
 
-    /// Logs of recent runs. Steps never read them.
+    /// Logs of recent runs. Steps never read these logs.
     ///
     /// ```text
     /// runs-v1/
@@ -68,7 +68,7 @@ pub(crate) enum Bucket {
     /// ```
     Tmp,
 
-    /// Lock files, which are empty, and directories of leases.
+    /// Empty lock files, and directories with leases. A lease is a lock that works across machines.
     ///
     /// ```text
     /// locks/

@@ -24,12 +24,12 @@
 //! - A file gets its final name only when it is complete.
 //! - A damaged object is never returned: a process hashes each object when it first opens it.
 //! - A truncated or modified record is treated as absent, because each record contains a hash.
-//! - Objects are written before their entry and removed after it.
+//! - Objects are written before the ledger entry that names them, and removed after this entry.
 //! - A memory-mapped object never changes (`private.rs`).
 //! - Many processes and machines can share a store (`locks`).
 //!
-//! The store cannot repair bytes: the step that produced a damaged object runs again. After a power failure, the caller
-//! must compare files that were *copied* out of the store with their digests, because the store does not flush them.
+//! The store cannot repair bytes: the step that produced a damaged object runs again. The store does not flush *copied*
+//! files to disk. Therefore, after a power failure, the caller must compare copied files with their digests.
 //!
 //! `docs/architecture.md` describes the directories of a store and power failures. Only Unix-like systems are supported.
 

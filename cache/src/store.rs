@@ -1,7 +1,7 @@
 //! The handle to a store, and the state that clones of the handle share.
 //!
-//! A complete file is flushed before its rename only if other machines share its file system ([`is_shared`]). On such
-//! file systems, delayed writes often fail, and only `fsync` and `close` report this (Rust ignores errors of `close`).
+//! A complete file is flushed before its rename only if other machines share its file system ([`is_shared`]). On such file
+//! systems, delayed writes often fail. Only `fsync` and `close` report these failures, and Rust ignores errors of `close`.
 //!
 //! A *tier* is a second cache behind the store, with results that many machines share. An entry from the tier is stored
 //! immediately, but its objects are fetched when they are first opened. Until then, an object is treated as present
@@ -367,11 +367,11 @@ impl Store {
         })
     }
 
-    /// Flushes `file` if other machines may see the file system of `path`, which must be that of `file`. Returns the
+    /// Flushes `file` if other machines may see its file system. `path` must be on the same file system. Returns the
     /// metadata of `file`.
     ///
     /// # Errors
-    /// If written bytes did not reach the server.
+    /// If written bytes did not reach the file server.
     pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<Metadata> {
         let metadata = file.metadata()?;
         if !self.is_shared_device(metadata.dev(), || is_shared(path)) {
@@ -460,7 +460,8 @@ impl FromStr for LinkMode {
 
 /// A second cache behind a store, with results that several machines share.
 ///
-/// An implementation limits its waiting time and reports its own errors. After an error, it acts as if it had no results.
+/// An implementation must limit its waiting time and report its own errors. After an error, the implementation must act as
+/// if it had no results.
 pub trait Tier: Debug + Send + Sync {
     /// Returns a trusted entry for a step key of the competition with the id `competition`.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
@@ -471,7 +472,7 @@ pub trait Tier: Debug + Send + Sync {
     /// Returns `false` if the tier is known not to have this object. Sends no request.
     fn may_have(&self, object: &Digest) -> bool;
 
-    /// Writes the bytes of an object to `to`, at most the number that [`expect`](Self::expect) announced. The caller
+    /// Writes the bytes of an object to `to`, at most as many bytes as [`expect`](Self::expect) announced. The caller
     /// compares the bytes with the digest.
     ///
     /// Returns `false` if the tier could not deliver all bytes, even if some were written.

@@ -10,7 +10,7 @@ use crate::size::SplitSize;
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SplitError {
     /// The table has more than 2^32 - 1 rows. Row positions have 32 bits.
-    #[error("{rows} rows are too many for a split (at most {max}); split keys instead of rows", max = u32::MAX)]
+    #[error("a table of {rows} rows cannot be split, because the maximum is {max} rows; split a table of keys instead", max = u32::MAX)]
     TooManyRows {
         /// Rows of the table.
         rows: usize,
@@ -119,7 +119,7 @@ pub enum SplitError {
     },
     /// The keys are not numbered 0, 1, 2, ... without gaps.
     #[error(
-        "keys must be numbered from 0 without gaps, but no row has {missing}, one of the {keys} numbers"
+        "keys must be numbered from 0 without gaps, but no row has the key {missing}; expected all keys below {keys}"
     )]
     SparseKeys {
         /// Largest key number in use, plus one.
@@ -129,7 +129,7 @@ pub enum SplitError {
     },
     /// A class has only one row, so a stratified split is impossible.
     #[error(
-        "class number {class} has a single row; a stratified split needs two rows of each class"
+        "the class with code {class} has a single row; a stratified split needs two rows of each class"
     )]
     ClassTooSmall {
         /// Code of the class.
@@ -146,7 +146,7 @@ pub enum SplitError {
         classes: u32,
     },
     /// One of the groups of a split `within` groups cannot be split.
-    #[error("group number {group}, of {rows} rows, cannot be split")]
+    #[error("the {rows} rows of the group with code {group} cannot be split")]
     InGroup {
         /// Code of the group.
         group: u32,

@@ -22,7 +22,8 @@ impl SplitSize {
         }
     }
 
-    /// Returns the number of rows of pandas' `sample(n=..)` or `sample(frac=..)`, rounded to nearest, halves to even.
+    /// Returns the number of rows that pandas' `sample(n=..)` or `sample(frac=..)` draws. A fraction of the rows is rounded
+    /// to the nearest integer, halves to even.
     ///
     /// # Errors
     /// [`SplitError::OutOfRange`] for a fraction outside 0..=1, and [`SplitError::Random`] if too many rows are requested.

@@ -1,6 +1,7 @@
 //! The named sets of competitions, read from text files in `sets/` with one id per line.
 //!
-//! - `low`, `medium` and `high` are categories of complexity. They are disjoint and form `all`, the 75 scored competitions.
+//! - `low`, `medium` and `high` are categories of complexity. These sets are disjoint. Together they form `all`, the 75
+//!   scored competitions.
 //! - `lite` is an alias of `low`, and `systemcard` is a subset of `all`.
 //! - `dev` contains additional competitions for development.
 

@@ -22,7 +22,7 @@ impl Default for SplitSize {
 }
 
 impl SplitSize {
-    /// Returns the fraction `part / (part + rest)` in doubles, for a split with the proportions of an existing one.
+    /// Returns the fraction `part / (part + rest)` in doubles, for a split with the proportions of an existing split.
     pub fn fraction_of_total(part: u32, rest: u32) -> Self {
         SplitSize::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
     }

@@ -193,7 +193,7 @@ fn errors_state_their_reason() {
     };
     assert_eq!(
         inside.to_string(),
-        "group number 1, of 1 rows, cannot be split"
+        "the 1 rows of the group with code 1 cannot be split"
     );
     let cause = std::error::Error::source(&inside).map(ToString::to_string);
     assert_eq!(cause, Some(empty(1).to_string()));

@@ -1,11 +1,11 @@
-//! Tests of the documented way from the runs of an agent to the figures of its experiments.
+//! Tests of the documented way from an agent's runs to the figures of experiments.
 
 use std::fs;
 use std::path::Path;
 
 use crate::support::{Harbour, Sandbox};
 
-/// Two experiments, whose run groups are graded one by one as `docs/guide.md` shows.
+/// Two experiments. As in `docs/guide.md`, each run group is graded separately.
 #[test]
 fn run_groups_are_graded_and_summarized() {
     let sandbox = Harbour::prepared();
@@ -28,7 +28,7 @@ fn run_groups_are_graded_and_summarized() {
     summary.shows(&["mine        own         1", "theirs      own         1"]);
 }
 
-/// Returns the path of the report that a document names. The report exists.
+/// Returns the path of the report that a document names, and asserts that the report exists.
 fn written(sandbox: &Sandbox, document: &serde_json::Value) -> String {
     let path = document["report"].as_str().expect("a path").to_owned();
     fs::metadata(sandbox.path(&path)).expect("a report");

@@ -1,13 +1,14 @@
 //! Locks between processes and between threads.
 //!
-//! A lock belongs to an open file, so two guards in one process exclude each other. The lock ends with its process.
+//! The operating system assigns a lock to an open file, not to a process. Therefore two guards in one process also exclude
+//! each other. The lock ends with its process.
 //!
 //! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
-//! On both kinds of file systems, a guard also holds a [lease](crate::locks::lease).
+//! In both cases, a guard also holds a [lease](crate::locks::lease).
 //!
-//! A process can lock every file that it can open, including files that it may only read. Therefore only users who may write
-//! a lock file outside of the store can read it. Otherwise a program that may only read published files, for example an
-//! agent, could stop publications and gradings.
+//! A process can lock every file that it can open, even if it may only read the file. So a program that may only read
+//! published files, for example an agent, could stop publications and gradings. To prevent this, only users who may write a
+//! lock file can read it, unless the file is in the store.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -58,8 +59,8 @@ impl LockGuard {
 }
 
 impl Drop for LockGuard {
-    /// Unlocks explicitly, because closing the file may not be enough: a process that another thread is starting shares
-    /// the open file until it executes its own program.
+    /// Unlocks the file explicitly, because closing the file may not be enough. While another thread starts a child
+    /// process, the child shares the open file until it executes its own program.
     fn drop(&mut self) {
         // The lease is released first, so that the next holder of the file lock finds it free.
         self.lease = None;
@@ -70,7 +71,8 @@ impl Drop for LockGuard {
     }
 }
 
-/// Takes the exclusive lock on the file `path`, which is created if missing. Returns `None` if the lock is taken.
+/// Takes the exclusive lock on the file `path`, which is created if missing. Returns `None` if another guard holds the
+/// lock.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
@@ -127,10 +129,10 @@ fn holders(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Locks the file `path`. If `wait` is true, blocks until the lock is free, if the file system supports this.
+/// Locks the file `path`. If `wait` is true and the file system supports it, blocks until the lock is free.
 ///
-/// Returns `None` if another guard holds the lock, or if the garbage collector removed the opened file. A caller that
-/// waits calls this function again.
+/// Returns `None` if another guard holds the lock, or if the garbage collector removed the opened file. A caller that must
+/// have the lock calls this function again.
 pub(crate) fn acquire(
     path: &Path,
     mode: Mode,
@@ -220,7 +222,7 @@ fn is_unsupported(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(none_left)
 }
 
-/// Returns whether `path` still names the open file.
+/// Returns whether `path` still names the open file `file`.
 ///
 /// # Errors
 /// If the file or the path cannot be examined.
@@ -240,8 +242,8 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    // A shared lock fails if another process has the exclusive lock. NFS grants no exclusive lock on a file that is open
-    // for reading only. Without support for locks, this check always succeeds.
+    // A shared lock fails if another process has the exclusive lock. An exclusive lock would fail on NFS, because `file` is
+    // open for reading only. If the file system does not support locks, this check always succeeds.
     if lock_open_file(&file, Mode::Shared, false)?.is_none() {
         return Ok(false);
     }

@@ -56,8 +56,8 @@ impl ProcessId {
     }
 }
 
-/// Returns a string for the machine, its boot, and the namespaces of this process. Process ids and start times are
-/// comparable only within the same PID and time namespaces.
+/// Returns a string that identifies the machine, its last boot, and the PID and time namespaces of this process. The
+/// process ids and start times of two processes are comparable only if this string is the same for both.
 fn space() -> String {
     let namespace = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).ok();
     match (host(), boot(), namespace("pid")) {
@@ -69,8 +69,8 @@ fn space() -> String {
     }
 }
 
-/// Returns field 22 of `/proc/PID/stat`. The second field is the program's name in parentheses and may contain `)`, so
-/// fields are counted from the last `)`.
+/// Returns the start time of a process: field 22 of `/proc/PID/stat`. The second field is the program's name in parentheses
+/// and may contain `)`, so the fields after the last `)` are counted.
 fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;

@@ -5,9 +5,9 @@ use std::io;
 
 use memmap2::{Mmap, MmapMut};
 
-/// An append-only buffer with a fixed capacity. A page uses memory only after its first byte is written.
+/// An append-only buffer with a fixed capacity. A page of the buffer takes up memory only after its first byte is written.
 ///
-/// Huge pages reduce the time of these first writes to a fifth, and make random reads faster.
+/// With huge pages, the first writes to the pages take a fifth of the time, and random reads are faster.
 pub struct Buffer {
     pages: MmapMut,
     len: usize,
@@ -42,7 +42,7 @@ impl Buffer {
         self.pages.get(..self.len).unwrap_or_default()
     }
 
-    /// Makes the pages read-only. Returns them and the number of bytes that were appended.
+    /// Makes the pages read-only. Returns the pages and the number of appended bytes.
     ///
     /// # Errors
     /// If the system cannot change the protection of the pages.

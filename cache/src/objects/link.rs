@@ -3,7 +3,8 @@
 //! A hard link needs no space, but a program that writes to the published file changes the store's object. A reflink
 //! shares disk blocks with the object until one of the two files is written. A copy shares nothing.
 //!
-//! A [private](crate::objects::private) object is never hard-linked. Modes that a device rejects are remembered.
+//! A [private](crate::objects::private) object is never hard-linked. If a device does not support one of these modes, the
+//! store does not try this mode on the device again.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -20,7 +21,8 @@ use crate::store::persist;
 use crate::{Digest, LinkMode, Store, StoreError};
 
 impl Store {
-    /// Publishes a verified object as the read-only file `dest`, in the cheapest mode that works. Returns this mode.
+    /// Publishes a verified object as the read-only file `dest`: as a hard link, otherwise as a reflink, otherwise as a
+    /// copy. Returns the mode that worked.
     ///
     /// Replaces an existing file atomically. Creates missing parent directories.
     ///
@@ -30,7 +32,8 @@ impl Store {
         self.materialise_as(digest, dest, LinkMode::HardLink)
     }
 
-    /// Same as [`materialise`](Self::materialise), but uses no mode that is cheaper than `cheapest`.
+    /// Same as [`materialise`](Self::materialise), but does not try modes that are cheaper than `cheapest`. A hard link is
+    /// cheaper than a reflink, and a reflink is cheaper than a copy.
     ///
     /// After [`LinkMode::Reflink`] or [`LinkMode::Copy`], later writes to `dest` do not change the store.
     ///
@@ -116,10 +119,10 @@ fn device_of(dir: &Path) -> io::Result<u64> {
     }
 }
 
-/// Returns whether another mode may succeed after one mode failed with `error`.
+/// Returns whether the next [`LinkMode`] may succeed after one mode failed with `error`.
 ///
-/// EPERM means that linking is not permitted. EACCES means that the directory is not writable, so no mode works. Both are
-/// `PermissionDenied` in Rust, so the error number is compared.
+/// EPERM means that linking is not permitted. EACCES means that the directory is not writable, so no mode works. Rust
+/// converts both errors to `PermissionDenied`. Therefore this function compares the error number.
 fn falls_back(error: &io::Error) -> bool {
     let permission = Some(rustix::io::Errno::PERM.raw_os_error());
     is_for_all(error)
@@ -154,8 +157,8 @@ fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
     let found = linked.symlink_metadata()?;
-    // After linking, a count below two means that the file system does not count links. A process that makes the object
-    // private would not notice this link.
+    // If the link count is below two after linking, the file system does not count links. A process that makes the object
+    // private would then not notice this link.
     if is_marked(&found) || !is_same_file(&found, &opened) || found.nlink() < 2 {
         return Err(ErrorKind::TooManyLinks.into());
     }

@@ -120,7 +120,8 @@ impl Seek for ObjectReader<'_> {
 }
 
 impl Store {
-    /// Opens an object, and verifies it if this process has not verified it yet. A damaged object moves to quarantine.
+    /// Opens an object, and verifies it if this process has not verified it yet. Moves a damaged object to the quarantine
+    /// directory.
     ///
     /// # Errors
     /// [`StoreError::Missing`] if the object is not in the store, [`StoreError::Damaged`] if its bytes do not match its

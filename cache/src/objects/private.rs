@@ -8,25 +8,27 @@
 //!
 //! - The **linker** links a temporary name to the file, then examines the file *that it linked*. It publishes the name
 //!   only if that file has no mark ([`link`](crate::objects::link)).
-//! - The **marker** sets the mark, then counts the file's hard links, then checks that the only name is the store's. If a
-//!   step fails, the marker replaces the object with a private copy.
+//! - The **marker** sets the mark, then counts the file's hard links, then checks that the store's path still names the
+//!   file. If a step fails, the marker replaces the object with a private copy.
 //!
 //! *Proof.* Suppose that a marker found the file private, and a linker publishes a name of it. If the linker linked
 //! before the marker counted, the marker counted two names, a contradiction. If the linker linked later, the mark was
 //! already set, so the linker did not publish the name.
 //!
 //! The file could change between counting and checking the name. But a path in the store that stops naming a file never
-//! names that file again. So a file that is found at its path was at its path all the time. No process removes a mark.
+//! names that file again. Therefore a file that is found at its path after the counting was at its path all the time. No
+//! process removes a mark.
 //!
 //! `tests/model` checks all interleavings of these steps, including processes that die between them. The proof rests on
 //! these conditions:
 //!
 //! - Only the store writes below the store's directory.
-//! - A program that opened a published name for writing closes the file before that name is removed. (Published files are
-//!   read-only, so such a program must change the mode or run as root.)
+//! - A program that opened a published name for writing closes the file before that name is removed. Published files are
+//!   read-only, so such a program must change the mode or run as root.
 //! - The file system counts links. If the count is below two after linking (for example on sshfs), the linker copies the
 //!   file.
-//! - A network file system answers while a file is mapped. (A `soft` NFS mount fails reads with a signal.)
+//! - A network file system answers while a file is mapped. On a `soft` NFS mount, an unanswered read of mapped memory
+//!   raises a signal.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -69,11 +71,11 @@ impl PrivateObject {
         if self.is_empty() {
             return Ok(MappedObject { map: None });
         }
-        // SAFETY: a map is sound if the file is neither changed nor shortened while the map exists. The file is
-        // private: it has no name outside the store and never gets one (see the module's documentation), and the store
-        // never writes to a file that has its final name. Only `open_private` creates a `PrivateObject`. The map keeps
-        // the file's inode alive, so removing its name does not matter either.
-        #[allow(unsafe_code, reason = "the file is private, see above")]
+        // SAFETY: a map is sound if the file is neither changed nor shortened while the map exists. The file is private: it
+        // has no name outside the store and never gets one. The module's documentation proves this. The store never writes
+        // to a file that has its final name. Only `open_private` creates a `PrivateObject`. The map keeps the file's inode
+        // alive, so removing its name does not matter either.
+        #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
         let map = unsafe { Mmap::map(self.file())? };
         Ok(MappedObject { map: Some(map) })
     }
@@ -94,7 +96,7 @@ impl MappedObject {
         // SAFETY: dropped pages of a shared, read-only map of a file are read from the file when they are next
         // accessed. The file is private, so it still has the same bytes. The map is never written to, so no write is
         // lost.
-        #[allow(unsafe_code, reason = "the file is private, see above")]
+        #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
         let advised = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len) };
         drop(advised);
     }
@@ -107,13 +109,15 @@ impl AsRef<[u8]> for MappedObject {
 }
 
 impl Store {
-    /// Opens an object whose bytes no program can change while it is open, so that it can be mapped into memory.
+    /// Opens an object whose bytes no program can change while the object is open. Therefore the object can be mapped into
+    /// memory.
     ///
     /// If the object has a hard link outside the store, the store replaces the object with a copy.
     ///
     /// # Errors
-    /// The errors of [`open_object`](Self::open_object), an error if the copy cannot be written, and
-    /// [`StoreError::ReadOnlyHandle`] if a read-only handle would have to make the object private.
+    /// - the errors of [`open_object`](Self::open_object)
+    /// - an error if the copy cannot be written
+    /// - [`StoreError::ReadOnlyHandle`] if the object is not private yet and the handle is read-only
     pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::io("make private", object.path(), source);
@@ -128,8 +132,8 @@ impl Store {
         self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Replaces the object with a private copy. If the file system does not support the mark, returns a copy in a file
-    /// that is deleted but still open.
+    /// Replaces the object with a private copy. A bit marks private files. If the file system does not support this bit,
+    /// returns a copy in a file that is deleted but still open.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);

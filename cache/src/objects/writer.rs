@@ -1,6 +1,7 @@
 //! Writes objects.
 //!
-//! Bytes are hashed while they are written, so they are not read back. A small object can be written to memory.
+//! Bytes are hashed while they are written. Therefore the file need not be read again. A small object can be written to
+//! memory instead of a file.
 //!
 //! [`ScatteredWriter`] accepts bytes at any offset. It reads its file at the end to compute the digest.
 
@@ -36,8 +37,8 @@ pub struct Stored {
 
 /// An object that is being written. [`commit`](Self::commit) adds it to the store. Dropping the writer discards it.
 ///
-/// After the first half megabyte, another thread hashes and writes the bytes, if one is free. Therefore a later call, at
-/// the latest `commit`, may return the error of a write.
+/// After the first half megabyte, another thread hashes and writes the bytes, if a thread is free. Therefore a later call,
+/// at the latest `commit`, may return the error of a write.
 #[derive(Debug)]
 pub struct ObjectWriter {
     store: Store,
@@ -257,8 +258,8 @@ impl ObjectWriter {
         self.len() == 0
     }
 
-    /// Writes all bytes of `chunk` without copying them. Returns an old buffer for reuse, if available, which still
-    /// contains bytes of earlier chunks.
+    /// Writes all bytes of `chunk` without copying them. If an old buffer is available for reuse, returns it. The returned
+    /// buffer still contains bytes of earlier chunks.
     ///
     /// # Errors
     /// Same as for [`Write::write`].
@@ -317,7 +318,8 @@ impl ObjectWriter {
         Ok(Stored { digest, len })
     }
 
-    /// Ends an object in memory. Returns its bytes, or adds it to the store if the buffer was too small.
+    /// Ends an object in memory. Returns the bytes of the object, or adds the object to the store if the buffer was too
+    /// small.
     ///
     /// # Errors
     /// Same as for [`commit`](Self::commit).
@@ -334,7 +336,8 @@ impl ObjectWriter {
         }
     }
 
-    /// Adds the object to the store if its digest is `digest`. Otherwise discards the object and returns `false`.
+    /// Adds the object to the store and returns `true` if its digest is `digest`. Otherwise discards the object and returns
+    /// `false`.
     ///
     /// # Errors
     /// Same as for [`commit`](Self::commit).

@@ -1,7 +1,7 @@
-//! The ledger, the history of runs, and the format of all records.
+//! The ledger, the history of runs, and the file format of all records.
 //!
-//! The objects of a ledger entry are written before the entry, but some may have been removed since. A caller may use an
-//! entry only if [`Store::missing`] returns an empty list.
+//! The objects of a ledger entry are written before the entry, but an object may have been removed since then. A caller may
+//! use an entry only if [`Store::missing`] returns an empty list.
 //!
 //! # The history
 //!
@@ -10,9 +10,9 @@
 //!
 //! # Sealed records
 //!
-//! Each record is a small JSON file, and its first line is the hexadecimal BLAKE3 hash of the bucket's name, the key and
-//! the JSON. A file that was truncated, modified or copied to the path of another key is treated as absent. A new version
-//! replaces the file by an atomic rename.
+//! Each record is a small JSON file, and its first line is a hexadecimal BLAKE3 hash. The hash covers the name of the
+//! record's directory, the key and the JSON. A file that was truncated, modified or copied to the path of another key is
+//! treated as absent. A new version replaces the file by an atomic rename.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -33,7 +33,8 @@ use crate::{Digest, Store, StoreError};
 const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Store {
-    /// Returns the entry of a step key, if the store has an intact one. Garbage collection treats this lookup as a use.
+    /// Returns the entry of a step key, if the store has an intact one. Garbage collection treats this lookup as a use of
+    /// the entry.
     ///
     /// # Errors
     /// If an entry exists but cannot be read.
@@ -50,7 +51,8 @@ impl Store {
         }
     }
 
-    /// Returns the entry of a step key from this store or its tier. `competition` is the id of the step's competition.
+    /// Returns the entry of a step key from this store or from its tier, the cache that several machines share.
+    /// `competition` is the id of the step's competition.
     ///
     /// # Errors
     /// The errors of `lookup`, and an error if an entry of the tier cannot be stored.
@@ -69,8 +71,8 @@ impl Store {
         self.save(Bucket::Ledger, key, entry)
     }
 
-    /// Returns the missing objects of an entry, including missing objects of [`unstored`](LedgerEntry::unstored). An
-    /// object that the tier may have is not missing. Checks only that the files exist.
+    /// Returns the missing objects of an entry, including missing objects of [`unstored`](LedgerEntry::unstored). An object
+    /// that the tier may have is not treated as missing. This function does not check the content of existing files.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
@@ -159,8 +161,8 @@ pub struct History {
     pub recorded: u64,
     /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,
-    /// Steps that failed in their last run and would fail again with the same key record. They remain here even if later
-    /// runs do not contain these steps.
+    /// Failed steps that would fail again with the same key record. A step remains here even if later runs do not contain
+    /// the step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
     /// Earlier runs, latest first. Their key records are in the ledger until garbage collection removes the entries.
@@ -296,7 +298,7 @@ pub(crate) struct NamedHistory {
 }
 
 impl Store {
-    /// Returns the history of a competition in a scope, if an intact one was stored.
+    /// Returns the history of a competition for a variant and target directory (`scope`), if the store has an intact one.
     ///
     /// # Errors
     /// If the record exists but cannot be read.
@@ -311,7 +313,7 @@ impl Store {
         }
     }
 
-    /// Stores the history of a competition in a scope, in place of the earlier history.
+    /// Stores the history of a competition for a variant and target directory (`scope`). Replaces the earlier history.
     ///
     /// # Errors
     /// If the record cannot be written.

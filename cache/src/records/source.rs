@@ -1,8 +1,8 @@
 //! Digests of files outside the store, such as bundles, so that each file is hashed only once.
 //!
 //! A record is valid while the file's stamp (length, modification time, change time and inode) is unchanged. Two writes
-//! within one tick of the file system's clock give the same stamp. Therefore the store reads a file only after the tick
-//! of its last change: usually 20 milliseconds, at most two seconds.
+//! within one tick of the file system's clock give the same stamp. Therefore the store reads a file only after the tick of
+//! the file's last change has ended. This takes usually 20 milliseconds, and at most two seconds.
 //!
 //! A record can also have a name, for example the id of a bundle's competition. A named record remains after its file is
 //! removed. Each name has one record for the content that was seen last, and one for the content from which results were
@@ -118,7 +118,8 @@ impl SourceRecord {
 }
 
 impl Store {
-    /// Returns the record of the file `path`, if the store has one and the file is unchanged since.
+    /// Returns the record of the file `path`, if the store has one and the file has not changed since the record was
+    /// written.
     ///
     /// # Errors
     /// If the file cannot be examined, for example because it does not exist.
@@ -160,8 +161,8 @@ impl Store {
         self.save_source(&path, digest, md5, stamp)
     }
 
-    /// Calls `read` with the file at a canonical path. Returns the value of `read` and the file's stamp. `read` must also
-    /// return the number of bytes that it read.
+    /// Calls `read` with the file at the canonical path `path`. `read` must return a value and the number of bytes that it
+    /// read. This function returns the value and the file's stamp.
     ///
     /// Fails if the file changes during the call, or if its stamp differs from `expected`.
     fn read_unchanged<T>(
@@ -273,7 +274,7 @@ impl Store {
         Ok(record)
     }
 
-    /// Same as [`name_source`](Self::name_source), for a content that is not in a local file.
+    /// Same as [`name_source`](Self::name_source), for content that is not in a local file.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -281,8 +282,8 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number of the records about the source `name` from `remote`, or 0 if there are none. A
-    /// record with a lower number is outdated.
+    /// Returns the highest serial number that this store recorded for the source `name` in the remote cache `remote`.
+    /// Returns 0 if the store recorded none. A record of the remote with a lower number is outdated.
     ///
     /// # Errors
     /// If the record cannot be read.
@@ -291,7 +292,8 @@ impl Store {
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
-    /// Remembers that `remote` has a record about the source `name` with the serial number `serial` and this `content`.
+    /// Stores that the remote cache `remote` has a record of the source `name` with this `content` and the serial number
+    /// `serial`.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -329,8 +331,8 @@ impl Store {
         self.set_named(name, record)
     }
 
-    /// Returns the known contents of the source `name`, even if their files no longer exist: first the content from which
-    /// results were produced, then the content that was seen last.
+    /// Returns the known contents of the source `name`, even if their files no longer exist. The first is the content from
+    /// which results were produced. The second is the content that was seen last.
     ///
     /// # Errors
     /// If a record cannot be read.

@@ -55,8 +55,8 @@ const LOCAL_FILE_SYSTEMS: [u32; 19] = [
     0x7371_7368, // squashfs
 ];
 
-/// Returns whether other machines may see the file system of `path`, so that a lock on it may apply to one machine only.
-/// Returns `true` for an unknown file system.
+/// Returns whether other machines may see the file system of `path`. A lock on such a file system may apply to one machine
+/// only. Returns `true` for an unknown file system.
 #[cfg(target_os = "linux")]
 pub fn is_shared(path: &Path) -> bool {
     let number = rustix::fs::statfs(path).map(|stat| stat.f_type);
@@ -94,8 +94,8 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Returns the bytes that an ordinary user can still write to the file system of `path` or of its nearest existing
-/// ancestor. `None` if the system does not report them.
+/// Returns the number of bytes that an ordinary user can still write to the file system of `path` or of its nearest
+/// existing ancestor. `None` if the system does not report them.
 pub fn free_space(path: &Path) -> Option<u64> {
     // The parent of a relative path with one component is the empty path, which cannot be examined.
     let path = std::path::absolute(path).ok()?;
@@ -110,7 +110,7 @@ pub const CLOCK_TICK: Duration = Duration::from_millis(20);
 /// The coarsest resolution of a file system: that of FAT.
 const COARSEST_RESOLUTION: Duration = Duration::from_secs(2);
 
-/// A state of a file. If length, times and inode are unchanged, the bytes are assumed to be unchanged.
+/// The state of a file at one time. If length, times and inode are unchanged, the bytes are assumed to be unchanged.
 ///
 /// Programs can set the modification time, but not the change time. Renaming, linking and `chmod` update the change time,
 /// so the file is read again although its bytes are unchanged.
@@ -120,8 +120,8 @@ pub struct Stamp {
     /// Nanoseconds since 1970, negative for earlier times.
     pub(crate) modified: i64,
     pub(crate) inode: u64,
-    /// Change time in nanoseconds since 1970. `None` for the store's files, because hard links to an object update this
-    /// time, and in records of old versions of `prep`.
+    /// Change time in nanoseconds since 1970. `None` for the store's own files, because hard links to an object update this
+    /// time. Also `None` in records of old versions of `prep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }
@@ -177,8 +177,9 @@ impl Stamp {
 /// Returns how long to wait, from `now`, until every later write is certain to change the times of a file. `times` are
 /// its modification and change time, in nanoseconds since 1970.
 ///
-/// The wait is one tick of the file system's clock, minus the time since the last write. The time with the fewest
-/// trailing zeros shows the tick, because a program may have set the modification time to a full second.
+/// The wait is one tick of the file system's clock, minus the time since the last write. The length of a tick is inferred
+/// from the trailing zeros of `times`. The time with the fewest zeros is used, because a program may have set the
+/// modification time to a full second.
 ///
 /// A time in the future, from a machine whose clock is ahead, is treated as a write that happens now.
 pub fn time_until_settled(times: &[i64], now: SystemTime) -> Duration {

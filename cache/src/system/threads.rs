@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The number of additional threads that concurrent tasks together may still start. Clones share the budget.
+/// The number of additional threads that concurrent tasks together may still start. Clones share this number.
 ///
-/// Taking a thread never waits, so nested uses cannot deadlock. If none is free, the caller does the work itself.
+/// Taking a thread never waits, so nested uses cannot deadlock. If no thread is free, the caller does the work itself.
 #[derive(Clone, Debug)]
 pub struct Threads {
     free: Arc<AtomicUsize>,
@@ -99,7 +99,7 @@ impl Drop for Permit {
     }
 }
 
-/// Checks that the system can start `count` more threads, for libraries that panic or hang if they cannot start theirs.
+/// Checks that the system can start `count` more threads, for libraries that panic or hang if they cannot start a thread.
 ///
 /// # Errors
 /// The I/O error if a thread cannot be started.

@@ -1,7 +1,7 @@
 //! Garbage collection, and the removal of all results of given competitions.
 //!
-//! An object is kept while a ledger entry names it. The last use of an entry is its last lookup (accurate to a day), its
-//! last write, or the last recorded run with its key, whichever is latest.
+//! An object is kept while a ledger entry names it. The last use of an entry is the latest of three times: its last lookup
+//! (accurate to a day), its last write, and the last recorded run that used its key.
 //!
 //! A collection has these steps:
 //!
@@ -12,7 +12,8 @@
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
 //!    is not enough, it removes the least recently used entries with the objects that only they name.
 //!
-//! A collection needs exclusive access to the store ([`Store::in_use`]), but open objects remain readable.
+//! A collection needs exclusive access to the store ([`Store::in_use`]), but objects that were opened earlier remain
+//! readable.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -86,8 +87,9 @@ impl Store {
     /// Collects garbage: removes old entries, and objects that no entry names.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if a run uses the store (except in a dry run), [`StoreError::LockLost`] if a run started
-    /// while this process was suspended, and errors of listing directories or removing entries.
+    /// - [`StoreError::InUse`] if a run uses the store, except in a dry run
+    /// - [`StoreError::LockLost`] if a run started while this process was suspended
+    /// - errors of listing directories or removing entries
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let lock = self.lock_for_gc(options)?;
         let mut collection = self.survey(options)?;
@@ -380,8 +382,8 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
 }
 
 impl Store {
-    /// Removes the recorded runs of `competitions`, the ledger entries that only these runs used, and the objects that
-    /// only these entries name. If `dry_run` is true, only reports them.
+    /// Removes the recorded runs of `competitions`, the ledger entries that only these runs used, and the objects that only
+    /// these entries name. If `dry_run` is true, reports them without removing anything.
     ///
     /// # Errors
     /// Same as for [`gc`](Store::gc).

@@ -113,7 +113,7 @@ pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
 }
 
 /// Returns the names and paths of all files and directories in `dir`. Empty if `dir` does not exist. A name that is not
-/// UTF-8 is converted lossily, because it does not belong to the store.
+/// UTF-8 is converted lossily, because the store creates no such names.
 pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let error = |source| StoreError::io("list", dir, source);
     let read = match fs::read_dir(dir) {
@@ -132,14 +132,14 @@ pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> 
     .map_err(error)
 }
 
-/// Minimum age of garbage. A younger file may be in use without a lock, because a writer creates a file before locking
-/// it, and some network file systems do not support locks.
+/// Minimum age of garbage. A younger file may be in use without a lock, because a writer creates a file before it locks the
+/// file. Also, some network file systems do not support locks.
 pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes temporary files that are older than a day and not locked. Returns their number. Keeps files that it cannot
 /// remove, for example files of another user.
 ///
-/// If `dry_run` is true, removes nothing and also counts locked files.
+/// If `dry_run` is true, removes nothing. The returned number then includes locked files.
 pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     let now = SystemTime::now();
     let mut swept = 0;

@@ -1,7 +1,8 @@
 //! Checks all files of the store.
 //!
-//! All files are checked, and the report contains all problems. A repair moves damaged objects to quarantine, and removes
-//! unreadable records and entries that name missing objects. The next run then produces the missing outputs again.
+//! The check continues after a problem, and the report contains all problems. A repair moves damaged objects to quarantine,
+//! and removes unreadable records and entries that name missing objects. The next run then produces the missing outputs
+//! again.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -56,8 +57,8 @@ impl VerifyReport {
 }
 
 impl Store {
-    /// Hashes every object and reads every record, also while runs use the store. With `repair`, repairs the store as the
-    /// module describes. Calls `progress` from several threads with the number of bytes of each read.
+    /// Hashes every object and reads every record. Runs may use the store at the same time. If `repair` is true, repairs
+    /// the store as the module describes. Calls `progress` from several threads with the number of bytes of each read.
     ///
     /// # Errors
     /// If a directory cannot be listed. Other errors are part of the report.

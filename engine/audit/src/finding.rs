@@ -1,7 +1,7 @@
 //! The type of a finding: one cause of a difference, in one file.
 //!
-//! Every cause has a minimum harm, and the role of a file can raise it. Every finding names the rule that determined its
-//! harm, so that you can compare this rule with the section `grade` of the pipeline.
+//! Every cause has a minimum level of harm. The role of a file, for example as answers, can raise this level. Every finding
+//! names the rule that determined its harm. You can compare this rule with the section `grade` of the pipeline.
 
 use crate::causes::{Cause, Harm};
 

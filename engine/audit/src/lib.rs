@@ -16,8 +16,8 @@
 //! equal after replacing CR LF by LF, the cause is different line endings. A difference that no rule explains is
 //! `not-classified`.
 //!
-//! Every differing cell gets its own cause, so a harmless difference never hides a harmful one. A cause for a different
-//! checksum is accepted only if it reproduces the published checksum.
+//! Every differing cell gets its own cause, so a harmless difference never hides a harmful one. A cause of a different
+//! checksum is accepted only if a file that is rendered accordingly has the published checksum.
 
 pub mod bundle;
 mod causes;

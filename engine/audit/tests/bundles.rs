@@ -118,19 +118,19 @@ const CASES: &[Case] = &[
         "zeros in the middle",
         |good| patched(good, 10_000, &[0; 4096]),
         &["bundle-hole"],
-        "zeros, starting at byte 10000",
+        "zero bytes, starting at byte 10000",
     ),
     (
         "only zeros",
         |good| vec![0; good.len()],
         &["bundle-hole"],
-        "begins with zeros",
+        "begins with zero bytes",
     ),
     (
         "bytes after the end",
         |good| [good, b"and something more".as_slice()].concat(),
         &["bundle-bytes-appended"],
-        "18 bytes after the end record",
+        "18 bytes after the end of central directory record",
     ),
     (
         "gzip around the bundle",

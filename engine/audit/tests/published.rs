@@ -241,7 +241,7 @@ fn the_seed_and_size_of_a_published_split_are_found() {
             found
                 .proof
                 .unwrap()
-                .starts_with("split with seed 42 and test size 0.2"),
+                .starts_with("if the rows are split with seed 42 and test size 0.2"),
             "{path}"
         );
         assert!(

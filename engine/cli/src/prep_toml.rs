@@ -1,8 +1,9 @@
-//! Reads the configuration files `prep.toml`: of the project, of the data directory, of the user, and of the machine.
+//! The configuration files `prep.toml`: of the project, of the data directory, of the user, and of the machine.
 //!
-//! The project's file is the nearest one in the current directory and its parents. A file decides where results are
-//! sent and whose results are trusted. Therefore a file that another user could have written is an error. git rejects
-//! repositories of other owners for the same reason.
+//! The project's file is the nearest one in the current directory and its parents.
+//!
+//! A file decides where `prep` sends results and whose results `prep` trusts. Therefore a file that another user could have
+//! written is an error. git rejects repositories of other owners for the same reason.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -18,32 +19,25 @@ use toml::value::{Date, Datetime};
 use crate::error::{CliError, Exit};
 use crate::session::Directories;
 
-/// Name of the configuration file.
 pub const FILE: &str = "prep.toml";
 
 /// The content of a `prep.toml`. Paths are relative to the directory of the file.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigFile {
-    /// Directory of prepared competitions.
     pub data_dir: Option<PathBuf>,
-    /// Directory of the cache.
     pub cache_dir: Option<PathBuf>,
-    /// Directory with bundles.
     pub source: Option<PathBuf>,
-    /// How published files share bytes with the cache: `hardlink`, `reflink` or `copy`.
+    /// `hardlink`, `reflink` or `copy`: how published files share bytes with the cache.
     pub link_mode: Option<String>,
-    /// Directory with descriptions that are published instead of the built-in ones.
+    /// Directory with descriptions that replace the built-in ones.
     pub descriptions: Option<PathBuf>,
-    /// Whether neither bundles nor outputs are compared with published checksums.
+    /// Whether `prep` compares neither bundles nor outputs with published checksums.
     pub skip_verification: Option<bool>,
-    /// Whether bundles are not compared with their published MD5.
+    /// Whether `prep` does not compare bundles with their published MD5.
     pub skip_bundle_verification: Option<bool>,
-    /// Directory of additional pipelines.
     pub pipelines: Option<PathBuf>,
-    /// Directory of packs.
     pub packs: Option<PathBuf>,
-    /// Number of steps that run at once.
     pub jobs: Option<NonZeroUsize>,
     /// Memory for all running steps, such as `8GB`.
     pub memory: Option<String>,
@@ -53,39 +47,35 @@ pub struct ConfigFile {
     pub remote: ConfigSection,
 }
 
-/// The section `[remote]`.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigSection {
-    /// Address of the remote.
     pub url: Option<String>,
-    /// Name of the key that signs the results that are sent.
+    /// Name of the key that signs results before `prep` sends them.
     pub key: Option<String>,
-    /// Public keys whose signed results are trusted.
+    /// Public keys whose signed results `prep` trusts.
     #[serde(default, deserialize_with = "trusted_keys")]
     pub trusted: Vec<TrustedKey>,
-    /// Other addresses of the same remote.
     #[serde(default)]
     pub same_as: Vec<String>,
-    /// Whether bundles that were downloaded are sent to the mirror.
+    /// Whether `prep` sends downloaded bundles to the mirror.
     pub mirror: Option<bool>,
-    /// Address of an S3-compatible server that is not Amazon's.
+    /// Address of an S3-compatible server other than Amazon's.
     pub endpoint: Option<String>,
     pub region: Option<String>,
-    /// Directories whose `prep.toml` is used although other users can write it. Only allowed in the user's own file.
+    /// Directories whose `prep.toml` is valid although other users can write to it. Only the user's own file may set this.
     #[serde(default)]
     pub safe_data_dirs: Vec<PathBuf>,
 }
 
-/// A key whose results are trusted: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until =
-/// 2027-06-30 }`.
+/// A trusted key: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until = 2027-06-30 }`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustedKey {
     pub key: String,
-    /// The competitions for which the key is trusted. `None` for all.
+    /// The competitions whose results the key may sign. `None` for all.
     pub competitions: Option<Vec<String>>,
-    /// The last day on which the key is trusted.
+    /// The last day on which `prep` trusts the key.
     pub until: Option<Datetime>,
 }
 
@@ -113,10 +103,6 @@ fn trusted_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Truste
 }
 
 impl TrustedKey {
-    /// Parses the key.
-    ///
-    /// # Errors
-    /// Returns an error if the text is not a public key.
     pub fn parse(&self) -> Result<TrustedSigner, KeyError> {
         let competitions = self.competitions.as_ref();
         let date = self.until.and_then(|until| until.date);
@@ -141,31 +127,28 @@ impl fmt::Display for TrustedKey {
     }
 }
 
-/// Returns the end of a day in UTC, in seconds since 1970.
+/// Returns the end in UTC, in seconds since 1970.
 fn end_of_day(date: Date) -> u64 {
     let first = jiff::civil::date(1970, 1, 1);
-    // The parser of TOML accepts only days that exist.
+    // The TOML parser accepts only days that exist.
     let days = date.to_string().parse::<jiff::civil::Date>();
     let days = days.map_or(0, |day| (day - first).get_days() + 1);
     u64::try_from(days).unwrap_or(0) * 86_400
 }
 
-/// The configuration files that exist, in order of precedence, and all paths that were searched.
+/// The configuration files that exist, in order of precedence, and all searched paths.
 #[derive(Debug, Default)]
 pub struct ConfigFiles {
     pub found: Vec<(PathBuf, ConfigFile)>,
     pub searched: Vec<PathBuf>,
-    /// The user's file, if the permission to read it is missing. Like git, `prep` then ignores this file, because
-    /// services often run with the home directory of another user.
+    /// The user's file, if `prep` may not read it. As git does, `prep` ignores such a file, because services often run
+    /// with the home directory of another user.
     pub ignored: Option<PathBuf>,
 }
 
 impl ConfigFiles {
-    /// Reads the file of the project, of the data directory if it is known, of the user, and of the machine.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user. The user's
-    /// file is ignored if permission to read it is denied.
+    /// Reads all files. A file with an unknown key, or that another user could have written, is an error.
+    /// The data directory's file is read only if the directory is known.
     pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
         let mut files = ConfigFiles::default();
         let home = places.home.as_deref();
@@ -219,7 +202,7 @@ impl ConfigFiles {
         Ok(files)
     }
 
-    /// Returns the value of a key with the highest precedence, and the file that contains it.
+    /// Returns the value with the highest precedence, and the file that contains the value.
     pub fn first<T>(&self, key: impl Fn(&ConfigFile) -> Option<T>) -> Option<(T, String)> {
         let mut values = self
             .found
@@ -228,7 +211,7 @@ impl ConfigFiles {
         values.next()
     }
 
-    /// Returns the values of a list in all files, each with the path of its file.
+    /// Returns the elements of a list from all files, each with its file.
     pub fn all<T: Clone>(&self, key: impl Fn(&ConfigFile) -> &[T]) -> Vec<(T, String)> {
         let files = self.found.iter();
         let values = files.flat_map(|(path, file)| {
@@ -253,8 +236,7 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     if safe.iter().any(|safe| canonical(safe) == dir) {
         return Ok(());
     }
-    // If the file is a symbolic link, its target is checked too, because another user may be able to replace the
-    // target.
+    // Also checks the target of a symbolic link, because another user may be able to replace the target.
     let real = canonical(path);
     let directory = real.parent().unwrap_or(Path::new("/"));
     for place in [&*real, directory, &*dir] {
@@ -276,7 +258,7 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     Ok(())
 }
 
-/// Returns how a user other than `user` and root could write a file or directory. Returns `None` if that is impossible.
+/// Returns how a user other than `user` and root could write a file or directory, or `None` if only these two can.
 fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     const OTHERS_WRITE: u32 = 0o022;
     const STICKY: u32 = 0o1000;
@@ -340,7 +322,7 @@ fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
         let before = text.get(..span.start).unwrap_or_default();
         format!(":{}", before.matches('\n').count() + 1)
     });
-    // The parser lists the keys of the section that contains an unknown key.
+    // The parser's message lists the keys of the section that contains an unknown key.
     let (message, keys) = match error.message().split_once(", expected one of ") {
         Some((message, keys)) => (message, Some(keys)),
         None => (error.message(), None),
@@ -414,7 +396,7 @@ mod tests {
         let own = |text: String| fs::write(user.path().join(FILE), text).unwrap();
         own(format!("[remote]\nsafe_data_dirs = [{:?}]\n", data.path()));
         assert_eq!(both().unwrap().len(), 2);
-        // The data directory cannot declare itself safe.
+        // A data directory must not declare itself safe.
         own(String::new());
         fs::write(
             &file,
@@ -433,7 +415,7 @@ mod tests {
         assert_eq!(fault(&metadata, owner), None);
         let is_root = owner == 0;
         assert_eq!(fault(&metadata, owner + 1).is_none(), is_root);
-        // The file is a symbolic link to a file in a directory that other users can write.
+        // The file is a symbolic link into a directory that other users can write.
         let (user, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(elsewhere.path().join("file"), EXAMPLE).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("file"), data.path().join(FILE)).unwrap();

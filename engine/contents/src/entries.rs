@@ -18,7 +18,7 @@ pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Resu
 
 /// Calls `visit` for each file in the archive at `place`. Skips bytes that `visit` does not read.
 ///
-/// `budget` limits the number and size of the members. Errors call the archive `path`.
+/// `budget` limits the number and size of the members. Error messages call the archive `path`.
 pub fn of_archive(
     format: ArchiveFormat,
     place: &Path,
@@ -76,8 +76,8 @@ pub struct Entry<'a> {
 
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// Same as [`of_directory`], but also passes how archives store their members. For each archive that exceeds a limit, visits
-/// only some members, and returns its path and the limit.
+/// Same as [`of_directory`], but also passes to `visit` how archives store their members. If an archive exceeds a limit,
+/// visits only some of its members. Returns the path of each such archive and the exceeded limit.
 pub fn of_directory_as_stored(
     root: &Path,
     resources: &Resources<'_>,
@@ -160,8 +160,8 @@ impl EntryWalk<'_> {
         (self.visit)(entry, &mut BufReader::new(file))
     }
 
-    /// Visits the members of a zip archive. Returns `false` for other files. Uncompressed nested zip archives are read in
-    /// place.
+    /// Visits the members of a zip archive. Returns `false` for other files. Nested zip archives that are stored
+    /// uncompressed are read without copying them.
     fn zip(
         &mut self,
         file: &File,

@@ -14,7 +14,7 @@
 //! Content is untrusted. Numbers in it are compared with [`DecodingLimits`] before memory is allocated, a loop begins or a
 //! nested archive is opened. Unreadable content is an error.
 //!
-//! Memory is bounded. Files are read in chunks, members that are read repeatedly are copied to a temporary file, and a
+//! Memory is bounded. Files are read in chunks. Members that are read repeatedly are copied to a temporary file. A
 //! comparison of tables keeps one hash per differing row.
 
 pub mod entries;

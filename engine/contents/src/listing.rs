@@ -11,7 +11,8 @@ pub struct Listing {
     pub files: BTreeMap<String, u64>,
 }
 
-/// Visits all files below a directory, depth first, sorted by name. `visit` gets the relative path, the path, and the length.
+/// Visits all files below a directory, depth first, sorted by name. `visit` gets the path relative to the directory, the
+/// full path, and the length in bytes.
 ///
 /// Entries other than files and directories are errors: a link could lead out of an untrusted tree, and a pipe never ends.
 pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) -> Result<()> {
@@ -44,7 +45,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
                 kind if kind.is_dir() => None,
                 kind if kind.is_file() => Some(metadata.len()),
                 kind if kind.is_symlink() => {
-                    return refused("is a symbolic link, and links in a tree are not followed");
+                    return refused("is a symbolic link, which is not followed");
                 }
                 _ => return refused("is neither a file nor a directory"),
             };

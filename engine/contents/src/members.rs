@@ -88,8 +88,8 @@ pub struct MemberTotals {
 
 pub type VisitDifference<'a> = &'a mut dyn FnMut(&str, MemberDifference<'_>) -> Result<()>;
 
-/// Compares the contents of the archives `theirs` and `ours`, and calls `visit` for each member that differs. Errors call
-/// both archives `path`.
+/// Compares the contents of the archives `theirs` and `ours`, and calls `visit` for each member that differs. Error
+/// messages call both archives `path`.
 ///
 /// Differing members are copied to the temporary directory. Zip archives allow random access, so only one pair is copied at
 /// a time. Other archives need copies of all differing members of `theirs`.

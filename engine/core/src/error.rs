@@ -1,6 +1,6 @@
 //! Errors of steps.
 //!
-//! A step may report an unreadable file as a failure of the input although the cause is a full disk, a lost object or a
+//! A step may report an unreadable file as a failure of the input. But the cause may be a full disk, a lost object or a
 //! cancellation. Therefore [`StepError::failure`] examines the causes of an error.
 
 use std::error::Error;

@@ -19,7 +19,8 @@
 //! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The
 //! other facts record how the data were prepared.
 //!
-//! In version 1, `bundle` was the published MD5, even of a different bundle, and `comparable_with_v1` was missing.
+//! In version 1, `bundle` contained the published MD5 even if the bundle had a different MD5. The fact `comparable_with_v1`
+//! did not exist.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -54,7 +55,9 @@ pub enum LockfileError {
         found: String,
     },
     /// A line is malformed, or repeats a fact.
-    #[error("line {line} is not `ID VARIANT FACT VALUE`, or repeats a fact: `{text}`")]
+    #[error(
+        "line {line} does not have the form `ID VARIANT FACT VALUE`, or repeats an earlier fact: `{text}`"
+    )]
     Line {
         /// Number of the line, counted from 1.
         line: usize,
@@ -205,7 +208,8 @@ impl LockedDataset {
         })
     }
 
-    /// Returns the facts that determine scores and differ between `self`, which is locked, and `found`.
+    /// Returns the facts that determine scores and differ between two entries. `self` is the entry of the lockfile, and
+    /// `found` is the entry of the data that were found.
     ///
     /// Ignores `answers` and `public` if `found` does not contain them, because the data are not prepared yet.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
@@ -307,8 +311,9 @@ impl Lockfile {
 
     /// Records the facts of a competition.
     ///
-    /// If no fact that determines scores has changed, the other facts stay, so that a different program does not change
-    /// the file. However, a verified bundle replaces an unverified one, and `comparable_with_v1` is always updated.
+    /// If no fact that determines scores has changed, the other facts stay unchanged. Therefore a different version of the
+    /// program does not change the file. However, a verified bundle replaces an unverified one, and `comparable_with_v1` is
+    /// always updated.
     pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
@@ -457,10 +462,11 @@ pub enum ChecksumStatus {
 }
 
 impl DataOrigin {
-    /// Returns `self`, the outcome of this run, or `before`, an earlier outcome for the same data.
+    /// Returns the outcome to record for the data. `self` is the outcome of this run, and `before` is an earlier outcome
+    /// for the same data.
     ///
-    /// The built-in pipeline takes precedence over a pipeline of the user. If both outcomes are of the same kind,
-    /// `before` stays only if this run did not compare checksums.
+    /// The built-in pipeline takes precedence over a pipeline of the user. If both outcomes are from the same kind of
+    /// pipeline, `before` is returned only if this run did not compare checksums.
     #[must_use]
     pub fn or(self, before: &DataOrigin) -> DataOrigin {
         match (self.is_built_in, before.is_built_in) {

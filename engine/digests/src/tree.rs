@@ -61,10 +61,10 @@ pub struct TreeHasher {
 }
 
 impl TreeHasher {
-    /// Creates a hasher for files that are added in the order of their paths. It needs little memory.
+    /// Creates a hasher for files that are added in the order of their paths. Such a hasher needs little memory.
     ///
-    /// The order must be that of the *escaped* paths. Escaping a line break changes the order, so paths must not contain
-    /// line breaks.
+    /// The files must be in the order of their *escaped* paths. Escaping a line break changes the order, so paths must not
+    /// contain line breaks.
     pub fn sorted() -> TreeHasher {
         TreeHasher {
             sorted: true,
@@ -122,7 +122,7 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
     digest_of_reader(&mut File::open(path)?)
 }
 
-/// Returns the digest of the remaining bytes of `reader`, and their number.
+/// Returns the digest and the number of the remaining bytes of `reader`.
 ///
 /// # Errors
 /// An I/O error while reading.
@@ -148,7 +148,7 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
 /// Returns the digest of a directory, computed on `threads` threads. A missing directory is treated as empty.
 ///
 /// # Errors
-/// The I/O error, and the path of the unreadable file, or of the directory of a file whose name is not UTF-8.
+/// The I/O error, and the path where it occurred. If the name of a file is not UTF-8, this is the path of its directory.
 pub fn digest_of_directory(
     directory: &Path,
     threads: usize,

@@ -1,7 +1,7 @@
 //! Classifies errors by meaning, iterates over the causes of an error, and formats values in messages.
 //!
-//! All crates classify errors with the enum [`Failure`], so that no crate converts between enums. Wrapping an error keeps
-//! its class: [`causes`] also visits the error inside an [`io::Error`], which [`Error::source`] skips.
+//! All crates classify errors with the enum [`Failure`]. Therefore no crate has to convert one enum to another. Wrapping an
+//! error keeps its class: [`causes`] also visits the error inside an [`io::Error`], which [`Error::source`] skips.
 //!
 //! ```
 //! use std::io;
@@ -14,7 +14,7 @@
 //! # Quotes
 //!
 //! Names and values in messages come from files that this project did not write. Control characters, and characters that
-//! change the direction of text, are escaped (`\n`, `\u{1b}`), so that a name cannot add lines to a message or hide a
+//! change the direction of text, are escaped (`\n`, `\u{1b}`). Therefore a name cannot add lines to a message or hide a
 //! part of itself. Long names and values are shortened.
 
 #![warn(missing_docs)]
@@ -90,7 +90,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// Returns whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.
 ///
-/// The kind of the error is checked as well, because libraries that add a path to the message drop the error number.
+/// Libraries that add a path to the message drop the error number. Therefore this function also checks the kind of the
+/// error.
 pub fn is_from_system(error: &io::Error) -> bool {
     let is_from_decoder = matches!(
         error.kind(),
@@ -182,8 +183,8 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Res
 
 /// An action with which the user can resolve an error.
 ///
-/// A library attaches a remedy to an error with [`WithRemedy`], and [`remedy`] finds it in a chain of causes. The program
-/// that the user started converts it to text, because only the program knows its options.
+/// A library attaches a remedy to an error with [`WithRemedy`], and [`remedy`] finds the remedy in a chain of causes. The
+/// program that the user started converts the remedy to text, because only the program knows its options.
 ///
 /// ```
 /// use prep_failure::{Remedy, WithRemedy, remedy};

@@ -1,7 +1,7 @@
 //! Measures downloads from a local server, and compares them with `curl` or Kaggle's client.
 //!
 //! Run it with `cargo bench -p prep-fetch --bench download`. Each download is a separate process, which prints its peak
-//! memory when it ends. The goal is less than 200 MB.
+//! memory when it ends. The goal is a peak memory of less than 200 MB.
 //!
 //! ```text
 //! full speed   2 GB (DOWNLOAD_BENCH_BYTES), verified while it arrives; compared with curl, then md5sum; goal: at least 0.8 times as fast

@@ -276,7 +276,7 @@ impl FetchError {
             )
             .into(),
             FetchError::Quota { .. } => {
-                "run again later; the download then continues (the limits are per account and not published)".into()
+                "run again later; the download then continues; Kaggle's limits apply to an account and are not published".into()
             }
             FetchError::Unavailable { .. } => "run again later; the download then continues".into(),
             FetchError::Encoded { .. } => {
@@ -467,8 +467,8 @@ pub(crate) fn transport_cause(error: reqwest::Error) -> String {
 
 const MAX_CHARACTERS: usize = 200;
 
-/// Returns the server's message: the field `message` of a JSON response, or the beginning of a plain text. Empty for a
-/// web page. Removes control characters and secrets.
+/// Returns the server's message: the field `message` of a JSON response, or the beginning of a plain text. Returns an empty
+/// string if the response is a web page. Removes control characters and secrets.
 pub(crate) fn server_text(body: &str, credentials: &KaggleCredentials) -> String {
     let text = match serde_json::from_str::<serde_json::Value>(body) {
         Ok(json) => of_json(&json).unwrap_or_default().to_owned(),

@@ -14,7 +14,7 @@
 //! # Guarantees
 //!
 //! - A bundle gets its final name only after its length and MD5 (published, or sent by the server) are verified.
-//! - A completed piece is never fetched again, not even by a later process.
+//! - A piece that is intact on disk is never fetched again, not even by a later process.
 //! - A file never contains bytes of two objects: every response must prove by a strong ETag or MD5 that it belongs to the
 //!   same object. If the server sends neither, all bytes come from one response.
 //! - No server blocks a download for ever: every response must begin, and send a minimum rate, within a time limit.

@@ -52,7 +52,8 @@ impl Network {
         Network::with_finder(options, move || Ok(found.clone()))
     }
 
-    /// Same as [`new`](Self::new), but API calls first call `find` for the credentials, until it succeeds once.
+    /// Same as [`new`](Self::new), but API calls get the credentials from `find`. After `find` has succeeded once, it is
+    /// not called again.
     ///
     /// # Errors
     /// Same as for [`new`](Self::new).
@@ -78,7 +79,7 @@ impl Network {
     /// Checks that the bundle of `id` can be downloaded, and returns its length in bytes. Makes one API call and requests
     /// one byte, because the signed URL alone does not show that a download works.
     ///
-    /// Does not retry if the server limits requests (429).
+    /// Does not retry if the server limits the rate of requests (status 429).
     ///
     /// # Errors
     /// [`FetchError::RulesNotAccepted`] and other errors of the API.
@@ -198,7 +199,7 @@ impl LazyNetwork {
     /// Returns the network for requests with credentials.
     ///
     /// # Errors
-    /// Same as for [`any`](Self::any), and an error without credentials.
+    /// Same as for [`any`](Self::any), and an error if there are no credentials.
     pub fn get(&self) -> Result<Network, FetchError> {
         let network = self.any()?;
         network.shared().credentials()?;

@@ -48,7 +48,8 @@ pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
-/// Describes the only member of a gzip file of `bytes` bytes. Returns `None` if `head`, its beginning, is too short.
+/// Describes the only member of a gzip file of `bytes` bytes. `head` is the beginning of the file. Returns `None` if `head`
+/// is too short.
 pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
     let [_, _, _, flags, time @ .., level, system] = head.first_chunk::<10>()?;
     Some(StoredForm {
@@ -59,7 +60,8 @@ pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
 }
 
 impl<'w, R: Read> GzipIndexer<'w, R> {
-    /// Reads a gzip file from `input`. `windows` stores uncompressed bytes for a later start, see [`crate::inflated`].
+    /// Reads a gzip file from `input`. `windows` stores the uncompressed bytes that decoding needs to start at a block, see
+    /// [`crate::inflated`].
     ///
     /// # Errors
     /// I/O errors, and [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::UnexpectedEof`] if the input is not gzip.
@@ -84,10 +86,11 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
 
     /// Reads the rest of the file, verifies the CRC-32 and length of the content, and returns the index.
     ///
-    /// Returns `None` if decoding can start nowhere, or if the file contains more than one gzip stream.
+    /// Returns `None` if blocks are too long or spans too numerous for an index. Also returns `None` if the file contains
+    /// more than one gzip stream.
     ///
     /// # Errors
-    /// I/O errors, and [`io::ErrorKind::InvalidData`] if the CRC-32 or the length differs.
+    /// I/O errors, and [`io::ErrorKind::InvalidData`] if the CRC-32 or the length of the content is wrong.
     pub fn finish(self) -> io::Result<Option<GzipStream>> {
         let mut found = self.inner.finish(u64::MAX)?;
         let mut trailer = [0; TRAILER_BYTES];

@@ -2,7 +2,8 @@
 //!
 //! - The size equals Pillow's `Image.open(file).size`. The Exif orientation is ignored.
 //! - If a file contains several images, the size is that of the first.
-//! - Files are read sequentially, because most images are compressed members of archives. Crates such as `imagesize` seek.
+//! - Files are read sequentially, because most images are compressed members of archives. Crates such as `imagesize` need to
+//!   seek.
 //!
 //! Sources: ITU-T T.81, annex B; TIFF revision 6.0, section 2; libtiff's BigTIFF design.
 
@@ -191,7 +192,8 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     }
 }
 
-/// Returns width and height in pixels from the first frame header (SOFn). `bytes` must be after the start-of-image marker.
+/// Returns width and height in pixels from the first frame header (SOFn). `bytes` must begin after the start-of-image
+/// marker.
 fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     loop {
         match marker(bytes)? {
@@ -234,7 +236,7 @@ fn marker<R: Read>(bytes: &mut Bytes<R>) -> Result<u8, ImageError> {
 const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
 
-/// Returns width and height in pixels from the first directory. `bytes` must be after the two bytes of the byte order.
+/// Returns width and height in pixels from the first directory. `bytes` must begin after the two bytes of the byte order.
 fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u32), ImageError> {
     let mut numbers = Numbers { bytes, big_endian };
     let is_big = match numbers.read_integer(2)? {

@@ -150,7 +150,8 @@ pub struct DecodingLimits {
 const MAX_NESTING: u64 = 8;
 /// Number of bytes to which even the shortest archive may unpack.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
-/// Number of additional uncompressed bytes for each byte of an archive. Text tables reach a ratio of 20, bombs about 1,000.
+/// Number of additional uncompressed bytes for each byte of an archive. Text tables reach a ratio of 20, decompression bombs
+/// about 1,000.
 const MAX_RATIO: u64 = 100;
 /// Number of members that even the shortest archive may have, if memory suffices.
 const MIN_MEMBERS: u64 = 1 << 16;
@@ -219,7 +220,7 @@ impl DecodingLimits {
         self.check(Limit::Columns, columns as u64)
     }
 
-    /// Checks the size of a compressed record.
+    /// Checks the compressed size `packed` and the uncompressed size `unpacked` of a record.
     ///
     /// # Errors
     /// [`LimitExceeded`] if `unpacked` exceeds both [`Limit::Record`] and [`DecodingLimits::ratio`] times `packed`.
@@ -291,10 +292,10 @@ pub struct ArchiveBudget {
 }
 
 impl ArchiveBudget {
-    /// Counts a member. `bytes` is the uncompressed size that its header declares, or 0 for a directory.
+    /// Counts a member. `bytes` is the uncompressed size that the member's header declares, or 0 for a directory.
     ///
     /// # Errors
-    /// [`LimitExceeded`] if all members so far are too many or unpack to too many bytes.
+    /// [`LimitExceeded`] if the number of members counted so far, or the sum of their uncompressed sizes, is too large.
     pub fn add(&self, path: &str, bytes: u64) -> Result<(), LimitExceeded> {
         self.members.add(1 + path.len() as u64 / 128)?;
         self.unpacked.add(bytes)
@@ -305,10 +306,12 @@ impl ArchiveBudget {
         self.unpacked.add(bytes)
     }
 
-    /// Checks the size of a compressed list of members. The codec may allocate a record for each unpacked byte.
+    /// Checks the size of a compressed list of members. `packed` and `unpacked` are the compressed and the uncompressed size
+    /// in bytes. The codec may allocate a record for each unpacked byte.
     ///
     /// # Errors
-    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`, or 16 MiB and twice the allowed members.
+    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`. Also if `unpacked` exceeds both 16 MiB and 2
+    /// bytes per allowed member.
     pub fn check_header(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let by_ratio = packed.saturating_mul(24).saturating_add(1 << 18);
         let by_members = self.members.allowed.saturating_mul(2).max(16 << 20);

@@ -1,9 +1,10 @@
 //! Lists the variables and structure fields in MATLAB 5 files, and removes some of them.
 //!
 //! - A file consists of a header of 128 bytes and elements. An element consists of a tag (type and length) and its content.
-//! - A variable is a `MATRIX` element, perhaps inside a `COMPRESSED` element. A structure contains a matrix per field.
-//! - Removing a variable copies all other bytes unchanged. The crate `matfile` would discard them.
-//! - Version 7.3 files are HDF5 and not supported.
+//! - A variable is a `MATRIX` element, or a `COMPRESSED` element that contains a `MATRIX` element. A structure contains one
+//!   matrix per field.
+//! - Removing a variable copies all other bytes unchanged. The crate `matfile` would discard some of these bytes.
+//! - Files of version 7.3 are HDF5 files, which are not supported.
 
 use std::io::{self, Read, Write};
 
@@ -25,10 +26,12 @@ const MAX_NESTING: usize = 32;
 /// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Maximum size of all paths in bytes. Paths repeat the names of outer structures, so they could grow quadratically.
+/// Maximum size of all paths in bytes. Paths repeat the names of outer structures. Therefore their total size could be
+/// quadratic in the size of the file.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
-/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both are in memory.
+/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both the file and
+/// the variable are in memory.
 pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
 /// Variables cannot be removed from a file.
@@ -50,7 +53,8 @@ pub enum MatlabError {
 
 /// Lists the paths of all variables and fields, for example `Video` and `Video.Labels`.
 ///
-/// The paths end where the file is damaged. Paths beyond the limits of this module are not listed.
+/// If the file is damaged, only the paths before the damage are listed. Paths beyond the limits of this module are not
+/// listed.
 pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
@@ -90,12 +94,12 @@ impl Names {
     }
 }
 
-/// Returns the file without the variables and fields `unwanted`, or `None` if it contains none of them.
+/// Returns the file without the variables and fields `unwanted`, or `None` if the file contains none of them.
 ///
-/// A field is replaced by an empty one, because all elements of a structure array must have the same fields.
+/// A field is replaced by an empty field, because all elements of a structure array must have the same fields.
 ///
 /// # Errors
-/// [`MatlabError`] if the file cannot be parsed, because it might still contain the variables.
+/// [`MatlabError`] if the file cannot be parsed, because an unparsed file might still contain the variables.
 pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, MatlabError> {
     let (Some(header), Some(mut rest)) = (bytes.get(..HEADER_BYTES), bytes.get(HEADER_BYTES..))
     else {
@@ -258,7 +262,8 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Collects the names in a matrix. `path` is the path of the field that contains it, and must be empty for a variable.
+/// Collects the names in a matrix. `path` is the path of the field that contains the matrix, and must be empty for a
+/// variable.
 fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;

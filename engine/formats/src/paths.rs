@@ -42,10 +42,11 @@ pub enum PathError {
     },
 }
 
-/// Validates a member path. Returns it with single `/` between components and without a trailing `/`.
+/// Validates the path of a member. Returns the path with single `/` between components and without a trailing `/`.
 ///
 /// # Errors
-/// [`PathError`], which is [`PathError::Empty`] for `""` and `"./"`. Archives use these paths for their root directory.
+/// [`PathError`]. The error is [`PathError::Empty`] for `""` and `"./"`, the paths that archives use for their root
+/// directory.
 pub fn normalize(raw: &str) -> Result<String, PathError> {
     reject_unsafe(raw)?;
     if is_normal(raw) {

@@ -34,7 +34,9 @@ pub enum PngError {
         size: u64,
     },
     /// The image has 16 bits per channel. Pillow's conversion clips such values instead of scaling them.
-    #[error("the PNG image has 16 bits per channel; only up to 8 are converted to grey")]
+    #[error(
+        "the PNG image has 16 bits per channel; only images with up to 8 bits per channel are converted to grey"
+    )]
     SixteenBit,
     /// The image has more pixels than [`Limit::Pixels`].
     #[error("the PNG image has {width} x {height} pixels")]
@@ -74,7 +76,8 @@ pub fn decoder<'a>(
             size: file.len() as u64,
         });
     };
-    // If the checksum of the header is wrong, the declared size may be wrong, too. The damage is reported in this case.
+    // If the checksum of the header is wrong, the declared size may be wrong, too. In this case, the error reports the
+    // damage, not the size.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
         && crc32fast::hash(header).to_be_bytes() != sum
     {

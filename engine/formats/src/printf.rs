@@ -28,7 +28,7 @@ pub enum PrintfError {
         conversion: String,
     },
     /// The number of values differs from the number of conversions.
-    #[error("the format takes {wanted} values, but {given} are given")]
+    #[error("the format takes {wanted} values, but {given} values are given")]
     Count {
         /// Number of conversions.
         wanted: usize,
@@ -282,7 +282,7 @@ impl Conversion {
         digits
     }
 
-    /// Formats a value for `%g`, in decimal or exponential notation. Removes trailing zeros unless the flag is `#`.
+    /// Formats a value for `%g`, in decimal or exponential notation. Removes trailing zeros unless the flag `#` is set.
     fn general(&self, value: f64, digits: usize) -> String {
         let text = format!("{value:.*e}", digits - 1);
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

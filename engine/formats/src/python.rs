@@ -10,7 +10,7 @@ const ZERO_CODE_POINTS: &[u32] = &[
     0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// Python's `float(text)`, or `None` where Python raises `ValueError`.
+/// Python's `float(text)`, or `None` if Python raises `ValueError`.
 ///
 /// Accepts [spaces around the number](trim_number), `_` between digits, digits of any script, `inf`, `infinity` and `nan`.
 pub fn python_float(text: &str) -> Option<f64> {

@@ -13,7 +13,7 @@ pub trait ReadAt {
     /// Fills `buf` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] if the source is shorter.
+    /// [`io::ErrorKind::UnexpectedEof`] if the source ends before `buf` is full.
     fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buf.is_empty() {
             match self.read_at(buf, offset) {

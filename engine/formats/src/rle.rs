@@ -15,7 +15,9 @@ pub enum RleError {
         token: String,
     },
     /// The last start has no length.
-    #[error("the run-length code has {words} numbers; starts and lengths come in pairs")]
+    #[error(
+        "the run-length code has {words} numbers, but must consist of pairs of a start and a length"
+    )]
     OddLength {
         /// Number of integers in the code.
         words: usize,
@@ -99,7 +101,8 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Optio
 
 /// Iterates over the indices of an array's elements in column-major order: the first index varies fastest.
 ///
-/// The elements must be stored in C order. The iterator is empty if `length` elements do not fill `shape`.
+/// The elements must be stored in C order. The iterator is empty if an array of shape `shape` does not have `length`
+/// elements.
 pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let count = shape
         .iter()

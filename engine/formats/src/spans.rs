@@ -16,7 +16,9 @@ pub trait Spans {
     /// Returns the number of spans.
     fn count(&self) -> usize;
 
-    /// Returns the number and range of the span that contains an uncompressed offset, or `None` beyond the end.
+    /// Returns the index of the span that contains an uncompressed offset, and the uncompressed range of this span.
+    ///
+    /// Returns `None` beyond the end.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)>;
 
     /// Returns whether the bytes of a span are stored uncompressed.
@@ -29,7 +31,8 @@ pub trait Spans {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Decodes a span and appends its bytes to `bytes`, which must be empty. Returns how many earlier bytes were discarded.
+    /// Decodes a span and appends its bytes to `bytes`, which must be empty. Returns the number of bytes before the span
+    /// that were decoded and discarded.
     ///
     /// # Errors
     /// I/O errors, and [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] if the source is damaged.
@@ -76,7 +79,8 @@ struct Cache {
     repeated: u64,
 }
 
-/// A decoded span, empty before it is decoded. A thread that decodes a span holds the lock, for which others wait.
+/// The bytes of a span, empty before the span is decoded. A thread that decodes the span holds the lock, and other threads
+/// wait for the lock.
 type SpanBuffer = Arc<Mutex<Vec<u8>>>;
 
 impl Cache {
@@ -130,7 +134,7 @@ impl<S: Spans> SpanReader<S> {
 
     /// Decodes the span that begins at `end`, unless another thread is already decoding it. Ignores errors.
     ///
-    /// A thread calls this function while another thread decodes the span that it needs.
+    /// A thread calls this function when another thread is already decoding the span that the first thread needs.
     fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;

@@ -16,7 +16,8 @@ use prep_failure::Quoted;
 /// Maximum length of the headers of one member, in bytes. Headers contain the path, so they may be long.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// Reads an archive, plain or gzipped, and visits its members in their order. Skips content that `visit` does not read.
+/// Reads an archive, plain or gzipped, and visits its members in the order of the archive. Skips content that `visit` does
+/// not read.
 ///
 /// # Errors
 /// [`ArchiveError`]. If `visit` returns an error, reading stops.
@@ -83,7 +84,8 @@ fn check_head(head: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Reads the archive and, within the budget, the rest of the input: a decoder verifies its checksum at the end.
+/// Reads the archive and, within the budget, the rest of the input. The rest is read because a decoder verifies its checksum
+/// only at the end.
 fn read_buffered(
     mut input: impl BufRead,
     budget: &ArchiveBudget,
@@ -150,7 +152,8 @@ fn read_buffered(
     }
 }
 
-/// Returns the path in the header of an entry, and whether the entry is a directory. Returns `None` if it is not a member.
+/// Returns the path in the header of an entry, and whether the entry is a directory. Returns `None` if the entry is not a
+/// member.
 fn name_and_kind(
     entry: &tar::Entry<'_, impl Read>,
 ) -> Result<Option<(String, bool)>, ArchiveError> {

@@ -1,6 +1,7 @@
 //! Encodings of text files, and their conversion to UTF-8.
 //!
-//! In Latin-1 (ISO 8859-1), each byte is the character with the same code. Decoders for web pages use Windows-1252 instead.
+//! In Latin-1 (ISO 8859-1), each byte is the character with the same code. Decoders for web pages decode Latin-1 as
+//! Windows-1252, so this module does not use them.
 
 use std::io::{self, BufRead, BufReader, Read};
 

@@ -3,7 +3,8 @@
 //! A record consists of its length (u64, little endian), the masked CRC-32C of the length, the payload, and the masked
 //! CRC-32C of the payload.
 //!
-//! The payload is a protobuf message with named lists of byte strings, floats or integers, the *features*. Its fields are:
+//! The payload is a protobuf message with named lists of byte strings, floats or integers, the *features*. The fields of
+//! this message are:
 //!
 //! - Example { 1: Features }, Features { 1: map entry }, map entry { 1: key, 2: Feature }
 //! - Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values, which may be packed numbers }
@@ -291,7 +292,7 @@ impl<'a> Example<'a> {
         Ok(names)
     }
 
-    /// Returns the feature with this name, or `None` if there is no such entry, or if it has no list.
+    /// Returns the feature with this name, or `None` if no entry has this name, or if the entry has no list.
     ///
     /// If the name occurs several times, the last entry is used, as in every protobuf map.
     pub fn feature(&self, name: &str) -> Result<Option<Feature>, TfRecordError> {

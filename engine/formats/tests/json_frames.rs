@@ -150,7 +150,7 @@ fn conversions_because_of_column_names_are_errors() {
         ("{\"date\": 1600000000, \"a\": 1}", "date"),
         ("{\"1\": 2, \"2.5\": 1}", "numbers or dates"),
         ("{\"\": 1}", "numbers or dates"),
-        ("{}\n{}", "the records are empty"),
+        ("{}\n{}", "the records have no members"),
         (
             "{\"a\": 123456789012345678901}",
             "an integer beyond 64 bits",

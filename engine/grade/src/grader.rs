@@ -115,8 +115,8 @@ impl Grader {
         }
     }
 
-    /// Checks and scores a scanned submission. Reads further cells when a rule or the metric needs them, so little memory is
-    /// needed for a large file with wrong columns.
+    /// Checks and scores a scanned submission. Reads more cells only when a rule or the metric needs them. Therefore a large
+    /// file with wrong columns takes little memory.
     ///
     /// An error means that the file cannot be read, not that the submission is invalid.
     pub fn grade_scanned(
@@ -146,13 +146,14 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
-    /// Returns an error for each column that the section `grade:` names and a table lacks. `answers` and `sample` are the
-    /// columns of the answers and of the sample submission. `None` means unknown columns, which are not checked.
+    /// Returns an error for each column that the section `grade:` names but a table lacks. `answers` and `sample` are the
+    /// columns of the answers and of the sample submission. `None` means that the columns of the table are unknown and not
+    /// checked.
     ///
     /// * A column of the metric must be in the answers.
     /// * A column that a rule requires of submissions must be in the sample submission.
     /// * An identifier must be in both tables.
-    /// * A column of any other rule must be in at least one of both tables.
+    /// * A column of any other rule must be in at least one of the two tables.
     pub fn missing_columns(
         &self,
         answers: Option<&[String]>,
@@ -205,8 +206,8 @@ impl Grader {
         found
     }
 
-    /// Returns the columns with the true values, as opposed to identifiers, groups, weights and sizes. For a query, there
-    /// are none. `answers` contains all columns of the answers, if they are known.
+    /// Returns the columns with the true values, as opposed to identifiers, groups, weights and sizes. A metric that is a
+    /// query has no such columns. `answers` contains all columns of the answers, if they are known.
     pub fn true_columns(&self, answers: Option<&[String]>) -> Vec<String> {
         let truth = self.spec.metric.truth.iter();
         truth.flat_map(|columns| columns.names(answers)).collect()
@@ -281,11 +282,13 @@ impl Grader {
         })
     }
 
-    /// Rejects a wrong number of rows if the submission has more than [`MANY_ROWS`] rows, so that its cells are never read.
+    /// Rejects a wrong number of rows if the submission has more than [`MANY_ROWS`] rows. Therefore the cells of such a
+    /// submission are never read.
+    ///
     /// Also drops surplus rows that neither the rules nor the metric use.
     ///
-    /// Smaller submissions are checked only in the order of the rules. So an invalid cell may be reported before a wrong
-    /// number of rows.
+    /// A smaller submission is checked only in the order of the rules. Therefore an invalid cell may be reported before a
+    /// wrong number of rows.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY_ROWS;

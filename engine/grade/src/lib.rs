@@ -1,7 +1,8 @@
 //! Grading, the last stage of a pipeline.
 //!
 //! The section `grade:` of a pipeline lists *rules*, which a submission must satisfy, and one *metric*. [`Grader`] parses
-//! the section and grades submissions. A [`GradeOutcome`] is a score, or a [`Refusal`] with a message for the author.
+//! the section and grades submissions. A [`GradeOutcome`] is a score, or a [`Refusal`] with a message for the author of the
+//! submission.
 //!
 //! Scores equal those of MLE-bench's grader, rounded to five decimals. If MLE-bench's grader raises an exception, the
 //! submission is invalid.

@@ -1,4 +1,4 @@
-//! The reason why a submission has no score, and the requirements of rules and metrics on the number of rows.
+//! The reason why a submission has no score, and the number of rows that a rule or metric requires or keeps.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The pipeline language: parses the YAML file of a pipeline, including its SQL queries, into a checked [`Pipeline`].
 //!
-//! [`load`] reports all errors of a file at once, each with its position and, if possible, a suggestion. [`read`] returns
-//! a [`ParsedFile`], to which callers can add errors of their own checks.
+//! [`load`] reports all errors of a file at once, each with its position and, if possible, a suggestion. [`read`] returns a
+//! [`ParsedFile`], to which callers can add the errors of further checks.
 //!
 //! - `text`: parses YAML into nodes with positions, and prints diagnostics;
 //! - `load`: merges the corrections of a variant into the nodes;

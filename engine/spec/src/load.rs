@@ -50,7 +50,7 @@ pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(corrections.into_iter().map(|one| one.key).collect())
 }
 
-/// Returns the names of a file's variants: `v1`, `fixed`, and all other combinations of corrections.
+/// Returns the names of a file's variants: `v1`, `fixed`, and one for each other combination of corrections.
 ///
 /// # Errors
 /// If the text is not YAML.
@@ -207,7 +207,8 @@ impl ParsedFile {
 
     /// Returns the pipeline in a variant, with the warnings about all variants.
     ///
-    /// Ignores corrections that the pipeline does not have, because all competitions of a run use the same variant.
+    /// Ignores corrections in `variant` that the pipeline does not have, because all competitions of a run use the same
+    /// variant.
     ///
     /// # Errors
     /// If any variant has an error, or the variant is unknown.
@@ -266,7 +267,7 @@ pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     }
 }
 
-/// Returns a copy of `pipeline` whose only check is `query`, and which has no outputs.
+/// Returns a copy of `pipeline` without outputs. The only check of the copy is `query`.
 ///
 /// # Errors
 /// If the query is invalid, or reads a table that does not exist.

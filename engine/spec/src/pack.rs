@@ -397,7 +397,9 @@ fn check_version(text: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_graphic();
     match text.chars().all(fits) && text.len() <= MAX_NAME {
         true => Ok(()),
-        false => Err("write up to 100 ASCII characters without spaces".to_owned()),
+        false => Err(
+            "it must have at most 100 characters, all of them ASCII and none a space".to_owned(),
+        ),
     }
 }
 

@@ -189,7 +189,7 @@ impl QueryError {
 
     /// Returns an action that corrects the query. For a missing column, lists the columns of `tables`.
     ///
-    /// If no column has a similar name, `undeclared` ends the list.
+    /// If no column has a similar name, `undeclared` is appended to this list.
     pub fn help_with(&self, tables: &[(String, Vec<String>)], undeclared: &str) -> Option<String> {
         let Some(missing) = self.missing_column() else {
             return self.help().map(str::to_owned);

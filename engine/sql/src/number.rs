@@ -153,7 +153,7 @@ const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataTyp
 
 /// Checks a query that returns one number, before the rows of its tables are known.
 ///
-/// If the columns of a table are unknown, any unknown name is accepted as one of them.
+/// If the columns of a table are unknown, any unknown name is accepted as a column of this table.
 ///
 /// # Errors
 /// If the query is invalid for all types that the columns may have.
@@ -171,7 +171,7 @@ pub fn check_number(
 
 /// Plans a query over tables whose columns have the type `kind`.
 ///
-/// Adds each missing column to a table with unknown columns, and plans the query again.
+/// If a column is missing, adds the column to a table whose columns are unknown, and plans the query again.
 fn plan_with_unknown(
     query: &Query,
     tables: &[(&str, Option<&[String]>)],
@@ -199,7 +199,7 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // A name in several tables would be ambiguous. If the column is still missing, the next table gets it.
+        // A name in several tables would be ambiguous. If the column is still missing, it is added to the next table.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };
@@ -242,7 +242,8 @@ fn check_type(data_type: &DataType) -> Result<(), NumberError> {
     }
 }
 
-/// Runs a query in a thread of its own, inside or outside of a `tokio` runtime, and returns its number.
+/// Runs a query in a separate thread, and returns the number that the query returns. The caller may be inside or outside of
+/// a `tokio` runtime.
 ///
 /// # Errors
 /// If the query fails, exceeds `limits`, or does not return one finite number.

@@ -1,7 +1,7 @@
 //! Proves that the rows of a plan arrive in a determined order, which does not depend on memory, batches or timing.
 //!
-//! The proof does not depend on how the plan was built. For each operator, it derives whether the order is determined,
-//! and which sets of columns differ between any two rows. An operator without a rule is an error.
+//! The proof does not depend on how the plan was built. For each operator, it derives whether the order is determined, and
+//! which sets of columns have different values in any two rows. An operator without a rule is an error.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,7 +46,8 @@ impl Facts {
     }
 }
 
-/// Verifies that no operator and, with `in_order`, no caller depends on an undetermined order.
+/// Verifies that no operator depends on an undetermined row order. If `in_order` is true, the row order of the plan's result
+/// must be determined, too.
 ///
 /// An error is a defect of this crate.
 pub(crate) fn prove(plan: &Plan, in_order: bool) -> Result<()> {
@@ -316,8 +317,9 @@ fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<us
 
 /// Returns sets of columns in which any two rows of a full join differ.
 ///
-/// A row without a match has NULL in the columns of the other input. If its own columns are NULL, too, it can equal such a
-/// row of the other input. Therefore each returned set contains a column that is never NULL in its input.
+/// A row without a match has NULL in the columns of the other input. If the row also has NULL in all columns of its own
+/// input, it can equal an unmatched row of the other input. Therefore each returned set contains a column that is never NULL
+/// in its input.
 fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
     let inputs = plan.children().into_iter();
     let fields =

@@ -49,7 +49,7 @@ pub trait Relation: Debug + Send + Sync {
 
     /// Returns the values of `columns` in row order, in batches of about `batch` rows.
     ///
-    /// `columns` are indices of [`Relation::columns`], which states the types of the arrays. Missing values are null.
+    /// `columns` are indices of [`Relation::columns`], which also states the types of the arrays. Missing values are null.
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,

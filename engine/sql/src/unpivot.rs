@@ -154,9 +154,10 @@ struct Pass {
 }
 
 impl Pass {
-    /// Reads rows with `others` kept columns and `width` unpivoted columns. Halves `width` if they exceed `max_bytes`.
+    /// Reads rows with `others` kept columns and `width` unpivoted columns. Halves `width` whenever the rows read so far
+    /// exceed `max_bytes`.
     ///
-    /// If `width` is 1, stops reading, and the other rows are read later.
+    /// When `width` is 1, stops reading. The remaining rows are read later.
     fn read(
         mut rest: Batches<RelationBatch>,
         others: usize,

@@ -411,8 +411,8 @@ impl Builder<'_> {
 
     /// Adds the step of a table or an output. Also returns the archives that contain the files named in rows of the table.
     ///
-    /// The [`KeyType`] of each YAML key of `declaration` determines inputs of the step. For example, a query adds the tables
-    /// that it reads. If `is_published`, the step also computes the SHA-256 of what it writes.
+    /// The [`KeyType`] of each YAML key of `declaration` determines inputs of the step. For example, a query adds the
+    /// tables that it reads. If `is_published` is true, the step also computes the SHA-256 of the bytes that it writes.
     fn add_declared(
         &mut self,
         name: &str,
@@ -650,8 +650,8 @@ fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<St
     Some((port.clone(), inside))
 }
 
-/// Returns whether a column of the declared table contains documents. Steps that write documents copy parts of them from the
-/// file from which the table was read.
+/// Returns whether a column of the declared table contains documents. Steps that write such a column copy parts of the
+/// documents from the file from which the table was read.
 fn has_document_columns(declaration: &Declaration) -> bool {
     match declaration.form.makes {
         Produces::Table(columns) => {
@@ -671,8 +671,8 @@ fn value_of(node: NodeId) -> Port {
     }
 }
 
-/// Returns the path of the innermost archive that contains the file `path`. Without an archive, returns `NAME:` for a file
-/// of a further source, and an empty string for a file of the bundle.
+/// Returns the path of the innermost archive that contains the file `path`. If `path` is not in an archive, returns `NAME:`
+/// for a file of the further source `NAME`. Returns an empty string for a file of the bundle.
 fn containing_archive(path: &str) -> &str {
     let (_, inner) = split_source(path);
     let mut found = path.strip_suffix(inner).unwrap_or_default();

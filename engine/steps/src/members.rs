@@ -11,8 +11,8 @@ use crate::kinds::{gzipped_file, is_container, without_suffix};
 
 /// Returns glob patterns of the bundle's members that the pipeline reads, sorted and unique.
 ///
-/// `*` matches within a path segment, `**` across segments. An archive is one member. Some bundles contain its unpacked
-/// files instead, so the pattern matches both.
+/// `*` matches within a path segment, `**` across segments. An archive is one member. Some bundles contain the unpacked
+/// files of the archive instead. Therefore the pattern matches the archive and the unpacked files.
 pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut visit = |declaration: &Declaration| {

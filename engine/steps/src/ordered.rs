@@ -1,7 +1,7 @@
 //! Processes batches on two threads, and returns the results in the order of the batches.
 //!
-//! If the helper thread is busy, the thread that produces the batches processes one itself. Errors are returned in order,
-//! too, so they do not depend on the number of threads.
+//! If the helper thread is busy, the thread that produces the batches processes a batch itself. Errors are returned in
+//! order, too, so they do not depend on the number of threads.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, channel, sync_channel};

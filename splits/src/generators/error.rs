@@ -22,7 +22,7 @@ pub enum RandomError {
         high: f64,
     },
     /// A sample without replacement that is larger than the population.
-    #[error("cannot draw {wanted} different items of {population}; draw fewer")]
+    #[error("cannot draw {wanted} different items from only {population} items; draw fewer")]
     SampleTooLarge {
         /// Number of requested items.
         wanted: u64,

@@ -47,9 +47,9 @@ impl TryFrom<Saved> for Mt19937 {
         let state: [u32; N] = saved
             .words
             .try_into()
-            .map_err(|_| "the state of a Mersenne Twister has 624 words")?;
+            .map_err(|_| "the state of a Mersenne Twister must have 624 words")?;
         if saved.used > N {
-            return Err("a Mersenne Twister uses at most 624 words per round");
+            return Err("a Mersenne Twister can use at most 624 words per round");
         }
         Ok(Mt19937 {
             state,
@@ -134,7 +134,7 @@ impl Mt19937 {
         high << 32 | u64::from(self.next_u32())
     }
 
-    /// Returns a double in [0, 1) from two words, with 53 random bits (`genrand_res53`, used by both libraries).
+    /// Returns a double in [0, 1) from two words, with 53 random bits. NumPy and Python use this function (`genrand_res53`).
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         let high = f64::from(self.next_u32() >> 5);

@@ -1,6 +1,6 @@
 //! NumPy's legacy generator, `numpy.random.RandomState`, which NEP 19 keeps stable. scikit-learn and pandas use it.
 //!
-//! It draws bounded integers by masking and rejection.
+//! This generator draws bounded integers by masking and rejection.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ impl RandomState {
     /// `shuffle(items)`: Fisher-Yates from the end. Each item i is swapped with a random one of the items 0..=i.
     ///
     /// Indices are drawn in blocks, so that the processor can overlap the memory accesses of the swaps. Positions have 32
-    /// bits, so only the first 2^32 items are shuffled.
+    /// bits. Therefore only the first 2^32 items are shuffled.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         let mut block = [0u32; BLOCK];
         let mut last = u32::try_from(items.len().saturating_sub(1)).unwrap_or(u32::MAX);
@@ -63,7 +63,8 @@ impl RandomState {
 
     /// `randint(low, high)` with the default type (64-bit integers): an integer in low..high.
     ///
-    /// A range of at most 2^32 numbers uses one word per attempt. A range of one number uses no word.
+    /// A range of at most 2^32 numbers uses one 32-bit word of the generator per attempt. A range of one number uses no
+    /// word.
     ///
     /// # Errors
     /// [`RandomError::EmptyRange`] if `low >= high`.

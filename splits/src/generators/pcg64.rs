@@ -78,7 +78,7 @@ impl Pcg64 {
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// Returns the next 32 random bits: the lower half of a 64-bit draw, and its upper half in the next call.
+    /// Returns the next 32 random bits: the lower half of a 64-bit draw. The next call returns the upper half of this draw.
     pub fn next_u32(&mut self) -> u32 {
         if let Some(half) = self.half.take() {
             return half;

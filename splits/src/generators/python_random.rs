@@ -102,7 +102,8 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, numbers are drawn from a shrinking pool. For a large population, duplicates are rejected instead.
+    /// As in CPython, numbers are drawn from a shrinking pool. For a large population, numbers are drawn from the entire
+    /// population instead, and duplicates are rejected.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.

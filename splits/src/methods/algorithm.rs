@@ -13,7 +13,8 @@ use crate::keys::{KeyRole, Split, SplitKeys, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// A method of splitting rows, with parameters as in scikit-learn and pandas. It has the structure of a pipeline's `split`.
+/// A method of splitting rows, with parameters as in scikit-learn and pandas. This type has the structure of the key `split`
+/// in a pipeline.
 ///
 /// | `method` | roles of keys | default of `order` |
 /// |---|---|---|

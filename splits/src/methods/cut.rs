@@ -1,4 +1,5 @@
-//! Splits a table in the order of a column, for example by time: the largest values are the test part. Nothing is random.
+//! Splits a table in the order of a column, for example by time. The largest values are the test part. No random numbers are
+//! used.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,11 +41,12 @@ pub enum CutPoint {
 /// Cuts the rows in the order of their ranks: the largest ranks are the test part.
 ///
 /// - Equal values must have equal ranks, and a larger value must have a larger rank. Ranks may have gaps.
-/// - `groups` contains one code per row. Rows of the same group go to the same part. A group has the largest rank of its
-///   rows, so no train row is at or after the cut.
-/// - [`CutTies::Divide`] without groups gives the parts of `train_test_split(sorted, shuffle=False)` in a stable order.
-/// - With other ties, rows with equal ranks are in the same part. The test part may be larger ([`CutTies::Test`]) or smaller
-///   ([`CutTies::Train`]) than requested.
+/// - `groups` contains one code per row. Rows of the same group go to the same part. The rank of a group is the largest rank
+///   of its rows. Therefore no train row is at or after the cut.
+/// - [`CutTies::Divide`] without groups gives the same parts as a stable sort followed by
+///   `train_test_split(sorted, shuffle=False)`.
+/// - With the other values of [`CutTies`], rows with equal ranks are in the same part. The test part may be larger
+///   ([`CutTies::Test`]) or smaller ([`CutTies::Train`]) than requested.
 ///
 /// ```
 /// use prep_splits::{CutPoint, CutTies, SplitOrder, SplitSize, cut};

@@ -7,8 +7,8 @@ use crate::size::SplitSize;
 
 /// The rows of each key in row order, with access in O(1).
 ///
-/// Keys are codes 0, 1, 2, ... without gaps, and groups are split in this order. Number keys by first appearance, like
-/// pandas' `unique()`, or in sorted order, like `groupby` and `numpy.unique`.
+/// Keys are codes 0, 1, 2, ... without gaps, and groups are split in this order. The caller numbers the keys by first
+/// appearance, like pandas' `unique()`, or in sorted order, like `groupby` and `numpy.unique`.
 #[derive(Debug, Clone)]
 pub struct Groups {
     /// `rows[starts[k]..starts[k + 1]]` are the rows of key k.
@@ -17,7 +17,7 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Builds the index from one code per row, in two passes.
+    /// Builds the groups from one code per row, in two passes.
     ///
     /// # Errors
     /// [`SplitError::SparseKeys`] if a code has no row, and [`SplitError::TooManyRows`] above 2^32 - 1 rows.

@@ -50,9 +50,10 @@ pub fn python_sample(
     Ok(Split { train, test })
 }
 
-/// Puts a group into the test part if its rows still fit, otherwise into the train part.
+/// Puts each group into the test part if the rows of the group still fit, otherwise into the train part.
 ///
-/// Groups are visited in the order of their codes. Smaller groups after one that does not fit may fit. Nothing is random.
+/// Groups are visited in the order of their codes. After a group that does not fit, a smaller group may still fit. The
+/// method uses no random numbers.
 ///
 /// # Errors
 /// Invalid sizes, as in [`PartSizes::new`], and [`SplitError::EmptyPart`] if no group fits.

@@ -68,8 +68,8 @@ fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
 /// scikit-learn's `_approximate_mode`: distributes `draws` rows over the classes, close to the mode of the multivariate
 /// hypergeometric distribution.
 ///
-/// Each class gets its proportional number, rounded down. The classes with the largest remainders get one more. Equal
-/// remainders are chosen at random.
+/// Each class gets its proportional number of rows, rounded down. The classes with the largest remainders get one more row.
+/// The choice between equal remainders is random.
 fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> Vec<u32> {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
     let shares: Vec<f64> = counts

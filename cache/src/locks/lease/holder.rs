@@ -196,8 +196,8 @@ pub(super) struct ConflictCheck<'a> {
     pub(super) own_file: &'a Path,
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
-    /// Tokens of the processes that requested the lock at the previous check. `None` before the first check. This process
-    /// waits only for these processes, because later ones find this process's file and withdraw.
+    /// Unique tokens of the processes that requested the lock at the previous check. `None` before the first check. This
+    /// process waits only for these processes. Later processes find the file of this process and withdraw.
     pub(super) rivals: Option<Vec<String>>,
 }
 
@@ -231,8 +231,8 @@ impl ConflictCheck<'_> {
                     }
                 }
                 match holder {
-                    // The other process is still writing its file and checks afterwards. It will then find this process's
-                    // file, so this process need not wait.
+                    // The other process is still writing its file, and checks for conflicts afterwards. That check finds
+                    // the file of this process, so this process need not wait.
                     None if content.is_empty() => {}
                     Some(holder) if holder.has_lock == 0 && self.is_later(&holder.token) => {}
                     Some(holder) if holder.has_lock == 0 && path.as_path() > self.own_file => {

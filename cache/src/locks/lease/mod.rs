@@ -1,8 +1,8 @@
 //! Locks that work across machines. Each holder of a lock regularly writes to a file, to show that it is alive.
 //!
-//! Leases are needed on file systems where locks of the operating system do not exist, or apply to one machine only
-//! (FUSE, Lustre without `flock`). A lock is a directory with a file for each holder. A process that requests the lock
-//! takes three steps:
+//! Leases are needed where locks of the operating system do not exist, or apply to one machine only. Examples are FUSE, and
+//! Lustre without `flock`. A lock is a directory with a file for each holder. A process that requests the lock takes three
+//! steps:
 //!
 //! 1. It *announces* itself: it creates a file with a unique name in the directory.
 //! 2. It *checks* for conflicts: it lists the directory. The file of another process is a conflict if at least one of the
@@ -25,14 +25,15 @@
 //!   that sees the same content for [`LeaseTiming::silence`], by its own clock, treats the holder as dead.
 //!
 //! The requesting process *breaks* the lock of a dead holder: it renames the file to a unique name, reads it again, and
-//! removes it. If the content has changed, the holder is alive, and the file gets its old name back. A file is valid
-//! under any name, so the lock is not free in between.
+//! removes it. If the content has changed, the holder is alive, and the file gets its old name back. The file is also valid
+//! under the unique name, so the lock is not free between the two renames.
 //!
 //! # Lost leases
 //!
 //! A suspended holder may be treated as dead. It notices this at its next heartbeat, because its file no longer exists.
-//! [`Lease::is_lost`] writes a heartbeat if one is overdue. A holder that calls it before each change makes at most one
-//! change after losing the lock, except after a pause of a virtual machine, which its clock does not show.
+//! [`Lease::is_lost`] writes a heartbeat if one is overdue. A holder that calls `is_lost` before each change makes at most
+//! one change after losing the lock. The exception is a pause of a virtual machine, which the clock of the holder does not
+//! show.
 //!
 //! `tests/model` checks these steps in all interleavings.
 

@@ -358,7 +358,7 @@ fn mark(path: &Path) -> io::Result<()> {
 
 /// Takes the lock repeatedly, in a separate process. Its file is in the directory `inside` while it has the lock.
 #[test]
-#[ignore = "the other test runs it in separate processes"]
+#[ignore = "another test runs this function in separate processes"]
 fn child() -> Outcome {
     let directory = env::var(DIRECTORY_VARIABLE)?;
     let directory = Path::new(&directory);
@@ -396,8 +396,8 @@ fn child() -> Outcome {
     }
 }
 
-/// Records an error for each other process with a conflicting lock. Ignores processes in `excused`, which the test
-/// suspended or killed, because they may have left their file in `inside`.
+/// Records an error for each other process that holds a conflicting lock. Ignores processes with a file in the directory
+/// `excused`. The test suspended or killed these processes, so their files may remain in the directory `inside`.
 fn check_alone(directory: &Path, own_file: &Path, mode: Mode) -> io::Result<()> {
     let is_excused = |name: &str| {
         let process = name.rsplit('-').next().unwrap_or_default();

@@ -57,7 +57,7 @@ pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<RawMember>>, Aud
         let lines = BufReader::new(GzDecoder::new(file)).lines();
         let members = lines.map(|line| {
             parse_member(&line?).ok_or_else(|| {
-                let reason = "the list of members is damaged; delete the file";
+                let reason = "the recorded list of members is damaged; delete this file";
                 io::Error::new(io::ErrorKind::InvalidData, reason)
             })
         });

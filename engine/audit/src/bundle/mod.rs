@@ -1,7 +1,7 @@
 //! Checks a downloaded bundle: its first bytes, its end record, its central directory, and the CRC of every member.
 //!
-//! If all are right, the members are compared with those of a bundle that has the published MD5. The file is read at most
-//! twice: once for its MD5, and once for the members.
+//! If all these parts are intact, the members are compared with the members of a bundle that has the published MD5. The
+//! file is read at most twice: once for its MD5, and once for the members.
 
 pub mod known;
 
@@ -259,7 +259,7 @@ impl Bundle<'_> {
             FileType::Zeros => {
                 return one(self
                     .finding(Cause::BundleHole)
-                    .example(format!("the file begins with zeros, {size}")));
+                    .example(format!("the file begins with zero bytes and has {size}")));
             }
             file_type @ (FileType::Html | FileType::Xml | FileType::Json | FileType::Text) => {
                 let text = String::from_utf8_lossy(&self.raw.head).into_owned();
@@ -271,7 +271,7 @@ impl Bundle<'_> {
             }
             FileType::Zip => {}
             FileType::Gzip if self.is_gzipped()? => {
-                let proof = "unpacked, it has the published MD5";
+                let proof = "the unpacked file has the published MD5";
                 return one(self.finding(Cause::BundleGzipped).proof(proof));
             }
             other => {
@@ -330,7 +330,7 @@ impl Bundle<'_> {
         if self.raw.zeros >= MIN_HOLE_BYTES as u64 {
             let begin = self.raw.bytes - self.raw.zeros;
             let example = format!(
-                "zeros from byte {begin} to the end, {} bytes",
+                "the last {} bytes, from byte {begin} on, are zero",
                 self.raw.zeros
             );
             return Ok(vec![self.finding(Cause::BundleHole).example(example)]);
@@ -350,7 +350,7 @@ impl Bundle<'_> {
                 finding.example(format!("the file has {} of {size} bytes", self.raw.bytes))
             }
             None => finding.example(format!(
-                "the file ends after {} bytes, without its central directory",
+                "the file ends after {} bytes, and the central directory is missing",
                 self.raw.bytes
             )),
         };
@@ -398,7 +398,7 @@ impl Bundle<'_> {
             let wrong = match &content {
                 Ok(content) if content.crc == member.crc && content.size == member.size => continue,
                 Ok(content) => format!(
-                    "the content has CRC {:08x} and {} bytes, but CRC {:08x} and {} bytes are listed",
+                    "the content has CRC {:08x} and {} bytes, but the central directory lists CRC {:08x} and {} bytes",
                     content.crc, content.size, member.crc, member.size
                 ),
                 Err(error) if error.is_of_the_system() => return content.map(|_| Vec::new()),
@@ -439,7 +439,7 @@ impl Bundle<'_> {
             }
             if let Some((place, length)) = find_zeros(&bytes) {
                 let example = format!(
-                    "at least {length} zeros, starting at byte {}",
+                    "at least {length} zero bytes, starting at byte {}",
                     at + place as u64
                 );
                 return Ok(Some((Cause::BundleHole, example)));
@@ -487,10 +487,10 @@ impl Bundle<'_> {
         if let Some(directory) = self.common_directory(&files) {
             let proof = match self.expected.members {
                 Some(_) => {
-                    "without this directory, names, sizes and CRCs are those of the verified bundle"
+                    "if this directory is removed from all paths, the names, sizes and CRCs are those of the verified bundle"
                 }
                 None => {
-                    "without this directory, the archive contains the paths that the pipeline reads"
+                    "if this directory is removed from all paths, the archive contains the paths that the pipeline reads"
                 }
             };
             found.push(
@@ -507,7 +507,9 @@ impl Bundle<'_> {
                 _ => "all members match their CRCs",
             };
             let finding = self.finding(Cause::BundleBytesAppended).proof(proof);
-            let finding = finding.example(format!("{tail} bytes after the end record"));
+            let finding = finding.example(format!(
+                "{tail} bytes after the end of central directory record"
+            ));
             let is_known = self.expected.members.as_deref().map(contents) == Some(contents(list));
             found.push(match is_known || self.expected.md5.is_none() {
                 true => finding,
@@ -522,7 +524,7 @@ impl Bundle<'_> {
         }
         let Some(known) = &self.expected.members else {
             let proof = match files.len() {
-                1 => "its only member matches its CRC".to_owned(),
+                1 => "the only member matches its CRC".to_owned(),
                 count => format!("all {count} members match their CRCs"),
             };
             return Ok(vec![
@@ -560,14 +562,15 @@ impl Bundle<'_> {
             .any(|path| path.starts_with(&member.name));
         let own_name = self.name.rsplit('/').next().unwrap_or_default();
         Ok((!reads_it && member.name.ends_with(own_name)).then(|| {
-            "the member has the bundle's name, and the pipeline reads nothing in it".to_owned()
+            "the member has the name of the bundle, and the pipeline reads no file in this member".to_owned()
         }))
     }
 
-    /// Returns the directory that contains all members, if the bundle is correct without this directory.
+    /// Returns the directory that contains all members, if the bundle would be correct without this directory in its paths.
     ///
-    /// If the members of the verified bundle are known, these must be the members without the directory. Otherwise, paths
-    /// that the pipeline reads must exist without the directory, but not with it.
+    /// If the members of a bundle with the published MD5 are known, this bundle must have the same members without the
+    /// directory. Otherwise, at least one path that the pipeline reads must exist without the directory. None of the paths
+    /// that the pipeline reads may exist in the unchanged bundle.
     fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");
@@ -629,7 +632,7 @@ impl Bundle<'_> {
                     }
                     changed += 1;
                     let archive = match name.to_ascii_lowercase().ends_with(".zip") {
-                        true => "; it may be the same archive, packed again",
+                        true => "; the member may contain the same files, packed again",
                         false => "",
                     };
                     changes.push(format!(
@@ -666,7 +669,7 @@ impl Bundle<'_> {
         }
         if changes.is_empty() {
             let proof = match good.len() {
-                1 => "its only member has the same name, size and CRC as in the verified bundle"
+                1 => "the only member has the same name, size and CRC as in the verified bundle"
                     .to_owned(),
                 count => {
                     format!(

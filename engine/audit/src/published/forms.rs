@@ -1,5 +1,5 @@
-//! Finds the form of a CSV file that has the published MD5, for example with other quotes or line endings. All forms are
-//! rendered and hashed in one pass over the rows.
+//! Finds the form of a CSV file that has the published MD5. Forms differ, for example, in quotes or line endings. All forms
+//! are rendered and hashed in one pass over the rows.
 
 use std::path::Path;
 
@@ -116,7 +116,7 @@ impl Rendering {
             words.push("`TRUE` and `FALSE` for booleans".to_owned());
         }
         if self.fast_floats {
-            words.push("numbers as read by pandas' default parser before 3.1".to_owned());
+            words.push("numbers as read by the default parser of pandas before 3.1".to_owned());
         }
         match self.order {
             Order::Same => {}

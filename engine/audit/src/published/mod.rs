@@ -4,8 +4,8 @@
 //! different library, option or version would have written it. A cause is accepted only if the rendered file has the
 //! published checksum.
 //!
-//! For a Parquet file, all known pairs of versions of fastparquet and pandas are tried, because the footer contains both.
-//! The bytes before the footer are hashed once.
+//! For a Parquet file, all known pairs of versions of fastparquet and pandas are tried, because the footer contains both
+//! versions. The bytes before the footer are hashed once.
 
 mod forms;
 mod splits;
@@ -47,7 +47,7 @@ pub fn check(
         }
         let unknown = || {
             let proof = format!(
-                "the published MD5 is {md5}, the file has {found}; no other form of its content has the published MD5"
+                "the published MD5 is {md5}, but the file has {found}; no other known form of the content has the published MD5"
             );
             AuditFinding::new(Cause::NotClassified, path).proof(proof)
         };
@@ -56,18 +56,18 @@ pub fn check(
                 FooterMatch::Versions(published, ours) => {
                     let finding = AuditFinding::new(Cause::ParquetVersions, path);
                     finding.proof(format!(
-                        "with {published} in the footer instead of {ours}, the file has the published MD5"
+                        "with {published} in the footer instead of {ours}, the file would have the published MD5"
                     ))
                 }
                 FooterMatch::Tried(pairs) => {
                     let finding = AuditFinding::new(Cause::ParquetUnknownVersions, path);
                     finding.proof(format!(
-                        "{pairs} pairs of versions of fastparquet and pandas were tried"
+                        "none of the {pairs} tried pairs of fastparquet and pandas versions gives the published MD5"
                     ))
                 }
                 FooterMatch::OtherWriter => {
                     let finding = AuditFinding::new(Cause::ParquetUnknownVersions, path);
-                    finding.proof("a different library than fastparquet wrote the file")
+                    finding.proof("a library other than fastparquet wrote the file")
                 }
             },
             Some(format @ (Format::Csv(_) | Format::Lines)) => {

@@ -1,7 +1,7 @@
 //! Finds the split that produces a published file, by rendering the file for other seeds and test sizes.
 //!
-//! The prepared train table, test table and answers together contain all cells. The split of the pipeline shows the
-//! original order of the items, so other splits can be computed without the bundle.
+//! The prepared train table, test table and answers together contain all cells. The seed and test size in the pipeline
+//! determine the original position of each item. Therefore other splits can be computed without the bundle.
 
 use std::path::Path;
 
@@ -142,7 +142,7 @@ pub fn search(
                         None => "the default test size".to_owned(),
                     };
                     let proof = format!(
-                        "split with seed {seed} and {words}, the prepared content has the published MD5"
+                        "if the rows are split with seed {seed} and {words}, the prepared content has the published MD5"
                     );
                     return Ok(Some(
                         AuditFinding::new(Cause::OtherSplit, path).proof(proof),
@@ -154,8 +154,8 @@ pub fn search(
     Ok(None)
 }
 
-/// Renders the lines of a file with these columns. Row `n` of each table describes the same item, so each cell comes from
-/// the first table that has its column. Returns `None` if no table has a column.
+/// Renders the lines of a file with the columns `columns`. Row `n` of each table describes the same item. Each cell is
+/// taken from the first table that has its column. Returns `None` if a column is in none of the tables.
 fn lines(columns: &[String], tables: &[Option<&LoadedTable>]) -> Option<Vec<Vec<u8>>> {
     let plain = Rendering::plain();
     let tables: Vec<&LoadedTable> = tables.iter().copied().flatten().collect();

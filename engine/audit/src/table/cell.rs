@@ -16,7 +16,7 @@ pub(crate) enum Difference {
     /// `007` and `7`.
     LeadingZeros,
     /// Two almost equal doubles, at a distance of `ulps` units in the last place. `parser` is true if pandas' default
-    /// parser reads one side's text as the other side's number.
+    /// parser reads the text in one table as the number in the other table.
     LastDigit {
         ulps: u64,
         parser: bool,
@@ -132,8 +132,8 @@ fn is_missing(cell: &[u8]) -> bool {
     words.contains(&cell)
 }
 
-/// Whether all cells of a column are numbers, and whether all are booleans. Otherwise they are text, in which `007` is
-/// not `7`, and `1e5` is not `100000`.
+/// States whether all cells of a column are numbers, and whether all cells are booleans. If neither is true, the cells are
+/// text: `007` differs from `7`, and `1e5` differs from `100000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ColumnType {
     pub numbers: bool,

@@ -149,7 +149,11 @@ impl TablePair<'_> {
         }
         let elsewhere = paired.elsewhere.iter();
         Some(finding.examples(elsewhere.map(|(theirs, ours)| {
-            format!("row {} of ours is row {} of theirs", ours + 1, theirs + 1)
+            format!(
+                "row {} of the prepared file is row {} of the audited file",
+                ours + 1,
+                theirs + 1
+            )
         })))
     }
 }

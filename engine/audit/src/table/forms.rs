@@ -34,9 +34,9 @@ pub(super) fn csv_findings(
         |form: &CsvDialect| matches!(form.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be);
     if theirs.byte_order_mark != ours.byte_order_mark && !wide(theirs) && !wide(ours) {
         let side = if theirs.byte_order_mark {
-            "theirs begins"
+            "the audited file begins"
         } else {
-            "ours begins"
+            "the prepared file begins"
         };
         add(
             Cause::ByteOrderMark,
@@ -74,9 +74,9 @@ pub(super) fn csv_findings(
     }
     if theirs.final_newline != ours.final_newline {
         let side = if theirs.final_newline {
-            "theirs"
+            "the audited file"
         } else {
-            "ours"
+            "the prepared file"
         };
         add(
             Cause::FinalNewline,

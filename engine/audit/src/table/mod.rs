@@ -1,5 +1,6 @@
-//! Compares two tables: columns, rows, and the form of the files. Rows are compared in order, then without regard to
-//! their order, then by a key. Each differing cell gets its own cause.
+//! Compares two tables: columns, rows, and the form of the files. First, rows at the same position are compared. Then equal
+//! rows at any position are paired, and the remaining rows are paired by a key column. Each differing cell gets its own
+//! cause.
 
 pub(crate) mod cell;
 mod compare;

@@ -43,8 +43,8 @@ impl Spelling {
         }
     }
 
-    /// Returns the cause of a difference that disappears in this spelling. `zeros` is the number of ids with leading
-    /// zeros if only one table has such ids, otherwise 0.
+    /// Returns the cause of a difference that disappears after all ids are converted to this spelling. `zeros` is the
+    /// number of ids with leading zeros. It must be 0 if both tables have such ids.
     pub(super) fn cause(self, zeros: u64) -> Cause {
         match self {
             Spelling::Integers if zeros > 0 => Cause::LeadingZeros,

@@ -224,8 +224,8 @@ fn finding(path: &str, cause: Cause, count: Count, role: &TableUse) -> AuditFind
     }
     if cause == Cause::FloatLastDigit {
         proof.push_str(&format!(
-            "; at most {} units in the last place; pandas' default parser before 3.1 turns one side's text into the \
-             other's number in {} of {}",
+            "; the difference is at most {} units in the last place; in {} of {} cells, the default parser of pandas \
+             before 3.1 reads the text of one side as the number of the other side",
             count.ulps, count.parsed, count.cells
         ));
     }

@@ -37,8 +37,9 @@ pub(super) fn compare(
                     table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings,
                 );
             }
-            let proof =
-                format!("this document is not a list, so it is compared by bytes: {exceeded}");
+            let proof = format!(
+                "this document exceeds a limit and is not a list, so only its bytes are compared: {exceeded}"
+            );
             return Ok(vec![
                 AuditFinding::new(Cause::NotClassified, path).proof(proof),
             ]);
@@ -131,8 +132,8 @@ struct DocumentComparison<'a> {
 }
 
 impl<'a> DocumentComparison<'a> {
-    /// Counts a difference at the current path, or at the step `last` below it. `describe` formats the example, and is
-    /// called only for the first differences.
+    /// Counts a difference at the current path, or at the key or index `last` below the current path. `describe` formats
+    /// the example, and is called only for the first differences.
     fn add(
         &mut self,
         cause: Cause,
@@ -357,9 +358,9 @@ pub(super) fn compare_images(
             AuditFinding::new(Cause::ImageDamaged, path).example(reason)
         }
         (Err(error), Ok(_)) => AuditFinding::new(Cause::NotClassified, path)
-            .proof(format!("theirs cannot be decoded: {error}")),
+            .proof(format!("the audited file cannot be decoded: {error}")),
         (_, Err(error)) => AuditFinding::new(Cause::NotClassified, path)
-            .proof(format!("ours cannot be decoded: {error}")),
+            .proof(format!("the prepared file cannot be decoded: {error}")),
     };
     Ok(vec![finding])
 }

@@ -1,8 +1,8 @@
 //! Compares an audited tree of files with the tree that `prep` prepared.
 //!
-//! Two files with the same path are read together, up to their first difference, and then analysed as tables, documents
-//! or images. Members of archives are compared like files. A file that exists in only one tree is compared with files of
-//! the same size in the other tree, because it may have been renamed.
+//! Two files with the same path are read together, up to their first difference, and then analysed as tables, documents or
+//! images. Members of archives are compared like files. A file that exists in only one tree may have been renamed.
+//! Therefore it is compared with files of the same size in the other tree.
 
 mod document;
 mod names;

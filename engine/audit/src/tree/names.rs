@@ -44,8 +44,9 @@ impl OneSided {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }
 
-    /// Removes and returns the files with different paths in the two trees: their paths in `theirs` and `ours`. `names`
-    /// returns the possible paths in `theirs` for a path in `ours`.
+    /// Removes and returns pairs of files that have different paths in the two trees. A pair contains the path in the
+    /// audited tree, and the path in the tree of `prep`. `names` returns the possible paths in the audited tree for a path
+    /// in the tree of `prep`.
     fn take_pairs<N: IntoIterator<Item = String>>(
         &mut self,
         names: impl Fn(&str) -> N,
@@ -62,8 +63,9 @@ impl OneSided {
         found
     }
 
-    /// Removes and returns the archives of `ours` that are unpacked in `theirs`: the archive's path, and the directory of
-    /// its members, which ends with `/` or is empty.
+    /// Removes and returns the archives in the tree of `prep` whose members are ordinary files in the audited tree. An item
+    /// contains the archive's path, and the directory of its members in the audited tree. The directory ends with `/` or is
+    /// empty.
     pub(super) fn take_unpacked(
         &mut self,
         ours: &Path,
@@ -189,8 +191,8 @@ fn base_letter(letter: char) -> char {
     }
 }
 
-/// Returns `files-other-part` if the file name is the same, and the file moved between train and test or `other_split` is
-/// true. Otherwise returns `files-renamed`.
+/// Returns `files-other-part` if two conditions hold. The two files have the same name, and either the file moved between
+/// train and test, or `other_split` is true. Otherwise returns `files-renamed`.
 pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);
@@ -200,8 +202,9 @@ pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> C
     }
 }
 
-/// Removes files with the same content from `surplus` and `missing`, and returns findings about them. Reads only files
-/// whose size occurs in both maps. `other_split` is true if the trees are split differently.
+/// Finds renamed files: removes each pair of files with the same content from `surplus` and `missing`, and returns findings
+/// about these pairs. Reads only files whose size occurs in both maps. `other_split` is true if the trees are split
+/// differently.
 fn renamed(
     theirs: &Path,
     surplus: &mut BTreeMap<String, u64>,

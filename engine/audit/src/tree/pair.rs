@@ -133,7 +133,9 @@ fn find_differences(
     }
     let damaged = |what: &str| {
         let finding = AuditFinding::new(Cause::FilesDamaged, path);
-        Ok(vec![finding.example(format!("theirs is {what}; {sizes}"))])
+        Ok(vec![
+            finding.example(format!("the audited file is {what}; {sizes}")),
+        ])
     };
     if is_error_page(theirs)? && !is_error_page(ours)? {
         return damaged("an error page of a server");
@@ -148,8 +150,8 @@ fn find_differences(
         false => Format::from_path(path).filter(|_| !is_json),
     };
     let role = context.roles.role(path);
-    // A binary file in `theirs` that equals the beginning of ours is truncated. A text file may instead be a complete
-    // table with fewer rows, or lack only the last line break.
+    // A binary file in the audited tree is truncated if it equals the beginning of the file in the tree of `prep`. A text
+    // file may instead be a complete table with fewer rows, or lack only the last line break.
     let is_csv = matches!(format, Some(Format::Csv(_)));
     let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
     if at.is_none() && !is_in_lines {
@@ -218,8 +220,8 @@ fn find_differences(
     }
 }
 
-/// Compares the unpacked content of `theirs` with `ours`, if `theirs` is compressed although its name does not show this,
-/// and `ours` is not compressed in the same way.
+/// Compares the decompressed content of the file `theirs` with `ours`. Returns `None` if `theirs` is not compressed, if its
+/// name shows the compression, or if `ours` is compressed in the same way.
 fn compare_unexpectedly_packed(
     path: &str,
     theirs: &Path,
@@ -238,7 +240,7 @@ fn compare_unexpectedly_packed(
     let finding = AuditFinding::new(Cause::FilesDamaged, path);
     let Some(archive) = wrapping.archive else {
         let example = format!(
-            "theirs begins like {} data, which the audit does not unpack",
+            "the audited file begins like {} data, which the audit does not unpack",
             wrapping.name
         );
         return Ok(Some(vec![finding.example(example)]));
@@ -262,17 +264,17 @@ fn compare_unexpectedly_packed(
         (Ok(()), Some(inner)) if members == 1 => inner,
         (Err(error), _) if error.is_of_the_system() => return Err(error),
         _ => {
-            let example = format!("theirs begins like {} data", wrapping.name);
+            let example = format!("the audited file begins like {} data", wrapping.name);
             return Ok(Some(vec![finding.example(example)]));
         }
     };
     let mut findings = find_differences(path, &inner, ours, context, moved)?;
     let result = match findings.is_empty() {
-        true => "its bytes equal ours",
-        false => "its content differs, too",
+        true => "its bytes equal those of the prepared file",
+        false => "its content also differs from that of the prepared file",
     };
     findings.push(finding.proof(format!(
-        "theirs is compressed with {}; after unpacking, {result}",
+        "the audited file is compressed with {}; after unpacking, {result}",
         wrapping.name
     )));
     Ok(Some(findings))
@@ -362,8 +364,9 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Returns whether the bytes of `theirs` from the offset `begin` on are not part of its data. In a CSV file, one of their
-/// lines has a different number of fields than the header. In a binary format, they are not only whitespace.
+/// Returns whether the bytes of `theirs` from the offset `begin` on are not part of its data. In a CSV file, this holds if,
+/// for example, a line of these bytes has a different number of fields than the header. In a binary format, it holds if the
+/// bytes are not only whitespace.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);
@@ -419,7 +422,9 @@ fn compare_archives(
                 );
             }
             MemberDifference::Swapped { there, .. } => {
-                let example = format!("their {there} has the content of our {name}");
+                let example = format!(
+                    "the audited member {there} has the content of the prepared member {name}"
+                );
                 found.push(swapped_finding(&inner, &format!("{path}/{there}")).example(example));
             }
             MemberDifference::Differ { theirs, ours } => {
@@ -437,8 +442,8 @@ fn compare_archives(
         }
         ArchiveComparison::Unreadable(side, error) => {
             let whose = match side {
-                ArchiveSide::Theirs => "theirs",
-                ArchiveSide::Ours => "ours",
+                ArchiveSide::Theirs => "the audited file",
+                ArchiveSide::Ours => "the prepared file",
             };
             let proof = format!("{whose} cannot be read: {error}");
             found.push(AuditFinding::new(Cause::NotClassified, path).proof(proof));
@@ -518,7 +523,7 @@ fn unread_archive(path: &str, visited: Result<()>) -> Result<Option<AuditFinding
         Ok(()) => Ok(None),
         Err(error) if error.is_of_the_system() => Err(error),
         Err(error) => {
-            let proof = format!("ours cannot be read: {error}");
+            let proof = format!("the prepared file cannot be read: {error}");
             Ok(Some(
                 AuditFinding::new(Cause::NotClassified, path).proof(proof),
             ))

@@ -17,15 +17,16 @@ pub struct Roles {
     pub sample: Option<String>,
     pub rows_by_position: bool,
     pub columns_by_position: bool,
-    /// Id columns. If this set is empty, `completed` infers ids and labels. If only labels are unknown, all other columns
-    /// of private tables are treated as labels.
+    /// Names of id columns. If this set is empty, `completed` infers ids and labels. If `labels` is empty but `ids` is not,
+    /// all columns of private tables except the ids are treated as labels.
     pub ids: HashSet<String>,
     pub labels: HashSet<String>,
 }
 
 impl Roles {
     /// Infers the id and label columns, unless the ids are known. Columns of the answers that the public test table also
-    /// contains are ids. If there are none, the first column is the id. The other columns of the answers are labels.
+    /// contains are ids. If there are no such columns, the first column is the id. The other columns of the answers are
+    /// labels.
     pub(super) fn completed(
         &self,
         root: &Path,

@@ -197,8 +197,8 @@ impl SearchedAnswers {
         Ok(shown.filter(|_| !is_known))
     }
 
-    /// Searches a table of the audited tree for a column that reveals the answers, and describes it. Ignores a column
-    /// that does so in prep's own tree as well.
+    /// Searches a table of the audited tree for a column that reveals the answers, and describes it. Ignores a column that
+    /// also reveals the answers in the tree that `prep` prepared.
     fn shown_in_table(
         &self,
         path: &str,
@@ -238,19 +238,19 @@ impl SearchedAnswers {
                     && our_fraction < hits as f64 / count.max(1) as f64 - 0.1
                 {
                     return Ok(Some(format!(
-                        "their column `{name}` equals the answer in `{label}` for {hits} of {count} test items"
+                        "the column `{name}` of the audited file equals the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
                 if is_new && agreement.is_linear() {
                     return Ok(Some(format!(
-                        "their column `{name}` contains the answer in `{label}` in a different unit"
+                        "the column `{name}` of the audited file contains the answer in `{label}` in a different unit"
                     )));
                 }
                 let classes: HashSet<&String> = answers.values().collect();
                 let right = agreement.right_by_code(classes.len());
                 if is_new && right * 10 >= count * 9 && is_conclusive(right, count, most) {
                     return Ok(Some(format!(
-                        "their column `{name}` contains a code for the answer in `{label}` for {right} of {count} test items"
+                        "the column `{name}` of the audited file contains a code for the answer in `{label}` for {right} of {count} test items"
                     )));
                 }
             }
@@ -275,8 +275,9 @@ impl SearchedAnswers {
         }
     }
 
-    /// Searches a table without ids for a column with the answers in the order of prep's own answers, and describes it.
-    /// Skips tables that also exist in prep's tree, at the path `ours`.
+    /// Searches a table that has no ids for a column that contains the answers in the order of the prepared answers.
+    /// Returns a description of this column. Skips tables that also exist in the tree that `prep` prepared, at the path
+    /// `ours`.
     fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
         let names = table.columns();
         if ours.is_file() {
@@ -299,7 +300,7 @@ impl SearchedAnswers {
                 let hits = agreement.hits;
                 if is_conclusive(hits, count, most_frequent(answers)) {
                     return Ok(Some(format!(
-                        "their column `{name}` contains the answers in `{label}`, in the order of our answers, for {hits} of {count} test items"
+                        "the column `{name}` of the audited file contains the answers in `{label}`, in the order of the prepared answers, for {hits} of {count} test items"
                     )));
                 }
             }
@@ -307,8 +308,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Searches the files that are named after test items for the items' answers, in name and content. Returns a
-    /// description if most files contain the answer.
+    /// Searches the names and contents of files that are named after test items for the answers of these items. Returns a
+    /// description if most files contain the answer of their item.
     fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
         let ids: HashSet<&String> = self.order.iter().collect();
         let mut found: Vec<(&String, String)> = Vec::new();
@@ -339,7 +340,7 @@ impl SearchedAnswers {
                 .count();
             if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers)) {
                 return Ok(Some(format!(
-                    "the names or contents of their files contain the answers in `{label}` for {hits} of {count} test items"
+                    "the names or contents of the audited files contain the answers in `{label}` for {hits} of {count} test items"
                 )));
             }
         }
@@ -397,7 +398,7 @@ impl SearchedAnswers {
                 if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers))
                 {
                     return Ok(Some(format!(
-                        "in their file, a word after the id is the answer in `{label}` for {hits} of {count} test items"
+                        "in the audited file, a word after the id is the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
             }
@@ -405,8 +406,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns the fraction of rows of prep's own table whose cell in the column `name` equals the answer to the row's
-    /// item. `ours` is the table's path on disk, and `path` its path in the tree.
+    /// Reads a table that `prep` prepared. Returns the fraction of its rows whose cell in the column `name` equals the
+    /// answer for the row's item. `ours` is the table's path on disk, and `path` its path in the tree.
     fn hit_fraction(
         &self,
         ours: &Path,
@@ -499,8 +500,9 @@ impl Agreement {
         x1 > x0 && different.len() >= 2 * MIN_ITEMS && near * 10 >= self.count * 9
     }
 
-    /// Returns how many answers are right if each cell stands for the answer that occurs with it most often. Returns 0 if
-    /// there are too many different cells to be a code for `classes` different answers.
+    /// Treats each distinct cell as a code for the answer that occurs with it most often. Returns how many answers these
+    /// codes predict correctly. Returns 0 if there are too many different cells to be a code for `classes` different
+    /// answers.
     fn right_by_code(&self, classes: usize) -> usize {
         if self.codes.len() > MAX_CODES.min(2 * classes + 2) {
             return 0;
@@ -510,8 +512,9 @@ impl Agreement {
     }
 }
 
-/// Returns whether `hits` of `count` answers show that a column reveals the answers. Predicting the most frequent answer
-/// is right for the fraction `most`. The hits must reach this fraction and at least half of the rest.
+/// Returns whether `hits` of `count` answers show that a column reveals the answers. Always predicting the most frequent
+/// answer would be right for the fraction `most`. The fraction of hits must exceed `most` by at least half of the distance
+/// to 1.
 fn is_conclusive(hits: usize, count: usize, most: f64) -> bool {
     let share = hits as f64 / count.max(1) as f64;
     count >= MIN_ITEMS && share >= most + 0.5 * (1.0 - most)

@@ -63,8 +63,8 @@ impl Hypothesis {
 }
 
 impl TreeRoots<'_> {
-    /// Returns the values of `each` for every row of the table at `path` below `root`, with the position of the column
-    /// `name`. `None` without such a table or column.
+    /// Calls `each` for every row of the table at `path` below `root`, with the row and the index of the column `name`.
+    /// Returns the values. Returns `None` if the table or the column does not exist.
     fn column<T>(
         &self,
         root: &Path,
@@ -85,8 +85,9 @@ impl TreeRoots<'_> {
     }
 }
 
-/// Explains rows that are in a different file of each tree. Replaces the findings about these rows in `pairs` by findings
-/// about the split. `search` is the pipeline's split, and `id` the id column if `search` names none.
+/// Explains rows that are in one file of the first tree, but in a different file of the second tree. Replaces the findings
+/// about these rows in `pairs` by findings about the split. `search` is the pipeline's split. `id` is the id column that is
+/// used if `search` names no id column.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     trees: &TreeRoots<'_>,
@@ -130,7 +131,7 @@ pub(super) fn explain(
         let mut finding = AuditFinding::new(Cause::OtherSplit, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
-            "items paired by `{}`: {count} items of our file are in a different file of theirs, and {} items of their file are in a different file of ours",
+            "items paired by `{}`: {count} items of the prepared file are in a different file of the audited tree, and {} items of the audited file are in a different prepared file",
             own.key,
             own.only_there.len()
         ));
@@ -154,12 +155,12 @@ pub(super) fn explain(
         };
         let proof = match tried {
             Search::Found(found, (test, all)) => format!(
-                "{} produces exactly these parts, with {test} of {all} items in test; our seed is {}",
+                "{} produces exactly the audited parts, with {test} of {all} items in test; the seed of the pipeline is {}",
                 found.description(),
                 search.seed
             ),
             Search::Tried(count) => {
-                format!("none of the {count} splits that were tried produces these parts")
+                format!("none of the {count} splits that were tried produces the audited parts")
             }
             Search::Impossible => {
                 "the original order of the items is unknown, so no seeds were tried".to_owned()
@@ -183,8 +184,8 @@ pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }
 
-/// Searches for the split of the audited tree. The original order of the items is computed from the parts that `prep`
-/// prepared, because their split is known.
+/// Searches for the seed with which the audited tree was split. The original order of the items is computed from the parts
+/// that `prep` prepared, because the seed of their split is known.
 fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     let train = trees.keys(trees.ours, &search.train, id)?;
     let test = trees.keys(trees.ours, &search.test, id)?;
@@ -259,8 +260,8 @@ fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search>
     Ok(Search::Tried(tried))
 }
 
-/// Merges the values of the train and test items into the original order of the items. `places` contains the positions of
-/// the train items and the test items in this order.
+/// Merges the values of the train and test items into the original order of the items. `places` contains the original
+/// positions of the train items and of the test items.
 pub(crate) fn merged<T: Clone + Default>(
     places: &(Vec<u32>, Vec<u32>),
     train: &[T],
@@ -319,7 +320,7 @@ fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> R
 const MAX_CLASSES: usize = 100;
 
 /// Replaces each value with the rank of its class (distinct value). Classes are sorted as numbers if all are numbers.
-/// Returns `None` for more than [`MAX_CLASSES`].
+/// Returns `None` if there are more than [`MAX_CLASSES`] classes.
 fn codes(values: &[String]) -> Option<Vec<u32>> {
     let mut classes: Vec<&str> = Vec::new();
     for value in values {

@@ -65,7 +65,10 @@ fn find_copied(
         }
         let hash = read::content(&file).map_err(AuditError::reading(&file))?;
         if let Some(other) = our_paths.get(&hash).filter(|other| ***other != pair.path) {
-            let example = format!("their {} has the content of our {other}", pair.path);
+            let example = format!(
+                "the audited file {} has the content of the prepared file {other}",
+                pair.path
+            );
             pair.findings = vec![swapped_finding(&pair.path, other).example(example)];
         }
     }
@@ -104,7 +107,10 @@ fn find_exchanged(pairs: &mut [FileComparison], roots: &TreeRoots<'_>) -> Result
         }
         let hash = read::content(&file).map_err(AuditError::reading(&file))?;
         if let Some(other) = their_paths.get(&hash).filter(|other| **other != pair.path) {
-            let example = format!("their {other} has the content of our {}", pair.path);
+            let example = format!(
+                "the audited file {other} has the content of the prepared file {}",
+                pair.path
+            );
             pair.findings = vec![swapped_finding(&pair.path, other).example(example)];
         }
     }

@@ -310,9 +310,9 @@ fn a_changed_tree_is_reported_with_exactly_its_causes() {
             ));
         }
         let proof = match *name {
-            "a different seed" => "seed 1 produces exactly these parts, with 40 of 200",
-            "a different test size" => "seed 0 produces exactly these parts, with 20 of 200",
-            "stratified" => "seed 0, stratified by `kind`, produces exactly these parts",
+            "a different seed" => "seed 1 produces exactly the audited parts, with 40 of 200",
+            "a different test size" => "seed 0 produces exactly the audited parts, with 20 of 200",
+            "stratified" => "seed 0, stratified by `kind`, produces exactly the audited parts",
             "unshuffled" => "taking the last items for test produces exactly",
             "an unknown split" => "none of ",
             "pyarrow 17" => "theirs: parquet-cpp-arrow 17.0.0 with pandas 2.2.3",

@@ -1,5 +1,5 @@
-//! `prep config`: shows the settings and their origins. `prep completions`: prints shell completions, or writes manual
-//! pages.
+//! `prep config`: shows the settings and their origins.
+//! `prep completions`: prints shell completions, or writes manual pages.
 
 use std::path::{Path, PathBuf};
 
@@ -121,7 +121,7 @@ impl ConfigArgs {
             })
             .collect();
         let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;
-        // Addresses are shown without parts that may be secret.
+        // Omits the parts of addresses that may be secret.
         let address = |(url, origin): &(String, String)| -> Result<_, CliError> {
             let shown = prep_remote::Address::parse(url)?.without_secrets();
             Ok((shown, origin.clone()))
@@ -159,7 +159,7 @@ impl ConfigArgs {
     }
 }
 
-/// Returns the values of `skip_verification` and `skip_bundle_verification`. Both are empty if neither is set.
+/// Returns the values of `skip_verification` and `skip_bundle_verification`, or empty texts if neither is set.
 fn skipped(verify: Option<Verify>) -> [&'static str; 2] {
     match verify {
         None => ["", ""],

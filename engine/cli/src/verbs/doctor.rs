@@ -43,16 +43,14 @@ pub struct DoctorArgs {
     remote: RemoteArgs,
 }
 
-/// Time between two requests about rules.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(1500);
 
-/// Maximum difference between this system's clock and the server's clock without a warning.
+/// Maximum difference between the clocks of this system and the server without a warning.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
-/// Memory for steps in bytes below which large competitions may be slow or fail.
+/// With less memory for steps, in bytes, large competitions may be slow or fail.
 const MIN_MEMORY_BYTES: u64 = 2 << 30;
 
-/// Results of all checks, and the exit codes of errors.
 #[derive(Default)]
 struct Findings {
     all: Vec<CheckResult>,
@@ -60,7 +58,7 @@ struct Findings {
 }
 
 impl Findings {
-    /// Adds a result. `exit` is the exit code if the result is an error.
+    /// Adds a result. `exit` applies if the result is an error.
     fn add(&mut self, finding: CheckResult, exit: Exit) {
         if finding.health == Health::Error {
             self.exits.push(exit);
@@ -131,7 +129,7 @@ impl DoctorArgs {
         cancel: &Cancel,
         findings: &mut Findings,
     ) -> Result<(), CliError> {
-        // Missing credentials are already reported by the check `credentials`.
+        // The check `credentials` already reports missing credentials.
         let network = match network.get() {
             Ok(network) => network,
             Err(FetchError::Credentials(_)) => return Ok(()),
@@ -166,7 +164,7 @@ impl DoctorArgs {
         };
         if remote.url.is_none() {
             findings.add(CheckResult::ok(check, "not configured"), Exit::Success);
-            // Reports are signed without a remote, too, and several keys are then no error.
+            // Users sign reports without a remote, too. Without a remote, several keys are not an error.
             let all = session.places.keys();
             let all = all.map(|directory| SigningKey::all(&directory));
             for error in all.into_iter().flatten().filter_map(Result::err) {
@@ -197,7 +195,7 @@ impl DoctorArgs {
         let address = remote.url.as_ref();
         let address = address.and_then(|(url, _)| prep_remote::Address::parse(url).ok());
         let found = address.map(|address| address.unwritable());
-        // Without a key, the remote is only read, so it need not be writable.
+        // Without a key, the program only reads the remote.
         if let (Some(_), Some(found)) = (&key, &found)
             && let Some(finding) = doctor::unwritable(check, found)
         {
@@ -208,8 +206,7 @@ impl DoctorArgs {
     }
 }
 
-/// Reports which credentials are used, and which others were found. Missing credentials are an error, unless the user works
-/// without the network.
+/// Reports the used credentials, and which others exist. Missing credentials are an error unless `offline` is true.
 fn credentials(session: &CliSession, offline: bool, findings: &mut Findings) {
     let check = "credentials";
     match session.kaggle.credentials() {
@@ -318,7 +315,7 @@ fn rules(
     Ok(())
 }
 
-/// Checks that the limit of open files is high enough for the number of jobs.
+/// Checks that the limit of open files suffices for the number of jobs.
 fn open_files(session: &CliSession) -> CheckResult {
     let check = "open files";
     let jobs = session.settings.jobs as u64;
@@ -340,7 +337,7 @@ fn memory(session: &CliSession) -> CheckResult {
     memory_within(session.settings.memory, usable_memory())
 }
 
-/// Checks the memory for steps. `usable` is the memory that the process can use, and its limit.
+/// `usable` is the memory that the process can use, and its limit.
 fn memory_within(memory: u64, usable: Option<(u64, MemoryLimit)>) -> CheckResult {
     let text = format!("{} for steps", units::bytes(memory));
     let warning = |text, help| CheckResult::new("memory", Health::Warning, text).help(help);
@@ -361,7 +358,7 @@ fn memory_within(memory: u64, usable: Option<(u64, MemoryLimit)>) -> CheckResult
     warning(text, help)
 }
 
-/// Returns the suggested action of a finding. If the finding has none, the message of the system may determine the action.
+/// Returns the finding's suggested action, otherwise an action for the system's message in the finding.
 fn action(finding: &CheckResult) -> Option<String> {
     let of_system = || system_action(&finding.text).map(str::to_owned);
     let suggested = finding.help.as_ref().and_then(words);
@@ -410,7 +407,7 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
 mod tests {
     use super::*;
 
-    /// --memory cannot exceed the memory that the process can use.
+    /// `--memory` cannot exceed the memory that the process can use.
     #[test]
     fn advice_about_memory_depends_on_the_limit() {
         const GB: u64 = 1 << 30;

@@ -88,7 +88,7 @@ impl RemoveArgs {
     }
 }
 
-/// Asks for confirmation on the terminal. Returns `false` if stdin is not a terminal.
+/// Asks for confirmation. Returns `false` if stdin is not a terminal.
 fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
@@ -100,7 +100,7 @@ fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Returns a table with a row per competition, followed by the total of the cached results.
+/// Returns a row per competition, followed by the total of the cached results.
 fn text(removed: &RemovalResult) -> String {
     let mut table = PrintedTable::with_header("competition  >prepared  >bundle");
     let size = |space: Space| match space.files {

@@ -85,7 +85,7 @@ pub struct RunArgs {
 
 const DOWNLOADS: &str = "Downloads";
 
-/// The examples. This is a macro so that two constants can contain the text.
+/// A macro, so that two constants can contain the examples.
 macro_rules! examples {
     () => {
         "Examples:

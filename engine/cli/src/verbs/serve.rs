@@ -95,7 +95,7 @@ impl ServeArgs {
     }
 }
 
-/// Waits for Ctrl-C or SIGTERM, which end the server.
+/// Waits for a signal that ends the server: Ctrl-C or SIGTERM.
 async fn stopped() {
     let (interrupt, terminate) = (
         signal(SignalKind::interrupt()),
@@ -113,7 +113,7 @@ async fn stopped() {
     }
 }
 
-/// Formats an event for the log, for example `127.0.0.1:1234 POST /validate 200 1.2 MB valid 0.03 s`.
+/// Returns for example `127.0.0.1:1234 POST /validate 200 1.2 MB valid 0.03 s`.
 fn line(event: &ServerEvent) -> String {
     let mut text = format!("{} {} {}", event.client, event.request, event.status);
     if let Some(bytes) = event.bytes {

@@ -1,8 +1,9 @@
-//! Pairs the rows of two tables, `theirs` and `ours`. `there` is a position in `theirs`, `here` is one in `ours`.
+//! Pairs the rows of two tables, `theirs` and `ours`. `there` is the index of a row or column in `theirs`, and `here` is an
+//! index in `ours`.
 //!
-//! 1. Find the common columns. Only they are compared.
-//! 2. Compare rows at the same position. If both tables have the same number of rows, no row moved, and the values of less
-//!    than half of the rows differ, pair all rows by position.
+//! 1. Find the columns that both tables contain. Only these columns are compared.
+//! 2. Compare rows at the same position. Pair all rows by position if three conditions hold: both tables have the same
+//!    number of rows, no row moved, and less than half of the rows differ.
 //! 3. Otherwise, pair equal rows at any position, by hash.
 //! 4. Pair the remaining rows by a key: a column with unique values in both tables, or a known id.
 //!
@@ -87,8 +88,9 @@ pub struct PairingResult<D> {
     pub moved: Option<UnpairedKeys>,
 }
 
-/// Pairs the rows of two tables by the values of `columns`. `new` creates a receiver of differing pairs: one for pairing by
-/// position and, if that is given up, one for pairing by key.
+/// Pairs the rows of two tables by the values of `columns`. `new` creates a receiver of pairs whose rows differ. The first
+/// receiver gets the pairs of rows at the same position. If the rows must be paired by key instead, a second receiver gets
+/// the pairs with equal keys.
 pub fn pair_rows<D: RowDifferences>(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,
@@ -353,7 +355,8 @@ impl UnpairedRows<'_> {
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
     /// 1. a known id with unique values;
-    /// 2. the column with unique values that shares the most values, if these are at least half of one table's values;
+    /// 2. the column with unique values that has the most values in common in both tables, if these are at least half of a
+    ///    table's values;
     /// 3. a known id with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {

@@ -140,8 +140,8 @@ fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     Ok(form.encoding.buffered(file))
 }
 
-/// Infers the delimiter of a file from its beginning. Prefers `expected` if the header contains it, and returns it if no
-/// common delimiter fits.
+/// Infers the delimiter of a file from its beginning. Returns `expected` if the header contains it, or if none of the usual
+/// delimiters fits.
 ///
 /// A delimiter fits if at least half of the lines contain it as often as the header does.
 pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
@@ -172,8 +172,8 @@ fn unquoted_part(line: &[u8]) -> Vec<u8> {
     outside.copied().collect()
 }
 
-/// Returns the format of a binary file, `None` for text. A file without control characters is text, even if it begins with
-/// the signature of a binary format, such as `PAR1`.
+/// Returns the format of a binary file, or `None` for a text file. A file without control characters is text, even if it
+/// begins with the signature of a binary format, such as `PAR1`.
 fn other_format(head: &[u8]) -> Option<FileType> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
     let looks = FileType::detect(head);

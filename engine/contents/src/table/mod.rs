@@ -1,7 +1,7 @@
 //! Reads files as tables of cells. A cell contains the text that pandas would print.
 //!
-//! A missing cell is empty. A string that looks like another value is in quotes, for example an empty string, or `1` in
-//! JSON. Therefore equal cells have equal values.
+//! A missing cell is empty. A string is in quotes if it looks like a value of another type, for example the string `1` in
+//! JSON. An empty string is in quotes, too. Therefore equal cells have equal values.
 
 mod csv;
 pub mod npy;

@@ -49,8 +49,8 @@ impl Records {
         Records::open_member(path, source, member, limits)
     }
 
-    /// Opens a file. `member` is the member that contains the list. It must be `None` if the document is the list, and for
-    /// layouts other than [`RecordLayout::List`].
+    /// Opens a file. `member` is the key of a JSON object whose value is the list of rows. It must be `None` if the
+    /// document itself is the list, and for layouts other than [`RecordLayout::List`].
     pub fn open_member(
         path: &Path,
         source: RecordLayout,
@@ -210,8 +210,8 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     }
 }
 
-/// Returns the name and length of each list of objects in a document. Returns `None` if the document is a list. Fails if it
-/// is neither a list nor an object.
+/// Returns the name and length of each list of objects in a document. Returns `None` if the document is a list. Fails if
+/// the document is neither a list nor an object.
 pub fn lists_of_objects(
     path: &Path,
     limits: &DecodingLimits,

@@ -138,7 +138,8 @@ impl Context {
 
     /// Returns the objects of a ledger entry that are not available.
     ///
-    /// An object in memory is available only if the entry lists it as unstored. Otherwise, steps look for it on disk.
+    /// An object in memory is available only if the entry lists it as unstored, because steps look for all other objects on
+    /// disk.
     ///
     /// If fetching an object from the remote fails, the object is not available until the end of the run.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
@@ -298,7 +299,7 @@ impl Context {
             .collect())
     }
 
-    /// Calls `each` for every number below `count`, on several threads. Returns the results in no particular order.
+    /// Calls `each` for every index below `count`, on several threads. Returns the results in no particular order.
     ///
     /// The work begins on the calling thread. Another thread joins whenever a thread and `bytes` bytes of memory are free.
     /// Each thread passes its own state, made by `start`, to its calls of `each`.

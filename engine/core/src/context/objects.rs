@@ -71,8 +71,8 @@ impl OpenObjects {
         self.cache.shared(object, open)
     }
 
-    /// Same as [`shared`](Self::shared), but keeps the object for later steps while there is room. `bytes` returns the
-    /// memory that the open object occupies.
+    /// Same as [`shared`](Self::shared), but keeps the object for later steps until other objects need the memory. `bytes`
+    /// returns the memory in bytes that the open object occupies.
     pub fn shared_for_run<T: Any + Send + Sync>(
         &self,
         object: &Digest,
@@ -89,8 +89,8 @@ impl OpenObjects {
         self.cache.held_memory.as_ref()?.try_claim(bytes)
     }
 
-    /// Holds an object of this step instead of storing it. [`get`](Self::get) then returns `opened`. `claim` is for its
-    /// memory.
+    /// Holds an object of this step in memory instead of storing it on disk. [`get`](Self::get) then returns `opened`.
+    /// `claim` must be the claim on the memory of the object.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.cache.hold(object, opened, claim);
         self.results.lock().push(held);

@@ -217,7 +217,7 @@ pub type Outputs = BTreeMap<String, Value>;
 /// A pure function of the content of its inputs.
 ///
 /// If kind, version, parameters and input digests are equal, the outputs must be equal, on any machine and with any number
-/// of threads. The engine finds results by these four, and shares results between machines.
+/// of threads. The engine finds results by these four values, and shares results between machines.
 pub trait Step: Send + Sync {
     /// Returns the name of the kind, one word.
     fn kind(&self) -> &'static str;
@@ -263,8 +263,8 @@ pub enum SourceState {
 pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// Returns the state of the source without reading its content. Writes at most a digest that another machine has
-    /// recorded.
+    /// Returns the state of the source without reading its content. May write only one thing to the cache: the digest of
+    /// the content that another machine has recorded.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source. Fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;

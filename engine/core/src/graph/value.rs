@@ -1,9 +1,10 @@
-//! Values: the data that flow between steps; and the keys of steps.
+//! Defines values, which are the data that flow between steps, and the keys of steps.
 //!
-//! A key record contains everything that a step's result depends on. Paths, times, thread counts and batch sizes are not in
-//! it. SQL is in parsed form, so its comments and formatting do not change the key.
+//! A key record contains everything that a step's result depends on. It does not contain paths, times, thread counts or
+//! batch sizes. SQL is in parsed form, so its comments and formatting do not change the key.
 //!
-//! The record is stored with the result. If the step runs again, the reason is the difference between both records.
+//! The key record is stored with the result. If the step runs again, the reason is the difference between the old and the
+//! new key record.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use crate::StepError;
 
 /// The result of a step: a JSON body, and the cached objects that it refers to.
 ///
-/// Values are stored by digest. If a step runs again and its new value has the same digest, steps that use it do not run.
+/// Values are stored by digest. If a step runs again and its new value has the same digest, steps that use this value do
+/// not run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Value {
     /// The content, opaque to the engine.

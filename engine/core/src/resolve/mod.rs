@@ -1,11 +1,12 @@
 //! Determines, without running any step, which steps are up to date, and why the others have to run.
 //!
-//! The first pass visits inputs first. A node whose input digests are known has a key. If the ledger has no entry for the
-//! key, the node is *stale*, and the nodes that use its outputs are *pending*: the stale node may produce the same outputs
-//! as before, and then they do not run.
+//! The first pass visits each node after its inputs. A node whose input digests are known has a key. If the ledger has no
+//! entry for the key, the node is *stale*. The nodes that use outputs of a stale node are *pending*. If the stale node
+//! produces the same outputs as before, the pending nodes do not run.
 //!
-//! The second pass visits inputs last. If an object of a known output is missing from the cache, it is produced again only
-//! if a node that runs needs it. Nodes that only pass on a reference to the object wait for the node that produces it.
+//! The second pass visits each node before its inputs. If an object of a known output is missing from the cache, the object
+//! is produced again only if a node that runs needs it. Nodes that only pass on a reference to the object wait for the node
+//! that produces it.
 
 pub(crate) mod work;
 

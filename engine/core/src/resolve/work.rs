@@ -5,7 +5,8 @@
 //!
 //! # Last runs
 //!
-//! Each target directory has a separate history of runs. It is read on first use, so never if everything is up to date.
+//! Each target directory has a separate history of runs. The history is read on first use. If everything is up to date, it
+//! is never read.
 //!
 //! A user may replace a target directory by a copy of another one. Therefore a history is used only if it contains the
 //! publication that the target directory records.
@@ -341,8 +342,8 @@ pub struct LastRuns {
 }
 
 impl LastRuns {
-    /// Creates a reader of the histories of `scope`. `published` returns the key of a competition's publication that the
-    /// target directory records, if any.
+    /// Creates a reader of the histories of `scope`. `published` returns the key that the target directory records for the
+    /// last publication of a competition, if any.
     pub fn new(
         store: &Store,
         scope: HistoryScope,

@@ -1,18 +1,19 @@
 //! Executes a graph concurrently, within limits.
 //!
 //! A node starts when all nodes whose outputs it uses have ended. Each running node has a separate thread, which may wait
-//! for a disk, a remote or another process. The scheduler, on the caller's thread, never does. The thread of a node:
+//! for a disk, a remote or another process. The scheduler runs on the caller's thread and never waits for these. The thread
+//! of a node:
 //!
 //! 1. Resolves the node again, if its input digests were unknown before. If the ledger has outputs for its key, the node
 //!    ends (early cutoff).
-//! 2. Takes the lock of the node's key, or of a sink's target. If another process holds the lock, the node is set aside
-//!    without memory and job slot, and tried again later.
+//! 2. Takes the lock of the node's key, or of a sink's target. If another process holds the lock, the node is tried again
+//!    later. While it waits, it occupies no memory and no job slot.
 //! 3. Loads the inputs, claims memory, and runs the node's action.
 //!
 //! # Order
 //!
 //! Among the ready nodes, the node that became ready last starts first, so that one competition ends before the next one
-//! begins. Among nodes that become ready at the same time, the node with the largest inputs starts first: otherwise, a long
+//! begins. Among nodes that become ready at the same time, the node with the largest inputs starts first. Otherwise, a long
 //! step may run alone at the end.
 //!
 //! # Failures
@@ -21,12 +22,13 @@
 //! The same applies to the content of a source whose digest is known. The step that needs the object fails if the object was
 //! created since the last resolution, or if the step has lost the object too often.
 //!
-//! If a node fails, the scheduler skips the nodes that depend on it; without `keep_going`, all nodes that have not started.
+//! If a node fails, the scheduler skips the nodes that depend on it. Without `keep_going`, it skips all nodes that have not
+//! started.
 //!
 //! After a cancellation, running steps stop at their next check, and their results are not stored.
 //!
-//! If the system cannot start a thread, the node waits for a running node to end. If there are none, it runs on the
-//! scheduler's thread.
+//! If the system cannot start a thread, the node waits for a running node to end. If no node is running, the node runs on
+//! the scheduler's thread.
 
 pub(crate) mod event;
 mod execute;

@@ -143,8 +143,8 @@ impl Scheduler {
         self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
-    /// Records the object that was lost, if `error` reports one. Returns whether resolving the graph again may help: the
-    /// node did not lose the object too often, and the object was not created since the last resolution.
+    /// Records the object that was lost, if `error` reports one. Returns whether resolving the graph again may help. This
+    /// is true if the node did not lose the object too often, and the object was not created since the last resolution.
     ///
     /// A node may lose an object repeatedly, for example if the remote was unreachable during the resolution.
     fn handle_lost(&mut self, id: NodeId, error: &StepError) -> bool {
@@ -290,8 +290,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps `objects` in memory, if they are not stored, until the nodes that use outputs of `id` have ended. `held` are
-    /// the objects that this node created.
+    /// Keeps `objects` in memory if they are not stored on disk. Drops them when the nodes that use outputs of the node
+    /// `id` have ended. `held` contains the objects that this node created and holds in memory.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;
@@ -451,8 +451,8 @@ pub(super) fn record(
         {
             continue;
         }
-        // `last` reads each history once, before the run changes the target directory. So this history is from before the
-        // run.
+        // `last` reads each history only once, before the run changes the target directory. Therefore this history does not
+        // contain this run.
         let history = History::clone(&*shared.last.history(competition)?);
         let old = &history.steps;
         let mut failed = history.failed.clone();
@@ -507,8 +507,8 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Returns the record of a failed check. A check depends only on its key record, so it would fail again. Other failures are
-/// not recorded, because the next run may succeed.
+/// Returns the record of the node `id` if it is a failed check. A check depends only on its key record, so it would fail
+/// again. Other failures are not recorded, because the next run may succeed.
 fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

@@ -1,4 +1,5 @@
-//! Summarizes grading reports in the form of the leaderboard in the README of upstream, the benchmark MLE-bench.
+//! Summarizes grading reports in the same form as the leaderboard in the README of MLE-bench. MLE-bench is called
+//! *upstream* here.
 //!
 //! - An *experiment* is one agent in one setting. It consists of *run groups*.
 //! - A *run group* has one grading report, which contains one *run* per competition and attempt.

@@ -184,7 +184,7 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
         };
         if groups.contains(&group) {
             let problem = format!(
-                "the run group `{}` of `{}` is listed twice, but a run group is only one seed",
+                "the run group `{}` of `{}` is listed twice; a run group is one seed, so list each run group only once",
                 group.run_group, group.experiment
             );
             return Err(ExperimentsError::in_line(path, line, &problem));
@@ -200,8 +200,8 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     }
 }
 
-/// Finds the report of each run group, sorted by the name of the group. A name begins with a date, so this is the order in
-/// time. `runs` is the directory of all groups. A group with several reports is an error.
+/// Finds the report of each run group, sorted by the name of the group. A name begins with a date, so the reports are in
+/// the order of time. `runs` is the directory of all groups. A group with several reports is an error.
 pub fn reports_of_groups<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,

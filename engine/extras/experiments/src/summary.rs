@@ -3,7 +3,7 @@
 //! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition in
 //! the set.
 //!
-//! If a competition has more runs, MLE-bench's script uses its first ones. With [`Choice::last`], the last ones are used,
+//! If a competition has more runs, MLE-bench's script uses its first runs. With [`Choice::last`], the last runs are used,
 //! as in MLE-bench's published results, because earlier runs may have failed for technical reasons.
 
 use std::collections::{BTreeSet, HashMap};
@@ -278,8 +278,8 @@ fn list_names(names: &[&str]) -> String {
     }
 }
 
-/// Upstream's name of a metric, and the property of a run that it counts. The metric of a seed is the percentage of its runs
-/// with this property.
+/// Upstream's name of a metric, and a function that returns whether a run has the property that the metric counts. The
+/// metric of a seed is the percentage of its runs with this property.
 pub type SeedMetric = (&'static str, fn(&GradedRun) -> bool);
 
 /// All metrics, in the order of upstream's script.

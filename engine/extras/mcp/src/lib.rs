@@ -7,8 +7,9 @@
 //! The tool `grade` exists only if the server was started with scores, because an agent that gets scores can optimize
 //! against the answers. No tool returns an answer.
 //!
-//! Messages quote cells of invalid submissions. Therefore a submission must be a regular file below one directory, outside
-//! the data directory and the cache. Links are not followed.
+//! Messages quote cells of invalid submissions. If the path of a submission could lead to the answers, a message could
+//! reveal answers. Therefore a submission must be a regular file below one directory, outside the data directory and the
+//! cache. Links are not followed.
 
 mod tools;
 
@@ -87,8 +88,7 @@ pub fn serve(
     Ok(())
 }
 
-/// Reads the next line, or skips a line that is too long and returns an error for it. Returns `None` at the end of the
-/// input.
+/// Reads the next line. If the line is too long, skips it and returns an error. Returns `None` at the end of the input.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, RpcError>>> {
     let mut line = Vec::new();
     let mut start = input.by_ref().take(MAX_MESSAGE_BYTES);
@@ -180,8 +180,8 @@ struct Request {
     params: Value,
 }
 
-/// Parses a line. Returns `None` for a response, which is ignored. If the line is invalid, the error is the response to
-/// send.
+/// Parses a line as a request. Returns `None` if the line is a response, because responses are ignored. If the line is
+/// invalid, the error is the response to send.
 fn parse(line: &str) -> Result<Option<Request>, Value> {
     let value: Value = serde_json::from_str(line)
         .map_err(|error| failure(&Value::Null, &RpcError(PARSE_ERROR, error.to_string())))?;

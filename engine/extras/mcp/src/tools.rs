@@ -93,7 +93,7 @@ impl Arguments {
 
 pub const LIST: ToolDefinition = ToolDefinition {
     name: "list",
-    description: "List the competitions of MLE-bench and the user's own: id, name, category, and whether its data are prepared on this system.",
+    description: "List the competitions of MLE-bench and the user's own competitions: id, name, category, and whether its data are prepared on this system.",
     parameters: &[(
         "set",
         "only the competitions of this set: lite, low, medium, high, dev, all, PACK or PACK/NAME",

@@ -79,8 +79,8 @@ pub struct Address(Url);
 impl Address {
     /// Parses an address. Fails if its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
-        // Query parameters may be secrets, so the message ends before them.
-        // A password may be in front of `@`, and a signature after `?`.
+        // The message omits parts of the address that may be secret: a password in front of `@`, and query parameters after
+        // `?`, for example a signature.
         let shown = match text.contains('@') {
             true => text.split(':').next(),
             false => text.split('?').next(),
@@ -221,8 +221,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Marks errors of a cloud's credential provider as [`NoCredentials`]. In the errors of `object_store`, missing credentials
-/// look like an unreachable network.
+/// Marks errors of a cloud's credential provider as [`NoCredentials`]. Without this mark, an error of `object_store` does
+/// not show whether the credentials are missing or the network is unreachable.
 #[derive(Debug)]
 struct DebugCredentials<C>(Arc<dyn CredentialProvider<Credential = C>>);
 

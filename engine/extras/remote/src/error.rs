@@ -48,7 +48,7 @@ pub enum RemoteError {
     Refused { remote: String },
 
     #[error(
-        "the remote {remote} rejects this machine's clock, which differs too much from its own"
+        "the remote {remote} rejects this machine's clock, which differs too much from the remote's clock"
     )]
     Clock { remote: String },
 

@@ -9,7 +9,7 @@
 //! reads.
 //!
 //! If members have 100 kB and a reader needs every tenth of them, it transfers 12 % more bytes than these members contain.
-//! With pairs of hashes for blocks of 16 KiB, in the style of bao, it would transfer 20 % more.
+//! With pairs of hashes for blocks of 16 KiB, as in the library bao, it would transfer 20 % more.
 
 use std::fs::File;
 use std::io;
@@ -109,8 +109,8 @@ pub(crate) struct RegionHashes {
 }
 
 impl RegionHashes {
-    /// Verifies region hashes. Returns `None` if they do not match the bundle's digest. `list` is ignored if the bundle has
-    /// a single region.
+    /// Verifies region hashes. Returns `None` if they do not match the bundle's digest. `list` contains the hashes of all
+    /// regions. It is ignored if the bundle has a single region.
     pub(crate) fn open(digest: Digest, bytes: u64, list: &[u8]) -> Option<RegionHashes> {
         let count = regions(bytes);
         let nodes = match count {
@@ -156,8 +156,8 @@ pub(crate) struct BlockHashes {
 }
 
 impl BlockHashes {
-    /// Returns whether `bytes` are the bundle's bytes at `offset`. `bytes` must be inside the region, and must start and
-    /// end at the boundaries of blocks.
+    /// Returns whether `bytes` are the bundle's bytes at `offset`. `bytes` must be inside the region of these hashes, and
+    /// must start and end at the boundaries of blocks.
     pub(crate) fn verifies(&self, offset: u64, bytes: &[u8]) -> bool {
         if let Some(whole) = self.whole {
             return offset == 0 && Digest::of_bytes(bytes) == whole;

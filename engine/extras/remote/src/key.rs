@@ -245,8 +245,8 @@ fn key_path(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.{FILE_EXTENSION}"))
 }
 
-/// Returns [`KeyError::Open`] if other users can read a file with a secret key. Root may read the file, and a group to which
-/// root gave it.
+/// Returns [`KeyError::Open`] if other users can read a file with a secret key. If root owns the file, its group may also
+/// read it, because root chose this group.
 pub fn require_closed(path: &Path) -> Result<(), KeyError> {
     let user = rustix::process::geteuid().as_raw();
     match fs::metadata(path) {

@@ -9,8 +9,8 @@
 //! private/v1/bundles/DIGEST.hashes hash list of a bundle
 //! ```
 //!
-//! Credentials for everything except `private/` cannot read answers. `v1` is the version of the format, so no version
-//! misreads the files of another.
+//! Credentials for everything except `private/` cannot read answers. `v1` is the version of the format. Therefore no
+//! version of `prep` misreads files in the format of another version.
 
 use std::ops::Range;
 
@@ -55,8 +55,8 @@ pub(crate) fn entry(key: &Digest) -> String {
     format!("v1/ledger/{key}")
 }
 
-/// Returns the file name of a source's record. `/` becomes `+`, because each record is a single file. `+` and `~` are
-/// escaped, so that different names have different files.
+/// Returns the file name of a source's record. `/` becomes `+`, because the name must not contain directories. `+` and `~`
+/// are escaped. Therefore different names have different files.
 pub(crate) fn source(name: &str) -> String {
     let file = name.replace('~', "~t").replace('+', "~p").replace('/', "+");
     format!("{SOURCES}/{file}")

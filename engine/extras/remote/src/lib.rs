@@ -19,14 +19,14 @@
 //!
 //! - No wrong bytes are used: objects and ranges of bundles are verified against digests.
 //! - No forged result is used: a signature (Ed25519) covers an entry, its name and its step.
-//! - A key is trusted only for its purpose: a trusted key may be limited to competitions and to a date.
-//! - No outdated source record is used: each has a serial number, and the highest one is stored locally.
+//! - A key is trusted only for its purpose: the trust can be limited to some competitions, and to the time before a date.
+//! - No outdated source record is used: each record has a serial number, and the highest serial number is stored locally.
 //! - No object fills the disk: an entry contains the lengths of its objects, which limit each fetch.
 //! - Every object of an entry exists: the objects are sent first, and the entry last.
-//! - No result replaces a different one: an entry is created only if there is none.
+//! - No result replaces a different one: an entry is created only if the remote has no entry with this key.
 //!
-//! An entry is only as trustworthy as its signer. Therefore results of checks are never read from a remote, and the
-//! machine that uses the data computes published checksums itself.
+//! An entry is only as trustworthy as its signer. Therefore results of checks are never read from a remote, and the machine
+//! that uses the data compares them with the published checksums itself.
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! The remote as a run uses it: callable from ordinary threads, and without failing the run.
+//! The remote as a run uses it: ordinary threads can call it, and its errors do not fail the run.
 //!
 //! - A read error is treated as a cache miss. After a write error, the result is not sent.
 //! - Each kind of error is reported once.
@@ -214,8 +214,8 @@ impl Inner {
         })
     }
 
-    /// Runs a query and waits for its value. Returns `None` if the remote is being skipped, or if the query fails, which is
-    /// reported.
+    /// Runs a query and waits for its value. Returns `None` if the remote is being skipped, or if the query fails. Reports
+    /// the failure.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
@@ -240,8 +240,8 @@ impl Inner {
         is_usable(&mut self.writes.lock())
     }
 
-    /// Reports an error, once for each kind, and then skips the remote: for a minute if the error is temporary, otherwise
-    /// for the rest of the run. `writing` states whether the error occurred while writing.
+    /// Reports an error, once for each kind, and then skips the remote. If the error is temporary, skips the remote for a
+    /// minute, otherwise for the rest of the run. `writing` states whether the error occurred while writing.
     pub(crate) fn report_error(&self, error: &RemoteError, writing: bool) {
         let next = match error.is_temporary() {
             true => Availability::PausedUntil(Instant::now() + PAUSE_AFTER_ERROR),
@@ -256,7 +256,7 @@ impl Inner {
         let (consequence, later) = match (writing, error.is_temporary()) {
             (true, _) => ("results stay on this machine", Some(Remedy::SendLater)),
             (false, true) => (
-                "the run continues without the remote and tries again in a minute",
+                "the run continues without the remote, and tries to use it again in a minute",
                 None,
             ),
             (false, false) => ("the run continues without the remote", None),
@@ -279,7 +279,7 @@ impl Inner {
             _ => None,
         };
         let message = format!(
-            "{what} in the remote {} is ignored: {rejected} (further records of this kind are not reported)",
+            "{what} in the remote {} is ignored: {rejected} (further records that are ignored for the same reason are not reported)",
             self.remote.name()
         );
         let topic = Topic::Rejected(std::mem::discriminant(rejected));
@@ -356,8 +356,8 @@ impl Inner {
         }
     }
 
-    /// Writes a source record that replaces `before`. The new serial number is higher than those of `before` and of all
-    /// records of the source that this machine has read.
+    /// Writes a source record that replaces `before`. The new serial number is higher than the serial number of `before`.
+    /// It is also higher than the serial numbers of all records of the source that this machine has read.
     pub(crate) async fn put_source(
         &self,
         name: &str,
@@ -366,7 +366,7 @@ impl Inner {
         before: Option<&RemoteSource>,
     ) -> Result<(), RemoteError> {
         // The replaced record may be unknown to this machine. Its serial number is probably lower than the current time in
-        // seconds.
+        // seconds. Therefore the new serial number is at least the current time.
         let before = before.map_or(0, |known| known.serial);
         let next = before.max(self.highest_serial(name)).saturating_add(1);
         let known = RemoteSource {
@@ -385,8 +385,8 @@ impl Inner {
         !self.absent.lock().contains(object) && self.is_read()
     }
 
-    /// Records that the remote does not have an object. The reason may be that the credentials cannot read the private area,
-    /// which is reported.
+    /// Records that the remote does not have an object. If the reason may be that the credentials cannot read the private
+    /// area, also reports this.
     pub(crate) fn record_absent(&self, object: Digest) {
         if self.remote.denies_private_reads() {
             let message = format!(

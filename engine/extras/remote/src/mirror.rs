@@ -1,9 +1,10 @@
 //! Reads bundles in the mirror without downloading them completely.
 //!
 //! A reader of many members first announces the ranges that it will read ([`Ranges::expect`]). Announced ranges that are
-//! close to each other are fetched together, in requests of up to 8 MiB, several of them ahead of the reader.
+//! close to each other are fetched together, in requests of up to 8 MiB. Several requests are sent ahead of the reader.
 //!
-//! Other ranges are fetched when they are read. These requests become longer while the reader reads sequentially.
+//! A range that was not announced is fetched when it is read. The requests for such ranges become longer while the reader
+//! reads sequentially.
 //!
 //! The bytes of each request are verified against the bundle's digest before they are returned.
 
@@ -52,8 +53,8 @@ struct BundleReader {
 
 #[derive(Default)]
 struct ReaderState {
-    /// Ranges to request for announced bytes, by their ends, each with the number of its announced bytes. They do not
-    /// overlap.
+    /// Ranges that will be requested because they contain announced bytes. The ranges do not overlap. The key is the end of
+    /// a range, and the value contains the range and the number of announced bytes in it.
     expected: BTreeMap<u64, (Range<u64>, u64)>,
     requests: VecDeque<Request>,
     /// End of the furthest announced range that was requested so far.
@@ -79,7 +80,8 @@ struct Request {
 impl ReaderState {
     /// Drops the least recently used requests until the number of requests and their bytes are below the limits.
     ///
-    /// A request with announced bytes that were not read yet is kept, unless their number or bytes reach twice the limit.
+    /// A request with announced bytes that were not read yet is kept, unless the number of requests or their bytes reach
+    /// twice the limit.
     fn make_room(&mut self) {
         loop {
             let lengths = self.requests.iter();

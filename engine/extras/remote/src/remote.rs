@@ -208,7 +208,8 @@ impl Remote {
 
     /// Converts an error that means "not found" to `None`, unless the bucket is missing.
     ///
-    /// In the private area, a denied read also means "not found". The credentials may permit reading only the public area.
+    /// In the private area, a denied read also means "not found", because the credentials may permit reading only the
+    /// public area.
     fn none_if_missing<T>(
         &self,
         name: &str,
@@ -467,7 +468,7 @@ impl Remote {
 }
 
 /// Returns whether a record contains a number of more than 15 digits, which the parser may round. The hash of the parsed
-/// record can differ from the step key, so the two must not be compared.
+/// record can differ from the step key, so the hash must not be compared with the key.
 fn has_long_number(record: &serde_json::Value) -> bool {
     use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! Sends files to a remote, and defines the queue of uploads.
 //!
-//! A full queue rejects a job instead of blocking the caller, and the link reports that. The limit is a number of bytes,
-//! because a single result may name a million files. The queue contains the names of objects, not their bytes.
+//! A full queue rejects a job instead of blocking the caller, and the link reports the rejection. The size of the queue is
+//! limited in bytes, not in jobs, because the job of a single result may name a million files. A job contains the names of
+//! objects, not their bytes.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -212,7 +213,7 @@ impl Remote {
     fn unreadable(&self, digest: &Digest) -> RemoteError {
         let object = digest.short();
         let cause = format!(
-            "the file of {object} on this machine cannot be read or has changed; it was not sent"
+            "the object {object} on this machine cannot be read or has changed, so it was not sent"
         );
         RemoteError::failed(&self.name, cause)
     }

@@ -204,8 +204,8 @@ pub struct MirroredSource {
 pub type RemoteContent = Arc<OnceLock<Option<Content>>>;
 
 impl MirroredSource {
-    /// Wraps the source `inner`. The cache records the content of this source as `name`. `md5` and `sha256` are its
-    /// published checksums.
+    /// Wraps the source `inner`. `name` is the name under which the cache records the content of this source. `md5` and
+    /// `sha256` are its published checksums.
     pub fn new(
         inner: Box<dyn Source>,
         name: &str,
@@ -230,8 +230,8 @@ impl MirroredSource {
         MirroredSource { stated, ..self }
     }
 
-    /// Returns the cell for the content that the remote records. It remains empty if the remote is not queried, for example
-    /// because the source is on this machine.
+    /// Returns the cell that receives the content that the remote records for this source. The cell remains empty if the
+    /// remote is not queried, for example because the source is on this machine.
     pub fn remote_answer(&self) -> RemoteContent {
         self.remote_answer.clone()
     }
@@ -279,8 +279,8 @@ impl MirroredSource {
         context.outside.set_ranges(content.digest, bundle);
     }
 
-    /// Sends a fetched bundle to the mirror. Other machines use it only after [`Link::offer_source`] wrote its source
-    /// record.
+    /// Sends a fetched bundle to the mirror. Other machines use the mirrored bundle only after [`Link::offer_source`] wrote
+    /// the source record of the bundle.
     fn offer(&self, context: &Context, value: &Value) -> Result<(), StepError> {
         if !self.link.mirrors() {
             return Ok(());

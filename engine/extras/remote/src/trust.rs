@@ -23,7 +23,8 @@ pub struct TrustedSigner {
     pub competitions: Option<BTreeSet<String>>,
     /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit.
     ///
-    /// It is compared with the current time, because a thief of the key could choose any time in a record.
+    /// The limit is compared with the current time. A time in a record would not be safe, because a thief of the key could
+    /// write any time.
     pub until: Option<u64>,
 }
 

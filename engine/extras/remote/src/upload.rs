@@ -59,7 +59,7 @@ impl Link {
     }
 
     /// Queues the upload of a source record. Results must have been computed from `content`, because readers of the record
-    /// rely on that.
+    /// rely on this.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
         self.enqueue(Job::Source { name, content });
@@ -77,8 +77,8 @@ impl Link {
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends a source record immediately. If `file` is given, sends its bytes to the mirror. Returns whether the mirror has
-    /// the bytes of the source.
+    /// Sends a source record immediately. If `file` is given, also sends the bytes of this file to the mirror. Returns
+    /// whether the mirror has the bytes of the source.
     ///
     /// Results must have been computed from `content`, because readers of the record rely on that.
     pub fn send_source(
@@ -151,8 +151,8 @@ async fn result(
         _ => None,
     };
     let mut entry = offer.entry.clone();
-    // The signed entry contains the lengths of its objects only if they are certain: all objects are on this machine, or a
-    // trusted entry contained the lengths.
+    // The signed entry contains the lengths of its objects only if the lengths are certain. They are certain if all objects
+    // are on this machine, or if a trusted entry contained the lengths.
     match offer.entry.objects().map(length).collect() {
         Some(lengths) => entry.lengths = lengths,
         None if entry.lengths.len() == entry.objects().count() => {}
@@ -274,8 +274,8 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
     Ok(())
 }
 
-/// Writes a source record, unless the remote has the same record, and sends `file` to the mirror. Returns whether the bytes
-/// of the source are in the mirror.
+/// Writes a source record, unless the remote has the same record. If `file` is given and the mirror does not contain it yet,
+/// sends the file to the mirror. Returns whether the bytes of the source are in the mirror.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,

@@ -212,8 +212,8 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
 
 const HISTOGRAM_HEIGHT: f64 = 190.0;
 
-/// Returns the scales of a histogram: a horizontal one for `values`, and a vertical one for fractions from 0 to `most`,
-/// which is at the vertical position `top`.
+/// Returns the scales of a histogram: a horizontal scale for `values`, and a vertical scale for fractions from 0 to `most`.
+/// `top` is the vertical position of `most`.
 fn axes(values: (f64, f64), most: f64, top: f64) -> (Scale, Scale) {
     let y = Scale::new((0.0, most.max(1e-9)), (HISTOGRAM_HEIGHT - 24.0, top));
     (Scale::new(values, (40.0, WIDTH - 12.0)), y)
@@ -301,10 +301,10 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
     })
 }
 
-/// Returns the range of scores to draw: from the best score of the leaderboard to scores near the median, with the
-/// thresholds of all medals.
+/// Returns the range of scores to draw: from the best score of the leaderboard to scores near the median. The range
+/// includes the thresholds of all medals.
 ///
-/// A graded score just outside the range extends it. A graded score far outside is drawn at the edge.
+/// A graded score just outside the range extends the range. A graded score far outside the range is drawn at its edge.
 fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f64) {
     let thresholds = leaderboard.thresholds();
     let mut sorted: Vec<f64> = leaderboard.scores().to_vec();

@@ -79,8 +79,8 @@ impl Drawing {
         layers
     }
 
-    /// Sorts the nodes of a layer by the mean position of their neighbours. For an edge, `side` returns its node in this
-    /// layer and its neighbour in an earlier or later layer.
+    /// Sorts the nodes of a layer by the mean position of their neighbours. For an edge, `side` returns the node in this
+    /// layer, and its neighbour in an earlier or later layer.
     fn sort_layer(
         &self,
         layer: &mut [usize],

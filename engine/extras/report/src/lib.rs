@@ -9,8 +9,8 @@
 //!
 //! The page contains no scripts or fonts, and loads nothing from the network.
 //!
-//! Rows and images come from `public`. From `private`, only the answers are read. The page shows only fractions of them, and
-//! no value that does not occur in `public`.
+//! Rows and images come from `public`. From `private`, only the answers are read. The page shows only statistics of the
+//! answers, and no value that does not occur in `public`.
 
 mod collect;
 mod draw;

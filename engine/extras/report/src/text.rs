@@ -9,8 +9,8 @@ pub fn escape(text: &str) -> String {
     html! { (text) }.into_string()
 }
 
-/// Replaces control characters, and characters that change the direction of text, with U+FFFD. They could hide a part of a
-/// name, and HTML does not allow control characters.
+/// Replaces control characters, and characters that change the direction of text, with U+FFFD. Such characters could hide a
+/// part of a name, and HTML does not allow control characters.
 pub fn visible(page: &str) -> String {
     let is_hidden = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t')

@@ -6,8 +6,8 @@
 //! At the limit, a new connection replaces an old one:
 //!
 //! 1. The server closes the connection that has been idle for the longest time.
-//! 2. If no connection is idle and none ended for some seconds, the server closes a connection that waits for its turn to
-//!    upload: of the address with the most connections, the connection that has waited for the longest time.
+//! 2. If no connection is idle and none ended for some seconds, the server selects the address with the most connections.
+//!    It closes the connection of this address that has waited longest for its turn to upload.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,8 +19,8 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Maximum number of connections at the same time. Each needs up to two open files, a socket and an upload, and a process
-/// can usually open 1,024.
+/// Maximum number of connections at the same time. Each connection needs up to two open files, a socket and the file of its
+/// upload. A process can usually open 1,024 files.
 const MAX_CONNECTIONS: usize = 480;
 
 /// Minimum time without a request before a connection may be closed. Earlier, the client may still be receiving a response.

@@ -3,7 +3,7 @@
 //! If a competition is not prepared yet, or is prepared again, the next request reads its new answers.
 //!
 //! All large submissions are graded on the same thread, because the allocator keeps freed memory for the thread that freed
-//! it. With several threads, each would eventually keep the memory of the largest submission.
+//! it. With several threads, each thread would eventually keep as much memory as the largest submission needs.
 
 use std::collections::HashMap;
 use std::io;

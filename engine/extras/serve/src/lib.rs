@@ -23,12 +23,13 @@
 //! | less than 4 KiB per second for two seconds, while other uploads wait | returns 408 |
 //! | an upload that takes ten times the timeout | returns 408 |
 //! | more than 256 uploads at the same time, or more than 128 from one address | lets the further uploads wait |
-//! | an upload, if all current uploads together are longer than 16 of the maximum length | returns 503 |
+//! | an upload, if all current uploads together are longer than 16 times the maximum length | returns 503 |
 //! | a request to a loopback address with a foreign `Host` or `Origin` | returns 403 |
 //! | a header without an end | rejects the request after 64 KiB |
 //! | an invalid request | returns 400, 404 or 405 |
 //!
-//! Uploads are written to disk in chunks, so the memory does not depend on their length until they are graded.
+//! Uploads are written to disk in chunks. Therefore the memory that the server needs for an upload does not depend on the
+//! length of the upload until it is graded.
 
 mod connections;
 mod grading;

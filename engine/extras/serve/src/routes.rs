@@ -90,8 +90,8 @@ pub(crate) async fn handle(
         true => foreign().into(),
         false => route(shared, client, &head, &mut body).await,
     };
-    // Read the rest of the body, because some clients read the response only after sending it. If the body does not end in
-    // time, close the connection, because the rest would be mistaken for another request.
+    // Read the rest of the body, because some clients read the response only after sending the entire body. If the body
+    // does not end in time, close the connection. Otherwise the rest of the body would be mistaken for another request.
     let is_waiting = head.headers.contains_key(EXPECT) && !body.is_end_stream();
     if !is_waiting {
         upload::drain(&mut body).await;
@@ -119,7 +119,7 @@ async fn route(
         "/validate" => UploadTarget::Validation,
         "/grade" if shared.scores => UploadTarget::Report,
         _ => {
-            let paths = "the paths are POST /validate and GET /health";
+            let paths = "the server only accepts POST /validate and GET /health";
             return error_answer(StatusCode::NOT_FOUND, "Not Found", paths).into();
         }
     };
@@ -295,8 +295,8 @@ fn report(report: &CompetitionReport) -> Answer {
     json_answer(StatusCode::OK, text)
 }
 
-/// Returns the response if the answers cannot be used. Only the log of the server gets the cause, because it contains a
-/// path.
+/// Returns the response if the answers cannot be used. The response omits the cause of the error, because the cause
+/// contains a path. The log of the server contains the cause.
 fn not_gradable(id: &str, error: &Error) -> Handled {
     let details = format!(
         "Dataset for competition `{id}` is not prepared! Please run `mlebench prepare -c {id}` to prepare the dataset."

@@ -31,8 +31,8 @@ const BLOCKING_THREAD_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3
 pub struct ServerOptions {
     /// Host and port, for example `127.0.0.1:5000`. Port 0 takes any free port.
     pub address: (String, u16),
-    /// The only competition. If it is `None`, the header `exp-id` of a request names the competition, and responses have the
-    /// member `is_valid`.
+    /// Id of the only competition of the server. If it is `None`, the header `exp-id` of a request names the competition,
+    /// and responses have the member `is_valid`.
     pub competition: Option<String>,
     /// Whether `POST /grade` returns scores.
     pub scores: bool,

@@ -54,7 +54,7 @@ pub(crate) enum UploadError {
     TooLarge(u64),
     #[error("no data arrived for too long, or the upload was too slow")]
     TooSlow,
-    #[error("too many bytes are being uploaded; try again later")]
+    #[error("the uploads in progress have too many bytes in total; try again later")]
     TooMuch,
     #[error("the upload cannot be stored")]
     Disk(#[source] std::io::Error),
@@ -172,8 +172,8 @@ impl Chunks<'_> {
         }
     }
 
-    /// Returns an error if the client sent fewer bytes than the minimum rate. If other uploads wait, the rate is measured
-    /// over a shorter period.
+    /// Returns an error if the client sent bytes more slowly than the minimum rate. If other uploads wait, the rate is
+    /// measured over a shorter period.
     fn check_rate(&mut self) -> Result<(), UploadError> {
         let (time, bytes) = self.period;
         let is_over = match self.limits.slots.are_scarce() {

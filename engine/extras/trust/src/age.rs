@@ -5,8 +5,8 @@
 //! A text header wraps a random file key for each recipient, and ends with a MAC. The content follows in chunks of 64 KiB,
 //! each encrypted and authenticated. Recipients of other kinds, such as passphrases, are skipped.
 //!
-//! The cryptography is that of `ring`, except for the multiplication on the curve. That is done by `curve25519-dalek`,
-//! because `ring` cannot use stored X25519 keys.
+//! The library `ring` does the cryptography, except for the multiplication on the curve. `curve25519-dalek` does this
+//! multiplication, because `ring` cannot use stored X25519 keys.
 
 use std::io::{self, BufRead, Read, Write};
 

@@ -3,12 +3,13 @@
 //! The log is a text file with one JSON object per line. Each line contains its `position`, counted from 1, and `previous`,
 //! the hash of all lines before it.
 //!
-//! The hash after a line is the BLAKE3 hash of the hash before the line (32 bytes, zeros before the first line) and the
-//! bytes of the line without its line feed. It also covers lines without a hash, which old versions of `prep` wrote.
+//! The hash after a line is a BLAKE3 hash. It covers the hash before the line (32 bytes), and the bytes of the line without
+//! its line feed. The hash before the first line consists of zeros. Lines without a hash, which old versions of `prep`
+//! wrote, are covered, too.
 //!
 //! The chain uses no secret key, so everybody who can write the file can write a different, consistent log. But the signed
-//! report of a grading contains the position of its line and the hash after this line, so it contradicts such a log. Only
-//! the removal of lines after that of the last published report is not detected.
+//! report of a grading contains the position of its line and the hash after this line. Therefore the report contradicts
+//! such a log. Only one change is not detected: the removal of lines after the line of the last published report.
 //!
 //! While a process writes a line, it locks a second file. Readers of the log cannot open the second file, so a program that
 //! may only read the log, for example an agent, cannot stop gradings.
@@ -130,8 +131,8 @@ impl LogWriter {
         &self.path
     }
 
-    /// Returns the path of the log. Fails if it is not a regular file, or if it is a symbolic link of another user, who
-    /// could redirect the log with it.
+    /// Returns the path of the log. Fails if the path is not a regular file. A symbolic link of another user is an error,
+    /// too, because that user could redirect the log.
     fn regular(&self) -> io::Result<&Path> {
         let found = match self.path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(&self.path),
@@ -291,8 +292,8 @@ impl ReadLog {
             .count()
     }
 
-    /// Checks that the log contains the grading of a report, which states `place`. Returns the first contradiction as an
-    /// error.
+    /// Checks that the log contains the grading of a report. `place` is the place in the log that the report states.
+    /// Returns the first contradiction as an error.
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
             return Err(format!(

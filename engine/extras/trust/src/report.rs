@@ -3,8 +3,8 @@
 //! A report is a JSON object. Its member `signature` contains the signer's public key and an Ed25519 signature.
 //!
 //! The signature covers the text `prep-report-v1`, a line feed, and the report without `signature`, written like Python's
-//! `json.dumps(report, sort_keys=True, separators=(",", ":"))`. So it covers all other members, and ten lines of Python can
-//! verify it.
+//! `json.dumps(report, sort_keys=True, separators=(",", ":"))`. Therefore the signature covers all other members, and ten
+//! lines of Python can verify it.
 //!
 //! In a list of reports, each report is signed. The list is signed, too, so that nobody can remove a report from it.
 
@@ -29,7 +29,7 @@ pub enum ReportRejection {
     Malformed,
     /// The report was changed, or the signature belongs to another report.
     #[error(
-        "its signature does not fit: the report was changed, or the signature is that of another report"
+        "its signature does not match: the report was changed, or the signature belongs to another report"
     )]
     Forged,
     /// The signer is not trusted.

@@ -126,7 +126,7 @@ pub fn seal<W: Write>(
     encrypted.finish().map_err(SealError::Write)
 }
 
-/// Decrypts sealed answers in memory. Returns their note, and the content of the file `wanted`.
+/// Decrypts sealed answers in memory. Returns the note that the archive contains, and the content of the file `wanted`.
 ///
 /// The entire file is decrypted, because only its end proves that it is complete.
 pub fn unseal(

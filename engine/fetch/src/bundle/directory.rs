@@ -190,7 +190,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Selects the members that any of the patterns matches.
+    /// Creates a selection of the members that match at least one of the patterns.
     ///
     /// # Errors
     /// [`FetchError::Pattern`] if a pattern is not a valid glob.

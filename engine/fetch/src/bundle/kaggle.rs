@@ -11,9 +11,9 @@
 //! DATA/ID/*.partial.holders/        the lease of the downloading process, if several machines share the directory
 //! ```
 //!
-//! `DATA/ID/sources/FILE.url` records the URL from which a file was downloaded. If an edit of the pipeline changes only
-//! the URL, the record shows that the file on disk is outdated. A file without this record was provided by the user, and
-//! is used.
+//! `DATA/ID/sources/FILE.url` records the URL from which a file was downloaded. If an edit of the pipeline changes only the
+//! URL, the record shows that the file on disk is outdated. A file without this record was provided by the user, and is
+//! never treated as outdated.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub struct KaggleBundle {
 }
 
 impl KaggleBundle {
-    /// Creates the source. If `ID.zip` and `ID/ID.zip` are in none of the directories of `search`, it downloads the
+    /// Creates the source. If `ID.zip` and `ID/ID.zip` are in none of the directories of `search`, the source downloads the
     /// bundle of the competition `kaggle` to `DATA/ID/ID.zip`.
     ///
     /// A file with a different MD5 than `md5` is an error.
@@ -273,8 +273,8 @@ pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
     fs::read_to_string(origin_path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
 }
 
-/// Removes a file, and then the record of its origin. A file that remains must keep its record, because a file without a
-/// record is treated as the user's.
+/// Removes a file, and then the record of its origin. If the file cannot be removed, the record must remain, because a file
+/// without a record is treated as a file of the user.
 pub(crate) fn remove_with_origin(file: &Path) {
     if fs::remove_file(file).is_ok() {
         let _ = fs::remove_file(origin_path(file));

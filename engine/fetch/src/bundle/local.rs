@@ -2,8 +2,8 @@
 //! `DIR/PACK/ID/ID.zip`.
 //!
 //! A bundle may be deleted after preparing. The data directory records the content of its bundle, and the caller passes
-//! this record to [`LocalBundle::with_content`]. Results of this content then remain valid, and only a step that needs
-//! the bytes fails.
+//! this record to [`LocalBundle::with_content`]. Results that were computed from this content then remain valid. Only a
+//! step that needs the bytes of the bundle fails.
 
 use std::path::{Path, PathBuf};
 
@@ -162,8 +162,8 @@ impl LocalBundle {
         LocalBundle { looked, ..self }
     }
 
-    /// Sets the content that the file had when it was last used. If the file no longer exists, results of this content
-    /// remain valid, unless its checksums differ from the published ones.
+    /// Sets the content that the file had when it was last used. If the file no longer exists, results that were computed
+    /// from this content remain valid, unless the checksums of the content differ from the published ones.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> LocalBundle {
         LocalBundle { stated, ..self }

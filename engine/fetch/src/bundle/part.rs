@@ -1,7 +1,7 @@
 //! A part of a bundle: an archive that contains only the required members.
 //!
-//! Range requests read the central directory and then the required members into a sparse file, at their original offsets.
-//! The file has a piece map, so an interrupted fetch continues like a full download.
+//! Range requests read the central directory, and then the required members. The members are written to a sparse file at
+//! their original offsets. The file has a piece map, so an interrupted fetch continues like a full download.
 //!
 //! Each member is verified by its CRC-32 and copied, still compressed, into `ID.part-KEY.zip`, which later steps read
 //! like a bundle. The bundle's MD5 cannot be verified from a part, but the published checksums of the outputs can.

@@ -1,7 +1,7 @@
 //! A file at a URL as a source.
 //!
-//! A local file can replace the download: a file with the same name in a directory of the user, or a member of the
-//! bundle. It is used only if it has the published checksum, or if the pipeline names this member of the bundle.
+//! A local file can replace the download. It is a file with the same name in a directory of the user, or a member of the
+//! bundle. A local file is used only if it has the published checksum, or if the pipeline names this member of the bundle.
 
 use std::fs::File;
 use std::io;
@@ -91,7 +91,7 @@ impl WebFile {
             remedy: match has_sum {
                 true => Remedy::NameSource,
                 false => Remedy::Words(format!(
-                    "add the md5 or sha256 of the file to the pipeline to use a file of your own, or put your file at {}",
+                    "to use a file of your own, add its md5 or sha256 to the pipeline, or put the file at {}",
                     target.display()
                 )),
             },

@@ -223,8 +223,8 @@ struct KaggleJson {
     key: Option<String>,
 }
 
-/// Parses `kaggle.json`. The environment's `key` takes precedence over the key in the file, but its `username` is used
-/// only if the file contains no user.
+/// Parses `kaggle.json`. `key` and `username` are the values of environment variables. `key` takes precedence over the key
+/// in the file, but `username` is used only if the file contains no user name.
 pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> ParsedCredentials {
     if text.trim().is_empty() {
         return Ok(None);

@@ -1,7 +1,8 @@
-//! The file `credentials.json` of `kaggle auth login`: an access token that is valid for some hours, and a refresh token
-//! with which new access tokens are requested.
+//! The file `credentials.json` of `kaggle auth login`. It contains an access token that is valid for some hours, and a
+//! refresh token. New access tokens are requested with the refresh token.
 //!
-//! Several processes may renew the access token in this file, because a refresh token remains valid after its use.
+//! Several processes may renew the access token in this file at the same time, because a refresh token remains valid after
+//! its use.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The connections of a download session. Each requests one range of an object and passes the bytes to the session. All
-//! connections use the same address.
+//! The connections of a download session. Each connection requests one range of an object and passes the bytes to the
+//! session. All connections use the same address.
 //!
 //! If the server rejects an address that has served a request, the address has probably expired, so the session requests
 //! a new one. One connection tries the new address, while the others wait. The rejection of an address that never served
@@ -34,7 +34,7 @@ pub(crate) struct Request<'a> {
 
 pub(crate) type ReadyAnswer = (Answer, OwnedSemaphorePermit);
 
-/// Requests `range` of an object and passes its bytes to `sink`. First reads the response `ready`, if given, which has
+/// Requests `range` of an object and passes its bytes to `sink`. If `ready` is given, first reads this response, which has
 /// already arrived. If the server sends shorter ranges, requests the rest.
 pub(crate) async fn connection(
     shared: &Shared,
@@ -93,8 +93,8 @@ pub(crate) async fn connection(
 
 pub(crate) struct SessionAddress<'a> {
     pub(crate) location: &'a mut Option<Location>,
-    /// Number of rejected addresses before this one. Each connection remembers the number of its address, so that the
-    /// rejection of an address is handled only once.
+    /// Number of addresses that were rejected before this address. Each connection stores the number of its address.
+    /// Therefore the rejection of an address is handled only once.
     pub(crate) number: u64,
     pub(crate) has_served: Arc<AtomicBool>,
     /// Whether a connection is trying the address, which has not served a request yet.
@@ -164,7 +164,7 @@ pub(crate) struct Sink {
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Reads a response, which must begin at the cursor, and passes its bytes to the session.
+/// Reads a response and passes its bytes to the session. The response must begin at the position of `cursor`.
 ///
 /// This function runs on a thread that serves all other downloads and timers, so it must not wait for the disk.
 pub(crate) async fn receive(

@@ -135,7 +135,7 @@ pub(crate) struct FirstRequest<'a> {
 
 impl FirstRequest<'_> {
     /// Sends a request for `range`, and repeats it after temporary failures, which `retry` counts. Returns
-    /// [`Stop::Changed`] if the object is not `known`.
+    /// [`Stop::Changed`] if `known` is given and the object has a different identity.
     pub(crate) async fn answer(
         &mut self,
         range: Range<u64>,
@@ -210,7 +210,7 @@ impl Order {
     }
 
     /// Returns the disk space in bytes that the download needs. A part of a bundle needs twice the length of its ranges,
-    /// because they are copied into an archive.
+    /// because the downloaded bytes are copied into an archive.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.ranges {
             None => object.total,
@@ -220,8 +220,8 @@ impl Order {
         }
     }
 
-    /// Returns an error if the file's piece map might not fit into memory. A small part of a very long bundle needs
-    /// little disk space, but a large map.
+    /// Returns an error if the piece map of the file might not fit into memory. The length of this map depends on the
+    /// length of the entire bundle. Therefore a small part of a very long bundle needs little disk space, but a large map.
     pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
         match object.total <= max_bytes(self.shared.options.piece.max(1)) {
             true => Ok(()),

@@ -2,8 +2,8 @@
 //!
 //! One task on the thread of the downloading step owns all state, writes to the disk, and computes digests.
 //!
-//! Connections are tasks on the runtime's threads. Each fetches one range, passes on the bytes, and ends. Pieces that it
-//! did not complete become missing again.
+//! Connections are tasks on the runtime's threads. Each connection fetches one range, passes the bytes to the task that
+//! owns the state, and ends. Pieces that the connection did not complete become missing again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,8 +51,8 @@ pub(crate) struct Session<'a> {
     connections: JoinSet<ConnectionEnd>,
     pace: Pace,
     retry: Retry,
-    /// Number of counted failures, except for rejected addresses. Each connection remembers the number at its start as
-    /// its round.
+    /// Number of counted failures. Rejected addresses are not counted. Each connection stores this number when it starts,
+    /// as its *round*.
     ///
     /// If many connections fail at once, for example because the server is overloaded, this is one failure. Therefore
     /// only the first failure of a round is counted.
@@ -62,7 +62,8 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Continues the download of an earlier session, or starts a new one. If `ranges` is false, requests the entire file
-    /// without ranges. Returns the object, and its digests for an order of an entire file.
+    /// without ranges. Returns the downloaded object. If the order is for an entire file, also returns the digests of the
+    /// file.
     pub(crate) async fn run(
         order: &'a Order,
         location: &'a mut Option<Location>,
@@ -144,7 +145,7 @@ impl<'a> Session<'a> {
                     match ended {
                         Ok(ended) => self.handle_connection_end(ended)?,
                         Err(error) => {
-                            let cause = format!("the task of a connection failed: {error}");
+                            let cause = format!("the task that serves a connection failed: {error}");
                             return Err(FetchError::Setup { cause }.into());
                         }
                     }
@@ -185,8 +186,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the failure for a download without ranges if the disk returned different bytes than were written. Single
-    /// pieces cannot be fetched again.
+    /// Returns the failure that occurs if the disk returned different bytes than were written. Without ranges, the entire
+    /// download fails, because single pieces cannot be fetched again.
     fn lost_bytes(&self) -> Trouble {
         Trouble::Broken {
             host: self.order.item.owner(),
@@ -431,7 +432,7 @@ impl<'a> StoredPieces<'a> {
         Ok(())
     }
 
-    /// Adds the next piece to the digests, and returns them after the last piece. A piece whose bytes on disk do not
+    /// Adds the next piece to the digests. Returns the digests after the last piece. A piece whose bytes on disk do not
     /// match its CRC is fetched again.
     pub(crate) fn follow(&mut self) -> Result<Option<Digests>, FetchError> {
         let Some(digester) = &mut self.digester else {

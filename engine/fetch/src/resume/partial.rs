@@ -1,12 +1,12 @@
 //! The partial file of a download (`ID.zip.partial`), and its digests. The downloading process holds a lock on the file,
-//! and renames it when it is complete.
+//! and renames the file when the download is complete.
 //!
 //! The file and its final name are flushed to disk, so after a power failure the file is either complete or missing.
 //! Outputs of steps are not flushed, because computing them again is usually faster than a download.
 //!
-//! Pieces are added to the digests in order. A written piece is read back, usually from the page cache, and verified
-//! against the CRC-32 of the received bytes. The same applies to pieces of an earlier process. A piece that does not
-//! match is fetched again.
+//! Pieces are added to the digests in the order of their offsets. A written piece is read back, usually from the page
+//! cache, and verified against the CRC-32 of the received bytes. The same applies to pieces of an earlier process. A piece
+//! that does not match is fetched again.
 
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
@@ -170,8 +170,8 @@ pub(crate) struct State {
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the object and the state of an earlier session. `None` if its map or partial file does not belong to this
-/// address, or if the server cannot confirm that the object is unchanged.
+/// Returns the object and the state of an earlier session. Returns `None` if the map or partial file of that session is for
+/// another address than `wanted`. Also returns `None` if the server cannot confirm that the object is unchanged.
 pub(crate) fn load(
     partial: &Partial,
     wanted: Wanted<'_>,

@@ -1,7 +1,7 @@
 //! The pieces of a file, and the piece map: a file next to the partial file that records the existing pieces.
 //!
 //! The first line of the map is JSON and identifies the object and its address. Then follow records of twelve bytes: the
-//! number of the piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line.
+//! index of a piece, the CRC-32 of its bytes, and a checksum of the record. This checksum also depends on the first line.
 //!
 //! A record is appended after its piece was written, so after a crash of the process every recorded piece exists. After a
 //! power failure, an incomplete record does not match its checksum, and an incomplete piece does not match its CRC.
@@ -108,8 +108,8 @@ impl Pieces {
         )
     }
 
-    /// Returns the length of `count` pieces in bytes. With `has_last`, one is the file's last piece, which can be
-    /// shorter.
+    /// Returns the length of `count` pieces in bytes. If `has_last` is true, one of these pieces is the last piece of the
+    /// file, which can be shorter.
     fn bytes_of(&self, count: usize, has_last: bool) -> u64 {
         let full = count.saturating_sub(usize::from(has_last)) as u64;
         let last = match has_last {

@@ -159,7 +159,7 @@ impl RangeRequest<'_> {
         }
         if range.start != requested.start || range.end > requested.end {
             return Err(other(format!(
-                "bytes {}-{} for bytes {}-{}",
+                "bytes {}-{} instead of bytes {}-{}",
                 range.start,
                 range.end - 1,
                 requested.start,
@@ -168,9 +168,9 @@ impl RangeRequest<'_> {
         }
         let length = range.end - range.start;
         match response.content_length() {
-            Some(announced) if announced != length => {
-                Err(other(format!("{announced} bytes for {length}")))
-            }
+            Some(announced) if announced != length => Err(other(format!(
+                "{announced} bytes instead of {length} bytes"
+            ))),
             _ => Ok(Answer {
                 response,
                 host,

@@ -1,5 +1,5 @@
-//! Makes one API call: adds credentials, renews the token of a login, tries both protocols, follows redirects between
-//! Kaggle's hosts, and classifies the response.
+//! Makes one API call. This module adds credentials, renews the token of a login, tries both protocols, follows redirects
+//! between Kaggle's hosts, and classifies the response.
 
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ fn may_be_of_protocol(stop: &Stop) -> bool {
     )
 }
 
-/// Makes a call with the preferred protocol, or with the other one if the server does not support it. Retries after
-/// temporary failures. `read` converts the response.
+/// Makes a call with the preferred protocol. If the server does not support this protocol, uses the other one. Retries
+/// after temporary failures. `read` converts the response.
 pub(crate) async fn ask<T>(
     shared: &Shared,
     call: Call<'_>,

@@ -3,7 +3,8 @@
 //! A *strong validator* (a strong ETag or an MD5) can prove that two responses contain bytes of the same object. A weak
 //! validator (a weak ETag or `Last-Modified`) can only prove that the objects differ.
 //!
-//! If neither is proven, the two responses are never combined into one file.
+//! If the validators do not prove that two responses contain the same object, the responses are never combined into one
+//! file.
 
 use std::ops::Range;
 

@@ -1,5 +1,6 @@
-//! Files that can be downloaded, and their locations: requests that read a file, at a signed address of the object store
-//! or at another URL. Signed addresses are cached, so listing and then fetching a bundle needs only one API call.
+//! Files that can be downloaded, and their locations. A location is a request that reads a file at a signed address of the
+//! object store, or at another URL. Signed addresses are cached, so listing and then fetching a bundle needs only one API
+//! call.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -55,8 +55,8 @@ impl Retry {
         self.failures
     }
 
-    /// Counts a failure and returns the next action, or an error after too many failures, or if the server requests too
-    /// long a pause.
+    /// Counts a failure and returns the next action. Returns an error after too many failures, or if the server requests
+    /// too long a pause.
     ///
     /// `kept` returns the help for this error, which describes the part of the download that was kept.
     pub(crate) fn next(

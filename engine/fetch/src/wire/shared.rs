@@ -127,7 +127,7 @@ impl Drop for Shared {
     }
 }
 
-/// Creates the HTTP client. With HTTP/2, all ranges would share one TCP connection, whose speed may be limited.
+/// Creates an HTTP/1.1 client. With HTTP/2, all ranges would share one TCP connection, whose speed may be limited.
 ///
 /// The callers of [`send`] follow redirects, because they know which hosts may receive credentials.
 fn client(options: &DownloadOptions) -> Result<Client, FetchError> {
@@ -158,8 +158,8 @@ fn client(options: &DownloadOptions) -> Result<Client, FetchError> {
     })
 }
 
-/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. Reports a longer
-/// wait. `offset` is the offset of the requested bytes, for messages.
+/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. Reports a longer wait.
+/// `offset` is the offset of the requested bytes. It is used only in messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,
@@ -218,8 +218,8 @@ impl Contacts {
         }
     }
 
-    /// Records that a host did not respond to a request from `began`. If it never responded, returns the time since the
-    /// first one.
+    /// Records that a host did not respond to a request that was sent at `began`. If the host never responded to any
+    /// request, returns the time since the first request.
     pub(crate) fn record_failure(&self, host: &str, began: Instant) -> Option<Duration> {
         let mut contacts = self.0.lock();
         match contacts

@@ -55,7 +55,8 @@ pub enum ArchiveFormat {
     Gzip,
 }
 
-/// Suffix, format, and whether users see a directory. The first match decides, so `.tar.gz` must come before `.gz`.
+/// Suffix, format, and whether pipelines read the archive as a directory. The first match decides, so `.tar.gz` must come
+/// before `.gz`.
 const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
     (".zip", ArchiveFormat::Zip, true),
     (".npz", ArchiveFormat::Zip, false),
@@ -70,16 +71,17 @@ const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
 ];
 
 impl ArchiveFormat {
-    /// Returns the format that the suffix of `path` indicates, in upper or lower case, including `.npz` and similar formats.
+    /// Returns the format that the suffix of `path` indicates, including formats such as `.npz`. The suffix may be in upper
+    /// or lower case.
     pub fn from_path(path: &str) -> Option<ArchiveFormat> {
         let path = path.to_ascii_lowercase();
         let found = SUFFIXES.iter().find(|(end, ..)| path.ends_with(end));
         found.map(|(_, format, _)| *format)
     }
 
-    /// Splits the path of an archive into its format and the path without the suffix, which must be in lower case.
+    /// Returns the format of an archive, and its path without the suffix. The suffix must be in lower case.
     ///
-    /// Returns `None` for archives that users do not see as directories, such as `.npz`.
+    /// Returns `None` for other files, and for archives that pipelines do not read as directories, such as `.npz`.
     pub fn split_path(path: &str) -> Option<(ArchiveFormat, &str)> {
         SUFFIXES
             .into_iter()
@@ -89,11 +91,11 @@ impl ArchiveFormat {
             })
     }
 
-    /// Visits all members of `archive` in their order. Skips content that `visit` does not read.
+    /// Visits all members of `archive` in the order of the archive. Skips content that `visit` does not read.
     ///
     /// `name` is the file name of the archive. The member of a gzip file has this name without `.gz`.
     ///
-    /// A path can occur repeatedly in a tar archive. The last member with this path replaces the earlier ones.
+    /// A path can occur repeatedly in a tar archive. The last member with this path replaces the earlier members.
     ///
     /// # Errors
     /// [`ArchiveError`]. If `visit` returns an error, reading stops.
@@ -128,7 +130,7 @@ fn buffered<R: ReadAt>(archive: ByteSection<R>) -> BufReader<ByteSection<R>> {
     BufReader::with_capacity(capacity, archive)
 }
 
-/// Visits the only member of a gzip file. `form` becomes its [`Member::stored`].
+/// Visits the only member of a gzip file. `form` becomes the [`Member::stored`] of this member.
 ///
 /// # Errors
 /// [`ArchiveError`] if the file is not gzip, is damaged or exceeds `budget`, or if `visit` fails.

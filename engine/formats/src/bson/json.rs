@@ -57,7 +57,7 @@ impl BsonDocument {
         object(self.raw(), None, 1)
     }
 
-    /// Converts the document to JSON in which long binaries are references into `file`, see [`BinaryReference`].
+    /// Converts the document to JSON. Long binaries become references into the file `file`, see [`BinaryReference`].
     pub fn to_json_with_references(&self, file: &str) -> Result<JsonValue, BsonError> {
         let offset = self.offset();
         object(self.raw(), Some(DocumentOrigin { file, offset }), 1)
@@ -81,7 +81,8 @@ fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
 
-/// Converts the value of an element inside `depth` documents and arrays. With an `origin`, long binaries become references.
+/// Converts the value of an element that is nested in `depth` documents and arrays. With an `origin`, long binaries become
+/// references.
 fn json(
     key: &str,
     value: BsonValue<'_>,
@@ -170,7 +171,7 @@ fn json(
     })
 }
 
-/// Converts Extended JSON to a document and appends it to `out`, with the same bytes as pymongo.
+/// Converts Extended JSON to a BSON document and appends the document to `out`. The bytes equal those of pymongo.
 ///
 /// - A top-level `_id` becomes the first element.
 /// - A plain integer takes 32 bits if it fits, otherwise 64.

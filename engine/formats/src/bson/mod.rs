@@ -1,8 +1,10 @@
 //! Reads and writes BSON files, as `mongodump` writes them and pymongo reads them.
 //!
-//! A file is a sequence of documents. [`BsonDocument::to_json`] converts a document to JSON, and [`push_json`] writes one.
+//! A file is a sequence of documents. [`BsonDocument::to_json`] converts a document to JSON, and [`push_json`] converts JSON
+//! to a document.
 //!
-//! Long binaries can remain in the file, because this module returns their offsets. The crate `bson` does not.
+//! Long binary values can remain in the file, because this module returns their offsets. The crate `bson` does not return
+//! offsets.
 //!
 //! Source: bsonspec.org, version 1.1.
 
@@ -200,7 +202,7 @@ pub enum BsonError {
         reason: &'static str,
     },
     /// The bytes behind a [`BinaryReference`] cannot be read.
-    #[error("the binary at byte {at} of `{file}` cannot be read")]
+    #[error("the binary value at byte {at} of `{file}` cannot be read")]
     ReferencedBinary {
         /// Name of the file that contains the binary.
         file: String,

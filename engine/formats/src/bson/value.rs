@@ -241,7 +241,7 @@ impl<'a> DocumentElements<'a> {
             });
             bytes = match inner {
                 Some((Some(inner), rest)) if inner == rest.len() => rest,
-                _ => return Err(self.damaged("the inner length of a binary is wrong")),
+                _ => return Err(self.damaged("the inner length of a binary value is wrong")),
             };
         }
         let position = self.position - bytes.len();
@@ -258,7 +258,7 @@ impl<'a> DocumentElements<'a> {
         let code = self.string()?;
         let scope = self.document(false)?;
         if self.position - start != length {
-            return Err(self.damaged("the length of a JavaScript code with scope is wrong"));
+            return Err(self.damaged("the length of JavaScript code with scope is wrong"));
         }
         Ok(BsonValue::CodeWithScope { code, scope })
     }

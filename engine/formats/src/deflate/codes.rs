@@ -16,12 +16,13 @@ const END_OF_BLOCK: u32 = 1 << 30 | SPECIAL | NOT_LITERAL;
 /// Marks bits that do not begin any code.
 const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
 
-/// An entry of a table, in 32 bits:
+/// An entry of a decoding table, in 32 bits:
 ///
 /// - Bits 0 to 5 contain the length of the code in bits. Bits 6 and 7 are the flags `NOT_LITERAL` and `SPECIAL`.
-/// - In a literal, bits 8 to 15 are the byte.
-/// - In a length or distance, bits 8 to 15 are the number of extra bits, and bits 16 to 31 are the smallest value.
-/// - In a pointer to a subtable, bits 8 to 15 are the number of its index bits, and bits 16 to 26 are its position.
+/// - In the entry of a literal, bits 8 to 15 are the byte.
+/// - In the entry of a length or distance, bits 8 to 15 are the number of extra bits. Bits 16 to 31 are the smallest value.
+/// - In a pointer to a subtable, bits 8 to 15 are the number of the subtable's index bits. Bits 16 to 26 are the index of
+///   the subtable's first entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CodeEntry(u32);
 
@@ -74,7 +75,8 @@ impl CodeEntry {
         (self.0 >> 16) as usize + (bits & ((1 << self.extra_bits()) - 1)) as usize
     }
 
-    /// Creates a pointer to the subtable at `position`, whose index has `width` bits. `root` counts the bits before them.
+    /// Creates a pointer to the subtable at `position`. `width` is the number of index bits of the subtable, and `root` is
+    /// the number of bits before these index bits.
     fn pointer(width: usize, position: usize, root: u32) -> CodeEntry {
         CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
     }
@@ -115,9 +117,11 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
     }
 
-    /// Builds the table from the entry of each symbol and the length of its code, which is 0 for symbols without a code.
+    /// Builds the decoding table. `lengths` contains the length of each symbol's code, or 0 for a symbol without a code.
+    /// `symbols` contains the entry of each symbol.
     ///
-    /// Returns `false` if the code is over-subscribed or incomplete. As in zlib, no symbol, or one of one bit, is valid.
+    /// Returns `false` if the code is over-subscribed or incomplete. As in zlib, a code without symbols is valid. So is a
+    /// code with a single symbol of one bit.
     pub fn build(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
         let mut counts = [0_u16; MAX_CODE_BITS + 1];
         for length in lengths {
@@ -175,9 +179,11 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 
     /// Writes the entries of a complete code. Returns `None` if the code is incomplete.
     ///
-    /// `counts` contains the number of codes of each length, and `sorted` the entries in ascending order of code length.
+    /// `counts` contains the number of codes of each length. `sorted` contains the entries in ascending order of code
+    /// length.
     ///
-    /// The index of an entry is the reversed code. For each code length, the table is doubled by copying its entries.
+    /// The index of an entry is its code with the bits in reverse order. Before each longer code length, the table is
+    /// doubled: a copy of all entries is appended.
     fn fill(&mut self, counts: &[u16], sorted: &[CodeEntry]) -> Option<()> {
         let root = ROOT as usize;
         let mut symbols = sorted.iter();
@@ -225,7 +231,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 }
 
 impl LengthCodes {
-    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid: all bits mean length 0.
+    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid. In this case, every bit
+    /// means length 0.
     pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
         let is_empty = lengths.iter().all(|length| *length == 0);
         let is_valid = self.build(lengths, &CODE_LENGTHS);
@@ -243,8 +250,8 @@ impl LengthCodes {
 
 /// Returns the number of index bits of a new subtable, or `None` if the code is incomplete.
 ///
-/// The first code of the subtable has `width` bits after the root. `counts` begins with the number of codes of this length,
-/// of which `remaining` are not in the table yet.
+/// The first code of the subtable has `width` more bits than the root. `counts` begins with the number of codes of this
+/// length. `remaining` of these codes are not in the table yet.
 fn subtable_width(counts: &[u16], remaining: usize, width: usize) -> Option<usize> {
     let mut used = remaining;
     let mut bits = width;

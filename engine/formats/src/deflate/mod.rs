@@ -2,8 +2,10 @@
 //!
 //! An [`Inflater`] decodes a stream in any number of calls and reports the same errors as zlib's `inflate`.
 //!
-//! - Its loop over [`symbols`] is 2.5 times as fast as zlib's for data that hardly compress, and 1.2 times for text.
-//! - It can stop and start at a block, which [`inflated`](crate::inflated) needs. Safe interfaces of other decoders cannot.
+//! - The loop in [`symbols`] is 2.5 times as fast as zlib's loop for data that hardly compress. For text, it is 1.2 times as
+//!   fast.
+//! - An [`Inflater`] can stop and start at a block. The module [`inflated`](crate::inflated) needs this. Other decoders with
+//!   a safe interface cannot do it.
 
 mod bits;
 mod codes;
@@ -154,7 +156,8 @@ impl Inflater {
         self.window.push(window);
     }
 
-    /// Decodes until the stream ends or a buffer is exhausted. Before an error, some bytes may be missing in the output.
+    /// Decodes until the stream ends or a buffer is exhausted. After an error, the output may lack some bytes that precede
+    /// the error.
     pub fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Result<Decoded, Damaged> {
         self.decode_until(false, input, output)
     }

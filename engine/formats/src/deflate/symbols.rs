@@ -22,7 +22,8 @@ const COPY_BYTES: usize = 16;
 impl Inflater {
     /// Decodes symbols until input or output is nearly exhausted. Returns true at the end of the block.
     ///
-    /// Each iteration predicts `COUNT` literals with codes of `BITS` bits. `COUNT * BITS` must be at most 56.
+    /// Each iteration assumes that the next `COUNT` symbols are literals with codes of `BITS` bits. `COUNT * BITS` must be
+    /// at most 56.
     pub(super) fn decode_symbols<const BITS: u32, const COUNT: usize>(
         &mut self,
         buffers: &mut Buffers<'_>,
@@ -144,7 +145,8 @@ fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; 
     bytes.get_mut(at..)?.first_chunk_mut()
 }
 
-/// Decodes the match whose length has the table entry `entry`. Returns length and distance, or `None` for a wrong distance.
+/// Decodes a match. `entry` is the table entry of the match's length. Returns length and distance, or `None` if the distance
+/// is invalid.
 #[inline(always)]
 fn decode_match(
     reader: &mut BitReader<'_>,
@@ -174,7 +176,8 @@ fn decode_match(
     Some((length, distance))
 }
 
-/// Copies `length` bytes to offset `at` from `distance` bytes before. At least [`COPY_BYTES`] bytes must follow the copy.
+/// Copies `length` bytes to offset `at`. The source begins `distance` bytes before `at`. At least [`COPY_BYTES`] bytes must
+/// follow the copied bytes.
 #[inline(always)]
 fn repeat(out: &mut [u8], at: usize, length: usize, distance: usize) {
     let start = at - distance;

@@ -37,9 +37,9 @@ impl Window {
         self.len = (self.len + bytes.len()).min(WINDOW_BYTES);
     }
 
-    /// Copies the `length` bytes that begin `distance` bytes before offset `at` to this offset of `out`.
+    /// Copies `length` bytes to offset `at` of `out`. The source begins `distance` bytes before this offset.
     ///
-    /// The bytes may begin in the window, but must not begin before it.
+    /// The window contains the bytes before `out`. The source may begin in the window, but must not begin before the window.
     pub fn copy(&self, out: &mut [u8], at: usize, length: usize, distance: usize) {
         let outside = distance.saturating_sub(at).min(length);
         if let Some(part) = out.get_mut(at..at + outside) {

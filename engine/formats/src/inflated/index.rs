@@ -12,7 +12,8 @@ use crate::spans::Spans;
 /// Maximum distance in bytes between the bytes that a block copies and their copy.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
-/// Length in bytes of a stored block's header: three bits, padded to a byte, then the content's length and its complement.
+/// Length in bytes of a stored block's header: three bits, padded to a byte, then the length of the content. A copy of
+/// this length follows in which all bits are inverted.
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
 /// Offsets in a deflate stream at which decoding can start. A span begins at each of them.
@@ -80,7 +81,7 @@ impl InflateIndex {
     /// Creates the index of a stream with `len` uncompressed bytes. Returns `None` if the spans are invalid.
     ///
     /// - The first span must start at 0. The others must be in ascending order and start before `len`.
-    /// - A stored block must not be empty. The bit of a compressed span must be below 8.
+    /// - A stored block must not be empty. The bit at which a compressed span begins must be below 8.
     #[must_use]
     pub fn new(spans: Vec<InflateSpan>, len: u64) -> Option<Self> {
         let is_valid = |span: &InflateSpan| match span.source {
@@ -131,7 +132,8 @@ impl InflateIndex {
     }
 }
 
-/// Maximum uncompressed length in bytes of a span that can be read: twice the length that an indexer creates.
+/// Maximum uncompressed length in bytes of a span that can be read. This is twice the maximum length of the spans that an
+/// indexer creates.
 const MAX_DECODED_BYTES: usize = 32 << 20;
 
 /// A deflate stream that is read with an index.
@@ -143,8 +145,8 @@ pub struct DeflateSpans<P, W> {
 }
 
 impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
-    /// Reads the deflate stream at the beginning of `packed`. One [`InflateIndexer`](super::InflateIndexer) must have
-    /// created `windows` and `index`.
+    /// Reads the deflate stream at the beginning of `packed`. A single
+    /// [`InflateIndexer`](super::InflateIndexer) must have created both `windows` and `index`.
     pub fn new(packed: P, windows: W, index: InflateIndex) -> Self {
         Self {
             packed,

@@ -8,7 +8,8 @@ use super::index::{
 };
 use super::stream::{Block, Step, Stop, Stream};
 
-/// Minimum uncompressed length of a compressed span in bytes, unless a stored block follows. Each span stores a window.
+/// Minimum uncompressed length of a compressed span in bytes, unless a stored block follows. Shorter spans would need more
+/// windows.
 const SPAN_BYTES: u64 = 8 << 20;
 /// Maximum number of uncompressed bytes in a compressed span. A stream with longer blocks gets no index.
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
@@ -168,7 +169,8 @@ impl<'w> Spans<'w> {
         self.has_no_index |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
     }
 
-    /// Updates the spans at the beginning of a block. `window` contains the bytes before `len`, its uncompressed offset.
+    /// Updates the spans at the beginning of a block. `len` is the uncompressed offset of the block. `window` contains the
+    /// bytes before this offset.
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
         self.has_no_index |= self.spans.len() > MAX_SPANS;
@@ -190,7 +192,8 @@ impl<'w> Spans<'w> {
                 self.stored_windows += window.len() as u64;
                 SpanWindow::Kept(self.windows.keep(window)?)
             }
-            // The last window is too recent to store another one, so the last compressed span absorbs the stored spans.
+            // The last window was stored too recently to store another one. Therefore the last compressed span is extended
+            // over the stored spans.
             false => {
                 let is_stored =
                     |span: &mut InflateSpan| matches!(span.source, SpanSource::Stored { .. });

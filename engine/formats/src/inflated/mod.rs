@@ -1,11 +1,12 @@
 //! Random access to deflate streams.
 //!
-//! A decoder can start at a block if it knows the 32 KiB of uncompressed bytes before it, which the block may copy.
+//! A decoder can start at any block if it knows the 32 KiB of uncompressed bytes before the block. The block may copy these
+//! bytes.
 //!
 //! - [`InflateIndexer`] decodes a stream once and records blocks, some megabytes apart, in an [`InflateIndex`].
 //! - [`DeflateSpans`] decodes the stream in [spans](crate::spans) with this index.
-//! - Incompressible data are stored unchanged and read without decoding. For blocks after such data, the 32 KiB are read
-//!   from the stream instead of the index.
+//! - Incompressible data are stored unchanged and read without decoding. The 32 KiB before a block after such data are also
+//!   read from the stream, so no window is stored for this block.
 
 mod index;
 mod indexer;

@@ -44,7 +44,8 @@ impl<R: Read> Stream<R> {
         }
     }
 
-    /// Starts decoding at the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before it.
+    /// Starts decoding at the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before this
+    /// bit.
     pub fn resume(packed: R, bit: u8, window: &[u8]) -> io::Result<Self> {
         let mut stream = Self::new(packed);
         let mut first = [0];
@@ -79,9 +80,11 @@ impl<R: Read> Stream<R> {
         Ok(())
     }
 
-    /// Returns the block that begins here. Its first `left_over` bits are the highest bits of the last consumed byte.
+    /// Returns the block that begins at the current position. The first `left_over` bits of the block are the highest bits
+    /// of the last consumed byte.
     ///
-    /// The first of its three header bits marks the last block. The other two contain the kind of the block.
+    /// A block begins with three header bits. The first bit marks the last block. The other two bits contain the kind of the
+    /// block.
     pub fn block(&mut self, left_over: u64) -> io::Result<Block> {
         if self.left.is_empty() {
             self.refill()?;

@@ -14,14 +14,16 @@ use crate::limits::{DecodingLimits, Limit};
 /// - The text must consist of one value. A path leads from this value to the list or object.
 /// - Outside the path, only quotes and brackets are checked.
 /// - One element and all keys of the iterated object are in memory.
-/// - A duplicate key is an error: Python uses its last value, but the iterator has already returned the first.
+/// - A duplicate key is an error: Python uses the last value of the key, but the iterator has already returned the first
+///   value.
 #[derive(Debug)]
 pub struct JsonElements<R> {
     cursor: Cursor<R>,
     path: Vec<String>,
     /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
-    /// The lists and objects that contain the current position, outermost first. Elements of the last one are returned.
+    /// The lists and objects that contain the current position, outermost first. The iterator returns the elements of the
+    /// innermost one.
     entered: Vec<Kind>,
     keys: HashSet<JsonString>,
     state: State,
@@ -45,7 +47,8 @@ enum State {
 }
 
 impl<R: Read> JsonElements<R> {
-    /// Reads `input`, in UTF-8. A step of `path` is a key, or an index from 0. An empty path denotes the outermost value.
+    /// Reads the UTF-8 text `input`. A step of `path` is a key, or an index from 0. An empty path denotes the outermost
+    /// value.
     pub fn new(input: R, path: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             cursor: Cursor::new(input),
@@ -96,7 +99,8 @@ impl<R: Read> JsonElements<R> {
         self.map(|element| element.map(|(_, value)| value))
     }
 
-    /// Returns the next member of an [`object`](Self::object). Reads its value only if `wanted` returns true for its key.
+    /// Returns the next member of an [`object`](Self::object). Reads the value of the member only if `wanted` returns true
+    /// for the key.
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,

@@ -3,9 +3,10 @@
 use super::value::push_code_point;
 use super::{JsonErrorKind, JsonString};
 
-/// Decodes the string in `text` after the opening quote. Returns it, and its length with the closing quote.
+/// Decodes a string. `text` must begin after the opening quote. Returns the string, and its length in `text` including the
+/// closing quote.
 ///
-/// An error contains its offset in `text`, or `None` if the closing quote is missing.
+/// An error contains the offset of the mistake in `text`, or `None` if the closing quote is missing.
 pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
     let mut offset = plain(text, 0);
     if text.get(offset) == Some(&b'"') {
@@ -35,8 +36,9 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, O
 /// Decodes a string like [`read`], but with the rules of ujson.
 ///
 /// - All control characters except NUL are allowed.
-/// - The first half of a surrogate pair is dropped if no `\u` follows. The next `\u` must be the second half.
-/// - A second half without a first half is part of the string.
+/// - If a `\u` escape is the first half of a surrogate pair, the next `\u` escape must be the second half. If the string
+///   contains no further `\u` escape, the first half is dropped.
+/// - A second half without a first half is kept.
 pub(super) fn read_ujson(
     text: &[u8],
 ) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
@@ -86,7 +88,7 @@ fn plain(text: &[u8], from: usize) -> usize {
     })
 }
 
-/// Returns the number of bytes before the first one for which `special` is not 0.
+/// Returns the number of bytes before the first byte for which `special` is not 0.
 ///
 /// The compiler vectorizes the arithmetic on chunks, which is eight times as fast as a branch per byte.
 pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {

@@ -1,7 +1,7 @@
 //! Converts a list of records to a table as pandas does.
 //!
-//! The columns are the keys of all records, in order of first appearance. Their types depend on all records. So the caller
-//! passes each record twice: first to [`FrameBuilder::add`], then to [`FrameColumns::record`].
+//! The columns are the keys of all records, in order of first appearance. The type of a column depends on all records.
+//! Therefore the caller passes each record twice: first to [`FrameBuilder::add`], then to [`FrameColumns::record`].
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub enum FrameError {
     Names,
     /// `to_json` would write a table without columns as a table without rows.
     #[error(
-        "the records are empty, and pandas would write an empty list, which is not supported; read the file in the dialect `dataframe`"
+        "the records have no members, and pandas would write an empty list for them, which is not supported; read the file in the dialect `dataframe`"
     )]
     NoColumns,
 }
@@ -230,12 +230,13 @@ fn looks_like_a_number(name: &JsonString) -> bool {
 pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or NaN.
     ///
-    /// A column that contains other values besides numbers is unchanged.
+    /// A column that also contains other values, such as strings, is unchanged.
     DataFrame,
-    /// `pandas.read_json`. Also converts columns with strings or missing values, or with booleans and numbers, to numbers.
+    /// `pandas.read_json`. Also converts these columns to numbers: columns with strings, with missing values, or with both
+    /// booleans and numbers.
     ///
-    /// The type is `int64` if all values are integers, otherwise `float64`. Lists, objects, and strings that Python's
-    /// `float` rejects prevent this conversion.
+    /// The type is `int64` if all values are integers, otherwise `float64`. A column is not converted if it contains a list,
+    /// an object, or a string that Python's `float` rejects.
     ReadJson,
 }
 

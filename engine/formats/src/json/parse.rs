@@ -10,7 +10,7 @@ use crate::limits::{DecodingLimits, Limit};
 /// Maximum nesting of lists and objects. Python's limit is slightly higher: 1,000 minus the depth of the call stack.
 pub const MAX_DEPTH: usize = 980;
 
-/// Parses a text, in UTF-8, that consists of one value.
+/// Parses a UTF-8 text that consists of one value.
 ///
 /// # Errors
 /// [`JsonError::Syntax`] if Python's `json.load` rejects the text.
@@ -53,7 +53,8 @@ pub enum JsonGrammar {
     Python,
     /// pandas' ujson. Differences from Python:
     ///
-    /// - A number with point or exponent is (integer part + fraction x 10^-d) x 10^exponent, not always the nearest double.
+    /// - A number with point or exponent becomes (integer part + fraction x 10^-d) x 10^exponent, where d is the number of
+    ///   digits of the fraction. This is not always the nearest double.
     /// - Numbers may have leading zeros, and a sign, point or exponent without digits.
     /// - Strings may contain control characters and unpaired surrogates. Some surrogates are dropped.
     /// - `NaN` is null.

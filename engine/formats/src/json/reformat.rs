@@ -1,7 +1,7 @@
 //! Reformats a JSON text without building a value. The output is the same as after parsing and formatting.
 //!
-//! This is faster, because most of a text is equal in all styles. The functions return `None` or `false` for duplicate keys,
-//! objects with many keys, and invalid text, which the caller must parse.
+//! This is faster than parsing and formatting, because most of a text is the same in all styles. The functions return `None`
+//! or `false` for duplicate keys, objects with many keys, and invalid text. The caller must parse such a text.
 
 use std::ops::Range;
 
@@ -23,9 +23,9 @@ pub enum JsonStyle {
 /// Maximum number of members of an object. In larger objects, the parser's index finds duplicate keys faster.
 const MAX_MEMBERS: usize = 32;
 
-/// Appends `text`, one value in `grammar`, to `out` in the style `printing`.
+/// Formats `text` in the style `printing`, and appends the result to `out`. `text` is one value in the grammar `grammar`.
 ///
-/// Returns `false` and appends nothing if the caller must parse the text.
+/// Returns `false` and appends nothing if the caller must parse the text instead.
 pub fn reformat(text: &[u8], grammar: JsonGrammar, printing: JsonStyle, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = match printing {
@@ -52,7 +52,8 @@ struct Member {
 }
 
 impl FormattedObject {
-    /// Formats `text`, one value in `grammar`. Returns `None` if the value is not an object, or if the caller must parse it.
+    /// Formats `text`, which is one value in the grammar `grammar`. Returns `None` if the value is not an object, or if the
+    /// caller must parse the text instead.
     pub fn new(text: &[u8], grammar: JsonGrammar) -> Option<FormattedObject> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;

@@ -20,7 +20,8 @@ impl Scan {
         }
     }
 
-    /// Scans `text`, the next chunk. Returns the end of the element in it, or `None` if the element continues.
+    /// Scans the next chunk, `text`. Returns the offset of the element's end in this chunk, or `None` if the element
+    /// continues after the chunk.
     pub fn end(&mut self, text: &[u8]) -> Option<usize> {
         let mut position = 0;
         loop {

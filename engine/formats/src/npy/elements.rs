@@ -1,6 +1,7 @@
 //! Converts the elements of array files to values, copies rows, and encodes masks.
 //!
-//! A mask is an array that marks elements with 1 or true. Its code is the run-length code of these elements.
+//! A mask is an array that marks elements with 1 or true. The code of a mask is the run-length encoding of the marked
+//! elements.
 
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -127,7 +128,8 @@ fn signed(bits: u64, bytes: usize) -> i64 {
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// Returns the elements at `rows` of a one-dimensional array, in this order. NaN and `""` become missing values.
+    /// Returns the elements of a one-dimensional array at the indices `rows`, in this order. NaN and `""` become missing
+    /// values.
     ///
     /// # Errors
     /// [`NpyError`] if reading fails, the array is not one-dimensional, or the type of its elements is not supported.
@@ -275,7 +277,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
                 .ok()
                 .and_then(|length| start.checked_add(length));
             let end = end.ok_or_else(|| NpyError::BadHeader {
-                reason: format!("a row of {row_bytes} bytes"),
+                reason: format!("rows of {row_bytes} bytes are too large for this system"),
             })?;
             bytes.resize(end, 0);
             let target = bytes.get_mut(start..).unwrap_or_default();
@@ -302,7 +304,7 @@ pub struct MaskCode {
 
 /// Returns the run-length code of the elements that are 1 or true, in the order of `numpy.load(file).T.flatten()`.
 ///
-/// `input` is an array file of numbers or booleans. Memory usage is a bit per element.
+/// `input` is an array file of numbers or booleans. Memory usage is one bit per element.
 ///
 /// # Errors
 /// [`NpyError`] if the file is not such an array, has more than 2^31 elements, or its code is longer than 64 MiB.
@@ -354,7 +356,7 @@ impl MaskBits {
         }
         if needed / size as u64 > MAX_ELEMENTS {
             return Err(NpyError::BadHeader {
-                reason: format!("a mask of {needed} bytes is over the limit"),
+                reason: format!("a mask of {needed} bytes has more than {MAX_ELEMENTS} elements"),
             });
         }
         let is_set = |item: &[u8]| header.value(item).and_then(|value| value.to_f64()) == Some(1.0);

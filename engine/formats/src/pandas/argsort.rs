@@ -4,8 +4,10 @@
 
 const MAX_INSERTION_SORT: usize = 16;
 
-/// Sorts `indices` with NumPy's introsort (`npy_aquicksort`): median of three as the pivot, insertion sort for small parts,
-/// and heap sort for parts that are more than 2 * floor(log2 n) levels deep.
+/// Sorts `indices` with NumPy's introsort (`npy_aquicksort`).
+///
+/// The pivot is the median of three. Small parts are sorted by insertion sort, and parts more than 2 * floor(log2 n) levels
+/// deep by heap sort.
 pub fn argsort(indices: &mut [u32], less: impl Fn(u32, u32) -> bool + Copy) {
     if indices.len() < 2 {
         return;

@@ -2,7 +2,8 @@
 
 use super::ColumnType;
 
-/// Describes the place of an error in a chunk that begins with this row. Empty for the first chunk, which has row 0.
+/// Describes the place of an error in a chunk that begins with the row `row`. Returns an empty string for the first chunk,
+/// which begins with row 0.
 fn from_row(row: u64) -> String {
     match row {
         0 => String::new(),

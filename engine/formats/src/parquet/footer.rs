@@ -1,6 +1,7 @@
 //! Checks a footer before the parquet crate parses it, because the crate limits neither its stack nor its memory.
 //!
-//! The crate builds a tree of columns by recursion, copies all paths, and allocates a multiple of the footer's length.
+//! The crate builds a tree of columns by recursion, copies the path of each column, and allocates a multiple of the footer's
+//! length.
 
 use super::ParquetError;
 use super::pages::FieldKind::{

@@ -2,7 +2,7 @@
 //!
 //! - [`ParquetWriter`] writes files with the same content as fastparquet, but different bytes.
 //! - [`FastparquetWriter`] writes the same bytes as a given version of fastparquet.
-//! - Reading takes memory for one batch, and [`ParquetWriter`] for one row group.
+//! - A reader keeps one batch in memory, and a [`ParquetWriter`] keeps one row group.
 
 mod fastparquet;
 mod footer;

@@ -1,11 +1,13 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
-//! The crate allocates memory for declared sizes without a limit. So [`Pages`] parses each page header first.
+//! The crate allocates memory for declared sizes without a limit. Therefore [`Pages`] parses each page header first.
 //!
-//! [`walk`] reads Thrift's compact protocol with limited recursion. It must see the same numbers as the crate:
+//! [`walk`] reads Thrift's compact protocol with limited recursion. The numbers that [`walk`] finds must be those that the
+//! crate finds:
 //!
-//! - The crate uses the types of the format. If a type in the file differs, [`walk`] returns an error.
-//! - The crate skips unknown deep structures and, without consuming bytes, lists of booleans. [`walk`] rejects both.
+//! - The crate assumes the types that the format defines. If a type in the file differs, [`walk`] returns an error.
+//! - The crate skips unknown structures that are deeply nested. It also skips lists of booleans, but without consuming their
+//!   bytes. [`walk`] rejects such structures and lists.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -34,11 +36,12 @@ struct PagesState {
     budget: ArchiveBudget,
     lists: Vec<ListChunk>,
     values: u64,
-    /// Declared size and number of values of each page whose data were not read yet, by the offset of the data.
+    /// For each page whose data were not read yet, the declared size and the number of values. The key is the offset of the
+    /// page's data.
     headers: BTreeMap<u64, (u64, u64)>,
 }
 
-/// A part of the file with values of lists. Their number is limited, because one row may contain all of them.
+/// A part of the file with values of lists. The number of these values is limited, because one row may contain all of them.
 #[derive(Debug)]
 pub(super) struct ListChunk {
     pub range: Range<u64>,
@@ -192,7 +195,8 @@ pub(super) trait Visitor {
     }
 }
 
-/// Walks through the structure at the beginning of `bytes`, which has the fields `kinds`. Returns its length in bytes.
+/// Walks through the structure at the beginning of `bytes`. `kinds` contains the kinds of its fields. Returns the length of
+/// the structure in bytes.
 ///
 /// Returns `None` if the structure is truncated or has unexpected content, or if the visitor ended the walk.
 pub(super) fn walk(

@@ -127,7 +127,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
 
     /// Reads `columns` in the given order, or all columns, in batches of at most `batch_rows` rows.
     ///
-    /// `row_group` selects one row group. `None` reads all of them in order.
+    /// `row_group` selects one row group. `None` selects all row groups, in the order of the file.
     ///
     /// # Errors
     /// [`ParquetError::UnknownColumn`]. The iterator returns an error if a page is damaged or too large.
@@ -175,7 +175,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// Returns the maximum number of rows of a batch. The crate copies values of a declared length for each row.
+    /// Returns the maximum number of rows of a batch. It is limited because the crate copies a value of the declared length
+    /// for each row.
     fn most_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));

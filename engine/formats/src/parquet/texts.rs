@@ -1,7 +1,7 @@
-//! Expands columns of strings in batches of limited size.
+//! Converts columns of strings to arrays, in batches of limited size.
 //!
-//! A dictionary stores a long string once for millions of rows. So strings are read as views, which share the dictionary,
-//! and [`Texts`] converts views to arrays in parts that fit in memory.
+//! A dictionary can store a long string once for millions of rows. Therefore strings are read as views, which share the
+//! dictionary. [`Texts`] converts the views to arrays in parts that fit in memory.
 
 use std::sync::Arc;
 

@@ -63,7 +63,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Appends rows.
     ///
     /// # Errors
-    /// [`ParquetError::OtherSchema`] if names or types differ from those of the file.
+    /// [`ParquetError::OtherSchema`] if the names or types of the columns differ from those of the file.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         if describe(batch.schema_ref()) != describe(&self.schema) {
             return Err(ParquetError::OtherSchema {

@@ -1,9 +1,9 @@
 //! Reads 7z archives, sequentially or in [parts](SevenZPart), and writes them deterministically.
 //!
-//! - A solid archive stores many members in one block. Reading a member requires decoding those before it in its block.
+//! - A solid archive stores many members in one block. To read a member, all earlier members in the block must be decoded.
 //! - A part begins where a compressed stream resets its dictionary, so parts can be decoded in parallel.
-//! - The codec allocates more than a hundred bytes for each declared entry. So `packed_header` determines the size of the
-//!   archive header before the codec unpacks it.
+//! - The codec allocates more than a hundred bytes for each entry that the archive header declares. Therefore
+//!   `packed_header` determines the uncompressed size of the archive header before the codec unpacks the header.
 //!
 //! Source: `7zFormat.txt` of the LZMA SDK.
 
@@ -90,9 +90,9 @@ impl<R: Read + Seek> SevenZReader<R> {
         Ok(())
     }
 
-    /// Divides the archive into parts that can be decoded separately. `source` must be the same archive.
+    /// Divides the archive into parts that can be decoded separately. `source` must be the archive of this reader.
     ///
-    /// Returns `None` if some content cannot be divided, for example because it uses filters.
+    /// Returns `None` if the archive cannot be divided, for example because it uses filters.
     pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Vec<SevenZPart>>, ArchiveError> {
         parts::parts(self.inner.archive(), source).map_err(damaged)
     }
@@ -186,7 +186,8 @@ fn path(entry: &ArchiveEntry) -> Result<Option<String>, ArchiveError> {
     }
 }
 
-/// Converts an entry to a member. `offset` is the position of its content in the concatenated contents of all members.
+/// Converts an entry to a member. `offset` is the position of the member's content in the concatenated contents of all
+/// members.
 fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
     let is_directory = entry.is_directory();
     Member {

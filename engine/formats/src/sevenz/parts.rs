@@ -1,7 +1,7 @@
 //! Finds and decodes the parts of an archive that can be decoded separately.
 //!
-//! A stream of LZMA2 may reset its dictionary, and the bytes after a reset do not depend on those before it. Chunk headers
-//! show the resets without decoding. A stream of LZMA is a single part.
+//! A stream of LZMA2 may reset its dictionary, and the bytes after a reset do not depend on the bytes before the reset. The
+//! headers of chunks show the resets, so no data need to be decoded to find them. A stream of LZMA is a single part.
 //!
 //! Source: the control bytes of chunks in the specification of LZMA2 (`lzma2-format` of the XZ format, section 5.3.1).
 

@@ -1,7 +1,7 @@
 //! Writes 7z archives.
 //!
-//! A library writes archives with content. For an archive of directories and empty files, it would write an empty list of
-//! streams, which py7zr rejects. So this module writes the header of such an archive.
+//! The crate `sevenz_rust2` writes archives with content. For an archive of directories and empty files, the crate would
+//! write an empty list of streams, which py7zr rejects. Therefore this module itself writes the header of such an archive.
 
 use std::io::{self, Read, Seek, Write};
 
@@ -34,7 +34,7 @@ enum WriterState<W: Write + Seek> {
 }
 
 impl<W: Write + Seek> SevenZWriter<W> {
-    /// Creates an archive with LZMA2 at this level (0 to 9).
+    /// Creates an archive that is compressed with LZMA2 at the level `level` (0 to 9).
     ///
     /// Writes nothing to `out` before the first file with content or, without such a file, before [`finish`](Self::finish).
     pub fn new(out: W, level: u32) -> Self {
@@ -246,7 +246,8 @@ fn bits(values: impl Iterator<Item = bool>) -> Vec<u8> {
     bytes
 }
 
-/// Appends an integer in 7z's encoding. The leading ones of the first byte count the following bytes, lowest first.
+/// Appends an integer in 7z's encoding. The number of leading ones in the first byte is the number of following bytes, which
+/// are in little-endian order.
 fn push_number(out: &mut Vec<u8>, value: u64) {
     let extra = (0..8)
         .find(|extra| value < 1 << (7 * (extra + 1)))

@@ -173,7 +173,7 @@ pub enum ZipError {
     },
     /// The content is longer than declared.
     #[error(
-        "member {member} at byte {offset} is longer than the {size} bytes that the directory declares", member = Quoted(.member))]
+        "member {member} at byte {offset} is longer than the {size} bytes that the central directory declares", member = Quoted(.member))]
     TooLong {
         /// Path of the member.
         member: String,

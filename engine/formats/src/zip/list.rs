@@ -1,6 +1,7 @@
 //! Reads the central directory of an archive.
 //!
-//! - [`ZipDirectory::read`] rejects wrong sizes, duplicate paths, members below a file (`a` and `a/b`), and overlaps.
+//! - [`ZipDirectory::read`] rejects wrong sizes, duplicate paths, members below a file (`a` and `a/b`), and overlapping
+//!   members.
 //! - [`read_tolerant`] returns the records without these checks. An audit of damaged archives uses it.
 
 use std::io;
@@ -64,9 +65,11 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         self.start + self.archive.end_offset()
     }
 
-    /// Returns whether the end record belongs to an inner archive, so that this archive is truncated.
+    /// Returns whether the end record belongs to an inner archive. If it does, this archive is truncated and has no end
+    /// record of its own.
     ///
-    /// In this case, the archive begins with a member, but its directory was written for an archive that begins later.
+    /// In this case, the archive begins with a member, but the offsets in the directory are those of an archive that begins
+    /// later.
     fn is_nested(&self, section: &ByteSection<&R>) -> io::Result<bool> {
         let (end_record, directory) = (self.archive.eocd_offset(), self.archive.directory_offset());
         Ok(nested::is_moved(section, end_record, directory)? && begins_with_member(section)?)
@@ -132,7 +135,7 @@ impl ZipDirectory {
             let declared = records.declared();
             return Err(ZipError::DamagedDirectory {
                 offset: directory,
-                reason: format!("it contains {count} records, but declares {declared}"),
+                reason: format!("it contains {count} records, but {declared} records are declared"),
             });
         }
         duplicates(base, &mut entries)?;
@@ -254,7 +257,8 @@ fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
     }
 }
 
-/// Describes how a member is stored. Omits lengths and times, because they differ between members of the same program.
+/// Describes how a member is stored. Omits lengths and times, because they differ between members that the same program
+/// wrote.
 fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     let (mut extras, mut unix_time) = (String::from("["), None);
     for (id, content) in record.extra_fields() {
@@ -346,7 +350,8 @@ fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
 
 /// Rejects an archive that begins with a member that is not in its central directory.
 ///
-/// Such an archive was truncated after a stored archive, to which the found end record belongs.
+/// Such an archive was truncated after an inner archive that is stored uncompressed. The end record that was found belongs
+/// to the inner archive.
 fn reject_hidden_front<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
@@ -394,7 +399,8 @@ pub struct RawListing {
     pub trailing_bytes: u64,
 }
 
-/// Lists the records of the archive in the range `range` of `base`. Accepts unsafe names, duplicates and wrong sizes.
+/// Lists the records in the central directory of an archive. The archive is the range `range` of `base`. Accepts unsafe
+/// names, duplicates and wrong sizes.
 ///
 /// # Errors
 /// [`ZipError`] if a record is missing or damaged, or if the number of members exceeds a limit.
@@ -464,7 +470,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(_) | Err(ZipError::DamagedDirectory { .. }) => Err(ZipError::DamagedDirectory {
             offset: reached,
             reason: format!(
-                "the end record counts {declared} members, but {} are listed up to byte {reached}",
+                "the end of central directory record declares {declared} members, but {} are listed up to byte {reached}",
                 members.len()
             ),
         }),
@@ -484,7 +490,7 @@ impl RawMember {
     /// Returns the offset of the member's data. The inner `Err` describes how the local header differs from the directory.
     pub fn data_offset(&self, base: &impl ReadAt) -> io::Result<Result<u64, String>> {
         let offset = self.offset;
-        let missing = || Ok(Err(format!("there is no member record at byte {offset}")));
+        let missing = || Ok(Err(format!("there is no local header at byte {offset}")));
         let end = offset.checked_add(1 << 18);
         // Reading beyond `i64::MAX` would be a system error, but no file is that long.
         if end.is_none_or(|end| end > i64::MAX.unsigned_abs()) {
@@ -501,7 +507,7 @@ impl RawMember {
         if found != self.name && name.is_ascii() {
             let found = Quoted(&found);
             return Ok(Err(format!(
-                "the record at byte {offset} belongs to {found}"
+                "the local header at byte {offset} belongs to {found}"
             )));
         }
         Ok(Ok(name_offset
@@ -509,7 +515,8 @@ impl RawMember {
             + u64::from(extra_bytes)))
     }
 
-    /// Returns the content of the member, whose data begin at `begin`, unverified. `None` for an unsupported method.
+    /// Returns the unverified content of the member, whose data begin at the offset `begin`. Returns `None` for an
+    /// unsupported method.
     pub fn content<'a>(&self, base: &'a impl ReadAt, begin: u64) -> Option<Box<dyn Read + 'a>> {
         let data = begin..begin.saturating_add(self.compressed);
         let data = BufReader::with_capacity(BUFFER_BYTES, ByteSection::new(base, data));
@@ -565,7 +572,7 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes members with the path and content of an earlier one. Rejects other duplicates, and members below a file.
+/// Removes members with the path and content of an earlier member. Rejects other duplicates, and members below a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,
@@ -661,10 +668,10 @@ fn by_path(entries: &ZipDirectory) -> Vec<u32> {
     order
 }
 
-/// Rejects a member below a file, in one pass over the sorted paths.
+/// Rejects a member whose parent directory is a file, in one pass over the sorted paths.
 ///
-/// Paths below `x` begin with `x/`. Others, such as `x-1`, may sort between `x` and `x/`. So the stack `open` contains all
-/// files whose path is a prefix of the current path.
+/// Paths below `x` begin with `x/`. Other paths, such as `x-1`, may sort between `x` and `x/`. Therefore the stack `open`
+/// contains all files whose path is a prefix of the current path.
 fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
     let mut open: Vec<&str> = Vec::new();
     let mut first: Option<(u32, &str)> = None;
@@ -696,7 +703,8 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
 
 /// Sets the `limit` of each member: the offset of the next member or of the central directory.
 ///
-/// Rejects members whose fixed header and data extend beyond the limit. Opening a member checks its entire header.
+/// Rejects members whose fixed header and data extend beyond the limit. The entire header of a member is checked when the
+/// member is opened.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

@@ -76,10 +76,11 @@ impl ZipEntry {
     }
 }
 
-/// Number of bits for the length of a name. Its 65,535 bytes in an archive become at most three times as many in UTF-8.
+/// Number of bits for the length of a name. A name of 65,535 bytes in an archive takes at most three times as many bytes in
+/// UTF-8.
 const LENGTH_BITS: u32 = 20;
 
-/// The members of an archive, for archives with millions of members. Each takes about 50 bytes plus its name.
+/// The members of an archive, for archives with millions of members. Each member takes about 50 bytes plus its name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ZipDirectory {
     names: String,
@@ -175,7 +176,8 @@ impl ZipEntry {
     /// Returns the range of the member's compressed data in the base file.
     ///
     /// # Errors
-    /// [`ZipError::HeaderMismatch`], [`ZipError::Overlap`] if the data extend into the next member, or [`ZipError::Io`].
+    /// [`ZipError::HeaderMismatch`] if the local header differs from the directory, [`ZipError::Overlap`] if the data extend
+    /// into the next member, or [`ZipError::Io`].
     pub fn locate<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Range<u64>, ZipError> {
         let mut buffer = vec![0; LOCAL_HEADER_BYTES + self.path.len() + 64];
         let room =

@@ -4,8 +4,9 @@
 //!
 //! - Members of an inner archive can be read in place, too. Use [`ZipEntry::section`] if the inner archive is stored, and
 //!   [`ZipEntry::indexer`] if it is compressed.
-//! - The central directory is authoritative, as in Python's `zipfile`. When a member is opened, its local header must agree.
-//! - One unsafe or inconsistent member makes the archive invalid: skipping the member would produce a wrong dataset.
+//! - The central directory is authoritative, as in Python's `zipfile`. When a member is opened, its local header must agree
+//!   with the directory.
+//! - One unsafe or inconsistent member makes the archive invalid, because skipping the member would produce a wrong dataset.
 //! - The crate `rawzip` parses the structures. This module adds limits and the checks of names, overlaps and contents.
 //!
 //! ```

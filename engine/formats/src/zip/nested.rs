@@ -9,7 +9,8 @@ pub(super) const LOCAL_RECORD: &[u8] = b"PK\x03\x04";
 
 const END_RECORD_BYTES: usize = 22;
 
-/// Returns whether the directory is not at the offset that the end record declares, because its archive begins later.
+/// Returns whether the directory is not at the offset that the end record declares. In this case, the directory belongs to
+/// an archive that begins later in the section.
 ///
 /// `directory` is the actual offset of the directory, and `end_record` the offset of the end record.
 pub(super) fn is_moved<R: ReadAt + ?Sized>(
@@ -36,7 +37,7 @@ pub(super) fn begins_with_member<R: ReadAt + ?Sized>(
 
 /// Returns whether the byte at `place` belongs to the data of a member. Follows the local headers from the beginning.
 ///
-/// Returns `false` if a header before `place` does not contain the length of its data.
+/// Returns `false` if a header before `place` does not contain the length of the member's data.
 pub(super) fn is_inside_member<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     place: u64,

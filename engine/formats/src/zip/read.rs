@@ -53,7 +53,8 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
 
 /// Reads the content of a member. All errors contain a [`ZipError`].
 ///
-/// The read that returns the last bytes fails if the size or CRC is wrong, so content that was read to the end is verified.
+/// The read that returns the last bytes fails if the size or CRC is wrong. Therefore content that was read to the end is
+/// verified.
 #[derive(Debug)]
 pub struct MemberReader<'a, R: ReadAt> {
     entry: Cow<'a, ZipEntry>,
@@ -209,7 +210,7 @@ pub struct MemberInflater {
 impl MemberInflater {
     /// Replaces `content` with the verified content of the member. After an error, `content` is empty.
     ///
-    /// Memory usage is the sum of uncompressed and compressed size. For large members, use [`ZipEntry::open`].
+    /// Memory usage is the sum of the member's uncompressed and compressed size. For large members, use [`ZipEntry::open`].
     pub fn read_into<R: ReadAt + ?Sized>(
         &mut self,
         base: &R,
@@ -287,7 +288,7 @@ impl MemberInflater {
         content.truncate(written);
         let actual = written as u64;
         if actual <= entry.size && stop != Stop::End {
-            return Err(corrupt("the deflate stream is cut off".to_owned()));
+            return Err(corrupt("the deflate stream is truncated".to_owned()));
         }
         entry.check_length(actual)?;
         entry.check_used(used as u64)
@@ -303,8 +304,10 @@ pub struct MemberIndexer<'a, R: ReadAt> {
 impl ZipEntry {
     /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
     ///
+    /// `windows` stores the uncompressed bytes that decoding needs to start at a block.
+    ///
     /// # Errors
-    /// Same as [`ZipEntry::locate`], and I/O errors of `windows`, which stores the data for starting in the middle.
+    /// Same as [`ZipEntry::locate`], and I/O errors of `windows`.
     pub fn indexer<'a, R: ReadAt>(
         &'a self,
         base: R,
@@ -323,7 +326,7 @@ impl ZipEntry {
 impl<R: ReadAt> MemberIndexer<'_, R> {
     /// Reads the rest of the member, verifies its size and CRC, and returns the index.
     ///
-    /// Returns `None` if decoding can start only at the beginning.
+    /// Returns `None` if blocks are too long or spans too numerous for an index.
     pub fn finish(self) -> Result<Option<InflateIndex>, ZipError> {
         let entry = self.entry;
         let indexed = self.inner.finish(entry.size);
@@ -347,9 +350,9 @@ thread_local! {
     static SPARE: RefCell<Option<Inflater>> = const { RefCell::new(None) };
 }
 
-/// A reader of the content of a raw deflate stream.
+/// Reads the content of a raw deflate stream.
 ///
-/// The last decoder of the thread is reused. New decoders of 40 KB for small members would leave holes in the heap.
+/// Reuses the last decoder of the thread. Otherwise, a new decoder of 40 KB for each small member would fragment the heap.
 #[derive(Debug)]
 pub(super) struct DeflateReader<R> {
     input: R,

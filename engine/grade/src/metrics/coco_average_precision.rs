@@ -66,7 +66,7 @@ pub(super) const KIND: MetricKind = MetricKind::higher::<CocoAveragePrecision>(D
             "numbered_from",
             KeyType::Natural,
             "The number of the first box in both tables; default 1. In COCO's internal tables, 0 means no match. \
-             So with 0, a match with the first true box is treated as no match, and the true box that is matched \
+             Therefore, with 0, a match with the first true box is treated as no match, and the true box that is matched \
              with the first predicted box remains unmatched.",
         ),
     ],

@@ -67,7 +67,9 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// Subtracts the mean from the values, and returns the differences and their norm, which is scaled to avoid an overflow.
+/// Subtracts the mean from the values. Returns the differences, and the norm of these differences. Scaling prevents an
+/// overflow of the norm.
+///
 /// Returns `None` if all values are equal.
 fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     let first = values.first()?;
@@ -183,8 +185,8 @@ fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Returns the ranks of a column's values, from 1, or `None` if the correlation is not defined. `exact` compares integers as
-/// integers instead of doubles.
+/// Returns the ranks of a column's values, from 1, or `None` if the correlation is not defined. If `exact` is true, integers
+/// are compared as integers, not as doubles.
 fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<CellValue<'_>> = column.values().collect();
     if values.contains(&CellValue::Missing) {
@@ -243,7 +245,7 @@ pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGi
     summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
               for several columns, the mean of their scores.",
     details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where n is the number of rows and s the sum of the \
-              true values. c are the cumulative sums of the true values, sorted by decreasing prediction.\n\n\
+              true values. c are the cumulative sums of the true values in the order of decreasing predictions.\n\n\
               The answers need two different values and a sum that is not 0. Missing and infinite values are invalid.",
     source: "Kaggle's evaluation of Liberty Mutual's and Porto Seguro's competitions",
     shorthand: Some("columns"),

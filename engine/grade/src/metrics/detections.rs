@@ -325,7 +325,8 @@ impl Metric for AveragePrecisionOfBoxes3d {
     }
 }
 
-/// Rejects boxes with an infinite yaw even if their label is ignored, because Python raises an error for the cosine.
+/// Rejects boxes with an infinite yaw even if their label is ignored, because Python raises an error for the cosine of
+/// infinity.
 fn check_yaws(
     column: &GradedColumn<'_>,
     position: usize,

@@ -1,6 +1,7 @@
 //! Metrics of the differences between numbers.
 //!
-//! A metric defines the error of a row, and the score of all errors. [`Compared`] reads the columns and the weights of rows.
+//! A metric defines the error of a row, and how the errors of all rows become a score. [`Compared`] reads the columns and
+//! the weights of rows.
 
 use std::fmt::Debug;
 
@@ -21,8 +22,8 @@ use crate::table::pair::Pair;
 const POOLED: SectionKey = optional(
     "pooled",
     KeyType::Boolean,
-    "Whether the score is computed once, over the cells of all columns. Without it, the score is the mean of the \
-     columns' scores.",
+    "Whether the score is computed once, over the cells of all columns. Without this key, the score is the mean of \
+     the columns' scores.",
 );
 
 #[derive(Debug, Deserialize)]
@@ -368,9 +369,9 @@ pub(super) const ROOT_MEAN_SQUARED_PERCENTAGE_ERROR: MetricKind = MetricKind::lo
 >(Definition {
     name: "root_mean_squared_percentage_error",
     summary: "Root mean squared difference relative to the true value; for several columns, the mean of their scores.",
-    details: "The score is sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0, a \
-              fraction and not a percentage. If all true values are 0, the score is NaN. Missing and infinite values \
-              are invalid.",
+    details: "The score is sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0. \
+              The score is a fraction and not a percentage. If all true values are 0, the score is NaN. Missing and \
+              infinite values are invalid.",
     source: "Kaggle's evaluation of Rossmann Store Sales",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -450,8 +451,8 @@ pub(super) const ROOT_MEAN_SQUARED_LOG_ERROR: MetricKind = MetricKind::lower::<
         optional(
             "clip_below",
             KeyType::Number,
-            "Predictions below this number, at least 0, are replaced by it. Without it, negative predictions are \
-             invalid.",
+            "Predictions below this number are replaced by it. The number must be at least 0. Without this key, \
+             negative predictions are invalid.",
         ),
     ],
 });
@@ -524,12 +525,12 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<Lapla
             required(
                 "min_deviation",
                 KeyType::Number,
-                "The lower bound for the standard deviation.",
+                "The lower bound, which replaces smaller standard deviations.",
             ),
             required(
                 "max_error",
                 KeyType::Number,
-                "The upper bound for the error.",
+                "The upper bound, which replaces larger errors.",
             ),
         ],
     },

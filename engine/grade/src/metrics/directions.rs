@@ -84,7 +84,7 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineD
             required(
                 "quantiles",
                 KeyType::Numbers,
-                "The quantiles, from 0 to 1, that are averaged.",
+                "The quantiles to average, each from 0 to 1.",
             ),
             column("groups", "The answers' column that defines the groups."),
         ],

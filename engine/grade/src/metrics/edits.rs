@@ -4,8 +4,8 @@
 //! The algorithm needs memory only for one sequence, the *pattern*. The pattern is the answer, so a huge cell of a
 //! submission takes little memory.
 //!
-//! It processes 64 elements of the pattern at once: Myers, "A fast bit-vector algorithm for approximate string matching
-//! based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
+//! The algorithm processes 64 elements of the pattern at once: Myers, "A fast bit-vector algorithm for approximate string
+//! matching based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
 
 use prep_spec::words::KeyType;
 use serde::Deserialize;
@@ -31,8 +31,8 @@ pub(super) const MEAN_EDIT_DISTANCE: MetricKind = MetricKind::lower::<MeanEditDi
             optional(
                 "other",
                 KeyType::Choice(&["refuse", "print"]),
-                "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`, `nan` for a \
-             missing cell.",
+                "`refuse` (default): a cell that is not text is invalid. `print`: such a cell is converted to text, for \
+                 example `1.0`, `True`, or `nan` for a missing cell.",
             ),
         ],
     },
@@ -176,8 +176,8 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
     for element in text {
         let found = alphabet.binary_search(&&element).ok();
         let matches = found.and_then(|row| places.get(row * words..(row + 1) * words));
-        // The difference between this column and the previous one in the row above: `add` is 1 for an increase by one, and
-        // `less` is 1 for a decrease by one. Above the first row, the value increases.
+        // The difference between this column and the previous column, in the row above: `add` is 1 if the value increases by
+        // one, and `less` is 1 if it decreases by one. In the row above the first row, the value always increases.
         let (mut add, mut less) = (1, 0);
         let mut ends = (0, 0);
         for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {

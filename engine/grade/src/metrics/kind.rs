@@ -181,8 +181,10 @@ pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
     faults.finish(read)
 }
 
-/// Adds the columns that parameters of a metric name to `columns`, and those with true values also to `truth`. Includes the
-/// metrics of a weighted sum.
+/// Adds to `columns` all columns that the parameters of a metric name. Adds to `truth` the columns with true values among
+/// them.
+///
+/// For a weighted sum, adds the columns of its metrics, too.
 fn add_columns(
     kind: &MetricKind,
     parameters: &Value,
@@ -255,7 +257,8 @@ impl<'a> LabelPair<'a> {
                 "numbers, as in the answers"
             }
         };
-        // A single text cell makes the entire column text. So find the first cell that is neither a number nor a boolean.
+        // A single text cell makes the entire column text. Therefore find the first cell that is neither a number nor a
+        // boolean.
         let odd = |value| {
             matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
@@ -266,7 +269,8 @@ impl<'a> LabelPair<'a> {
     }
 }
 
-/// Returns the positions of each group's rows, in the order of their first rows. Leaves out rows without a group.
+/// Returns the positions of each group's rows. The groups are in the order of their first rows. Leaves out rows without a
+/// group.
 pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
     Ok(groups_of(&pair.answers.column(column)?).0)
 }
@@ -328,7 +332,7 @@ pub(super) const ROW_WEIGHTS: SectionKey = optional(
     "row_weights",
     KeyType::Column,
     "The answers' column with the weights of the rows: finite numbers that are not negative, and not all 0. Without \
-     it, all rows have equal weight.",
+     this key, all rows have equal weight.",
 );
 
 /// Returns the weights of the rows, if the metric has a column of weights.

@@ -31,10 +31,10 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
         optional(
             "labels_as",
             KeyType::Choice(LABELS_AS),
-            "`list`: like NumPy's conversion of a list, where one string makes all labels strings; `text`: all \
-                  labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
-                  with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
-                  `int`.",
+            "`column` (default): labels are not converted; `list`: if one label is text, all labels become text, as \
+                  in NumPy's conversion of a list; `text`: all labels are converted to text, and a missing label is \
+                  `nan`; `integer`: each label is converted with Python's `int`; `first_integer`: a label is an \
+                  integer, or a text whose first word is converted with `int`.",
         ),
         ROW_WEIGHTS,
     ],
@@ -63,8 +63,8 @@ fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64
     let right = match (truth, labels) {
         (Labels::Integers(a), Labels::Integers(b)) => matches(a, b).map(f64::from).collect(),
         (Labels::Text(a), Labels::Text(b)) => matches(a, b).map(f64::from).collect(),
-        // NumPy converts a list with a string to an array of strings. Comparing such an array with numbers is not an
-        // error, but no label is correct.
+        // NumPy converts a list with a string to an array of strings. Comparing such an array with numbers is not an error,
+        // but no label equals a number.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => {
             vec![0.0; truth.len()]
         }
@@ -87,7 +87,7 @@ fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
 pub(super) const ZERO_ONE_LOSS: MetricKind = MetricKind::lower::<ZeroOneLoss>(Definition {
     name: "zero_one_loss",
     summary: "The fraction of rows whose label is wrong.",
-    details: "1 - accuracy. Labels are read as in `accuracy`.",
+    details: "The score is 1 - accuracy. Labels are read as in `accuracy`.",
     source: "sklearn.metrics.zero_one_loss",
     shorthand: Some("column"),
     parameters: &[COLUMN, LABELS],
@@ -199,9 +199,9 @@ pub(super) const F1: MetricKind = MetricKind {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",
         details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP.\n\n\
-                  With `column`, each row has one label, and labels are read as in `accuracy`, but if the labels of \
-                  only one table are text, the submission is invalid. With `columns`, a row can have several labels: \
-                  each column is a label, and its cell is 1 if the row has the label, otherwise 0.\n\n\
+                  With `column`, each row has one label. Labels are read as in `accuracy`, with one difference: if the \
+                  labels of only one table are text, the submission is invalid. With `columns`, a row can have several \
+                  labels: each column is a label, and its cell is 1 if the row has the label, otherwise 0.\n\n\
                   The key `average` defines the score. `macro` is the mean over all labels that occur in either table, \
                   or over all columns. `micro` is the F1 of the summed counts; it equals the accuracy if each row has \
                   one label. `weighted` is the mean over the labels, weighted by their numbers of true rows.\n\n\
@@ -214,7 +214,7 @@ pub(super) const F1: MetricKind = MetricKind {
             optional(
                 "column",
                 KeyType::Column,
-                "The label. Not together with `columns`.",
+                "The column of labels. Not together with `columns`.",
             ),
             optional(
                 "columns",
@@ -280,7 +280,7 @@ impl F1Score {
     fn check(&self) -> Result<(), &'static str> {
         match (&self.column, &self.columns, self.average) {
             (None, None, _) => Err("`column` is missing"),
-            (Some(_), Some(_), _) => Err("either `column` or `columns`, not both"),
+            (Some(_), Some(_), _) => Err("use either `column` or `columns`, not both"),
             (Some(_), None, LabelAverage::Samples) => Err("`samples` needs `columns`"),
             (None, Some(_), LabelAverage::Binary) => Err("`binary` needs `column`"),
             _ => Ok(()),
@@ -513,8 +513,9 @@ const MAX_CLASSES: usize = 8_192;
 
 /// Returns whether scikit-learn converts labels to doubles, which lose digits of large integers.
 ///
-/// NumPy has no integer type that covers both `int64` and `uint64`. So all labels become doubles if some predictions need
-/// `uint64`, and some true label is not predicted. scikit-learn leaves out rows whose label equals none of these doubles.
+/// NumPy has no integer type that covers both `int64` and `uint64`. Therefore all labels become doubles if some predictions
+/// need `uint64` and some true label is not among the predictions. scikit-learn then leaves out rows whose label equals none
+/// of these doubles.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;
@@ -523,8 +524,8 @@ fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     truth.iter().any(|label| !known.contains(label))
 }
 
-/// Returns Cohen's kappa of two lists of labels, which must have the same length. Leaves out pairs of labels for which
-/// `counted` returns false. Returns `None` for more than 8,192 different labels.
+/// Returns Cohen's kappa of two lists of labels, which must have the same length. Leaves out a pair of labels if `counted`
+/// returns false for this pair. Returns `None` for more than 8,192 different labels.
 pub fn cohen_kappa<T: Ord>(
     first: &[T],
     second: &[T],

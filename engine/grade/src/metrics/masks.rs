@@ -152,7 +152,7 @@ fn check_one_size(masks: &Masks) -> Result<(), Refusal> {
     if masks.sizes.iter().all(|size| Some(*size) == first) {
         return Ok(());
     }
-    let message = "the answers have images of different sizes, expected one size";
+    let message = "all images of the answers must have the same size";
     Err(Refusal::new(RefusalKind::Answers, message))
 }
 

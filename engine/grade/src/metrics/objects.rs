@@ -53,7 +53,7 @@ impl Objects {
     }
 
     /// Returns the number of matches. A predicted object matches the unmatched true object with the largest IoU above the
-    /// threshold, or the first one of several.
+    /// threshold. If several objects have this IoU, the first of them matches.
     fn matches(&self, threshold: f64) -> usize {
         let mut taken = vec![false; self.truth];
         for ious in &self.ious {

@@ -40,7 +40,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1, above 0; default 2^-52.",
+            "The minimum distance of a probability from 0 and 1. It must be above 0; default 2^-52.",
         ),
         optional(
             "normalise",
@@ -51,7 +51,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "clip_first",
             KeyType::Number,
-            "Clips probabilities to [clip_first, 1 - clip_first] before anything else. Infinite probabilities are then valid.",
+            "Clips probabilities to [clip_first, 1 - clip_first] before all other steps. Infinite probabilities are then valid.",
         ),
         ROW_WEIGHTS,
     ],
@@ -112,7 +112,7 @@ pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLog
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1, above 0; default 1e-15.",
+            "The minimum distance of a probability from 0 and 1. It must be above 0; default 1e-15.",
         ),
     ],
 });
@@ -243,8 +243,8 @@ fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Resu
     Ok(())
 }
 
-/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, it rejects labels
-/// that are not text. With several columns of Python objects, it rejects all labels.
+/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, scikit-learn rejects
+/// labels that are not text. With several columns of Python objects, scikit-learn rejects all labels.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -336,8 +336,8 @@ impl Metric for Brier {
     }
 }
 
-/// Returns for each row whether it is positive. The larger of two labels is positive. If all labels are equal, they are
-/// positive unless they are 0 or -1.
+/// Returns for each row whether it is positive. The larger of two labels is positive. If all labels are equal, all rows are
+/// positive, unless the label is 0 or -1.
 fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
     let labels = Labels::from_column(truth, LabelsAs::Column)?;
     let positive = match &labels {
@@ -504,8 +504,8 @@ pub(super) const KL_DIVERGENCE: MetricKind = MetricKind::lower::<KlDivergence>(D
     details: "The divergence of a row is the sum of y ln(y / p) over the columns, where y is the true value divided by \
               the sum of the row's true values, and p is the predicted probability, clipped to [`clip`, 1 - `clip`]. \
               Terms with y = 0 or a missing p are left out.\n\n\
-              If a column contains only integers, pandas converts the clipped values back to integers. So a predicted 0 \
-              stays 0, and the score is infinite if y is not 0.",
+              If a column contains only integers, pandas converts the clipped values back to integers. Therefore, a \
+              predicted 0 stays 0, and the score is infinite if y is not 0.",
     source: "kaggle.com/code/metric/kullback-leibler-divergence",
     shorthand: Some("columns"),
     parameters: &[
@@ -604,7 +604,8 @@ impl Metric for ProbabilisticFScore {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let (mut hits, mut alarms, mut positives) = (0.0, 0.0, 0u64);
-        // If all numbers are outside of [0, 1], all become the Python integers 0 and 1. Otherwise they stay NumPy doubles.
+        // If all numbers are outside of [0, 1], clipping replaces all of them with the Python integers 0 and 1. Otherwise
+        // the numbers stay NumPy doubles.
         let mut clipped = true;
         for row in 0..answers.len() {
             let p = number_or_nan(&prediction, row)?;

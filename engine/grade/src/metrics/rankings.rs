@@ -24,7 +24,8 @@ const ID: SectionKey = optional(
     "id",
     KeyType::Column,
     "The identifier, in both tables, if each guess has its own row. Rows with the same identifier are the guesses of one \
-     question, best first. In the answers, they are its correct guesses. Both tables need the same identifiers.",
+     question, best first. In the answers, they are the correct guesses of the question. Both tables need the same \
+     identifiers.",
 );
 
 /// The details of a metric of guesses: the format of guesses, and `details`.
@@ -180,7 +181,7 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
             (None, None, _) => Err(serde::de::Error::custom("`column` is missing")),
             (None, Some(_), Some(_)) => Err(serde::de::Error::custom("`id` needs `column`")),
             _ => Err(serde::de::Error::custom(
-                "either `column` or `columns`, not both",
+                "use either `column` or `columns`, not both",
             )),
         }
     },
@@ -225,7 +226,7 @@ impl TopKAccuracy {
                 .filter(|class| truth.get(*class).is_some_and(|labels| at(labels) != 0.0))
                 .collect();
             let &[class] = classes.as_slice() else {
-                let message = "the answers need one true class in each row";
+                let message = "each row of the answers must have exactly one true class";
                 return Err(Refusal::new(RefusalKind::Answers, message));
             };
             let score = scores.get(class).map_or(f64::NAN, at);
@@ -404,7 +405,7 @@ impl<'a> Scores<'a> {
         if let Some(first) = columns.first()
             && all(|data| matches!(data, ColumnData::Bool(_)))
         {
-            let expected = "a number: booleans alone have no order for NumPy";
+            let expected = "a number: NumPy cannot order scores that are all booleans";
             return Err(first.refuse(RefusalKind::Type, 0, expected));
         }
         let integers = all(|data| matches!(data, ColumnData::Int64(_)))
@@ -415,8 +416,8 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Returns the scores of a row as doubles. Large integers could become equal as doubles, so integers become other
-    /// doubles in the same order.
+    /// Returns the scores of a row as doubles. Different large integers could become equal doubles. Therefore integers are
+    /// replaced with their ranks in the row.
     fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
         match self {
             Scores::Doubles(columns) => columns
@@ -435,8 +436,8 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// Negates a score, because scikit-learn ranks by negated scores. NumPy's negation wraps around, so 0 in an unsigned
-/// column and the smallest signed integer become the best scores.
+/// Negates a score, because scikit-learn ranks by negated scores. NumPy's negation wraps around. Therefore 0 in an unsigned
+/// column, and the smallest integer in a signed column, become the best scores.
 fn negated(value: CellValue<'_>) -> i128 {
     match value {
         CellValue::Int(value) => i128::from(value.wrapping_neg()),

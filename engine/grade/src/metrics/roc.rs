@@ -147,8 +147,10 @@ pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     sum(&trapezoids)
 }
 
-/// For each distinct score, the highest first, returns the total weights of the negative and of the positive rows with at
-/// least this score. Scores must be finite.
+/// Returns a pair of weights for each distinct score, beginning with the highest score. The pair contains the total weights
+/// of the negative rows and of the positive rows. Both totals include all rows with at least this score.
+///
+/// Scores must be finite.
 fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Vec<(f64, f64)> {
     let weight = |row| weights.map_or(1.0, |weights| weights.get(row).copied().unwrap_or(0.0));
     let rows = scores.iter().zip(positive).enumerate().rev();
@@ -179,7 +181,7 @@ fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> 
 
 /// Returns the ROC curve of finite scores: (0, 0), and the false and the true positive rate at each distinct score.
 ///
-/// Drops collinear points like scikit-learn's `roc_curve`, so that the last digits agree.
+/// Drops collinear points like scikit-learn's `roc_curve`. Otherwise the last digits of scores would differ.
 pub(super) fn roc_curve(
     positive: &[bool],
     scores: &[f64],
@@ -205,7 +207,8 @@ pub(super) fn roc_curve(
 
 /// Returns the average precision of finite scores: the sum of (R_i - R_(i-1)) P_i over the distinct scores, highest first.
 ///
-/// R_i is the recall and P_i the precision if all rows with at least the i-th score are predicted as positive, and R_0 is 0.
+/// R_i is the recall, and P_i the precision, if all rows with at least the i-th highest score are predicted as positive. R_0
+/// is 0.
 pub(super) fn average_precision(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> f64 {
     let points = weights_above(positive, scores, weights);
     let all = points.last().map_or(0.0, |(_, hits)| *hits);
@@ -362,7 +365,7 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
                   consecutive rates, from the curve up to a false positive rate of 1. It is computed with trapezoids. \
                   If the curve has no point at a rate, a point is interpolated linearly.\n\n\
                   The score is the weighted sum of the slices, divided by the weighted sum for a perfect curve.\n\n\
-                  Rows with label 1 are positive. Text must consist of numbers. Missing and infinite scores are \
+                  Rows with label 1 are positive. Text cells must contain numbers. Missing and infinite scores are \
                   invalid.",
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,

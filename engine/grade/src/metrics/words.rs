@@ -196,7 +196,7 @@ fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Ref
         | CellValue::Float(_) => Err(column.refuse(
             RefusalKind::Type,
             position,
-            "labels as text; at least one cell must not read as a number",
+            "labels as text: at least one cell of the column must not be a number",
         )),
     };
     column.values().enumerate().map(row).collect()
@@ -280,7 +280,7 @@ pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWo
         optional(
             "other",
             KeyType::Choice(&["refuse", "print"]),
-            "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`.",
+            "`refuse` (default): a cell that is not text is invalid. `print`: such a cell is converted to text, for example `1.0` or `True`.",
         ),
     ],
 });
@@ -328,7 +328,8 @@ impl Metric for JaccardOfWords {
             EmptyTexts::Refuse => Ok(Score::python(mean(&rows))),
             EmptyTexts::Zero if several => Ok(Score::numpy(mean(&rows))),
             EmptyTexts::Zero => {
-                let message = "answers and submission together need two different words";
+                let message =
+                    "the answers and the submission together must contain two different words";
                 Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column))
             }
         }
@@ -336,10 +337,10 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
-    /// Returns the error for a row without words in the answer and in the prediction.
+    /// Returns the error for a row that has no words in the answer and no words in the prediction.
     ///
-    /// The message must not reveal which answers have no words. So it names the first prediction without words, which may
-    /// be in a different row.
+    /// The message must not reveal which answers have no words. Therefore the message names the first prediction without
+    /// words, which may be in a different row.
     fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
         let texts = prediction.map_cells(|row, _| {
             let is_empty = words(&self.text(prediction, row)?).next().is_none();

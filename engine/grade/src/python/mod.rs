@@ -18,7 +18,7 @@ pub struct BigInteger {
 }
 
 impl BigInteger {
-    /// Parses an integer like Python's `int`: with surrounding whitespace, a sign, decimal digits of any script, and `_`
+    /// Parses an integer like Python's `int`. Accepts surrounding whitespace, a sign, decimal digits of any script, and `_`
     /// between digits.
     pub fn parse(text: &str) -> Option<Self> {
         let text = trim_number(text);
@@ -70,7 +70,8 @@ impl BigInteger {
     /// Returns the number by which the Python library Levenshtein compares integers: Python's `hash`, except for -1.
     ///
     /// The hash is the remainder of the absolute value modulo 2^61 - 1, with the sign of the integer. Python replaces the
-    /// hash -1 with -2. Levenshtein does so, too, but not for the integer -1 itself, which it distinguishes from -2.
+    /// hash -1 with -2. Levenshtein also does this, but not for the integer -1 itself. Therefore Levenshtein distinguishes
+    /// -1 from -2.
     pub fn hash(&self) -> i64 {
         let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
             let next = u128::from(value) * 10 + u128::from(*decimal_digit);
@@ -122,8 +123,8 @@ pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     sums.reduce(|sum, next| sum + next).unwrap_or(0.0)
 }
 
-/// Sums one buffer like `pairwise_sum` in NumPy's `loops_utils.h`: recursively halves it into blocks of up to 128 values,
-/// and adds up each block with eight running sums.
+/// Sums one buffer like `pairwise_sum` in NumPy's `loops_utils.h`: recursively halves the buffer into blocks of up to 128
+/// values, and adds up each block with eight running sums.
 fn pairwise_sum(values: &[f64]) -> f64 {
     let n = values.len();
     if n < 8 {
@@ -159,8 +160,10 @@ pub fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
     sum(&products) / sum(weights)
 }
 
-/// Returns the mean of the values that are not `None`. As in NumPy, missing values are summed as zeros, because they change
-/// which values are added together, and so the last digits.
+/// Returns the mean of the values that are not `None`.
+///
+/// As in NumPy, missing values are summed as zeros. The zeros change which values are added to each other, and therefore the
+/// last digits of the sum.
 pub fn mean_of_present(values: &[Option<f64>]) -> f64 {
     let present = values.iter().flatten().count();
     let values: Vec<f64> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
@@ -186,7 +189,7 @@ pub fn round_python(value: f64, decimals: usize) -> f64 {
 /// stable.
 ///
 /// The position of NaN depends on the algorithm. This function reproduces Python's insertion sort, which Python uses for
-/// fewer than 64 elements. In longer lists with NaN, the order may differ.
+/// fewer than 64 elements. In longer lists with NaN, the order may differ from Python's.
 pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     if !items.iter().any(|item| key(item).is_nan()) {
         items.sort_by(|a, b| {

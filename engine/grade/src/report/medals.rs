@@ -192,7 +192,7 @@ impl Leaderboard {
 
 fn thresholds(scores: &[f64]) -> Thresholds {
     let teams = scores.len();
-    // As in the benchmark, the product of doubles is rounded down. An exact fraction could give a different rank, because
+    // As in the benchmark, the product of doubles is rounded down. Exact fractions could give a different rank. For example,
     // the double 0.002 is slightly larger than 1/500.
     let share = |part: f64| (teams as f64 * part) as usize;
     let (gold, silver, bronze) = match teams {

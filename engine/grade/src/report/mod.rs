@@ -1,6 +1,6 @@
 //! Writes the benchmark's reports about a single submission and about several submissions.
 //!
-//! Reports have the benchmark's keys in the benchmark's order, and additional keys after them.
+//! Reports have the benchmark's keys in the benchmark's order. Additional keys follow after the benchmark's keys.
 //!
 //! This module also parses lists of submissions: JSON lines with the keys `competition_id` and `submission_path`. Empty
 //! lines and lines that start with `#` or `//` are skipped.
@@ -297,8 +297,8 @@ fn text(value: &JsonValue, indent: Option<usize>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`. A second report in the same second has
-/// `-GMT-2`.
+/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`. The name of a second report in the same
+/// second contains `-GMT-2` instead of `-GMT`.
 pub fn file_name(at: Timestamp, number: u32) -> String {
     let time = at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H-%M-%S");
     match number {

@@ -65,15 +65,16 @@ fn require_all(pair: &Pair<'_>, names: &[&str]) -> Result<(), Refusal> {
 pub(super) const EXACT_COLUMNS: RuleKind = RuleKind::new::<ExactColumns>(Definition {
     name: "exact_columns",
     summary: "The submission has these columns and no others.",
-    details: "pandas renames a repeated column name (`x.1`), so it is treated as an additional column. So is a saved \
-              index. Without parameters, the columns of the answers are required, in any order.",
+    details: "pandas renames a repeated column name (`x.1`), so it is treated as an additional column. A saved \
+              index is also an additional column. Without parameters, the columns of the answers are required, in any \
+              order.",
     source: "MLE-bench graders",
     shorthand: Some("columns"),
     parameters: &[
         optional(
             "columns",
             KeyType::Selection,
-            "The columns; default: the columns of the answers.",
+            "The allowed columns; default: the columns of the answers.",
         ),
         optional(
             "in_order",
@@ -171,7 +172,7 @@ impl Rule for Rename {
         ) {
             (true, true) => {
                 let message = format!(
-                    "this column and `{}` both exist; remove one of them",
+                    "the submission has this column and also `{}`; remove one of them",
                     self.column
                 );
                 Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(&self.to))

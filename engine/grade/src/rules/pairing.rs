@@ -30,7 +30,7 @@ pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
         optional(
             "check",
             KeyType::Choice(&["equal", "none"]),
-            "`none`: only sort, so that rows are paired by rank, even if their identifiers differ.",
+            "`none`: rows are only sorted, and then paired by position even if their identifiers differ.",
         ),
         optional(
             "surplus",
@@ -102,8 +102,8 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both tables by the column `by`. Returns true if sorting showed that their identifiers are equal, row by row.
-/// Otherwise the caller must compare them.
+/// Sorts both tables by the column `by`. Returns true if sorting showed that the identifiers of both tables are equal, row
+/// by row. Otherwise the caller must compare the identifiers.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
     let answers = pair.answers.column(by)?;
@@ -219,7 +219,7 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
             "repeated",
             KeyType::Choice(&["allow", "allow_alone"]),
             "`allow_alone`: identifiers that the submission repeats are invalid, unless the join keeps only one row \
-             of the answers: NumPy can compare a single number with many.",
+             of the answers, because NumPy can compare a single number with many.",
         ),
     ],
 });
@@ -263,8 +263,8 @@ impl Join {
     /// Returns the positions of the paired rows in the answers and in the submission, pair by pair.
     fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
         let (answers, submission) = pair.both(&self.by)?;
-        // Build a linked list of rows for each identifier: `places` contains its first and last row, and `next` the next row
-        // with the same identifier. All lists together need only one vector.
+        // Build a linked list of rows for each identifier: `places` contains the first and last row of an identifier. `next`
+        // contains, for each row, the next row with the same identifier. All lists together need only one vector.
         let mut places: HashMap<_, (u32, u32)> = HashMap::new();
         let mut next = vec![END; submission.len()];
         for (row, position) in (0..submission.len()).zip(0u32..) {

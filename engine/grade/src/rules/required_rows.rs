@@ -109,7 +109,7 @@ pub(super) const SAME_IDS: RuleKind = RuleKind::new::<SameIds>(Definition {
         optional(
             "relation",
             KeyType::Choice(&["equal", "subset", "superset"]),
-            "`subset`: the submission may omit identifiers; `superset`: it may have additional ones.",
+            "`subset`: the submission may omit identifiers; `superset`: the submission may have additional identifiers.",
         ),
     ],
 });

@@ -17,8 +17,8 @@ use crate::table::sort::sort_positions;
 pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
     name: "keep_rows",
     summary: "Keeps the rows that the answers mark as scored.",
-    details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between `min` \
-              and `max`. In the submission, the rows at the same positions are kept.\n\n\
+    details: "A row of the answers is kept if the sum of its columns `sum_of` is between `min` and `max`. \
+              Missing cells are left out of the sum. In the submission, the rows at the same positions are kept.\n\n\
               With `by`, rows of the submission are kept if their identifier is that of a kept row of the answers. An \
               identifier that is not in the answers is invalid. With `in_file`, rows of the submission are kept by \
               their position in the file, even if a rule has sorted the rows.",

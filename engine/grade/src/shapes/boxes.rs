@@ -86,7 +86,7 @@ impl<const N: usize> Layout<N> {
             Ok(Layout { places })
         } else {
             Err(E::custom(format!(
-                "expected the fields {}, each once, and label if boxes have labels",
+                "expected the fields {}, each once, and also `label` if the boxes have labels",
                 numbers.join(", ")
             )))
         }
@@ -160,7 +160,7 @@ pub struct Box3d {
 
 impl Box3d {
     /// Creates a box from its centre, width (across its heading), length (along its heading), height, and yaw in radians. If
-    /// the box is invalid, returns a description of valid boxes.
+    /// the box is invalid, the error is a description of valid boxes.
     pub fn new(centre: [f64; 3], size: [f64; 3], yaw: f64) -> Result<Self, &'static str> {
         if centre.iter().chain(&size).any(|value| value.is_nan()) || yaw.is_nan() {
             return Err("boxes without missing numbers");
@@ -220,8 +220,8 @@ pub fn iou(predicted: &Box3d, truth: &Box3d) -> f64 {
     }
 }
 
-/// Returns the intersection of two convex polygons: cuts off the part of `subject` outside of each side of `clip`. Other
-/// corners keep their exact coordinates.
+/// Returns the intersection of two convex polygons: for each side of `clip`, cuts off the part of `subject` that is outside
+/// of this side. The remaining corners keep their exact coordinates.
 fn intersection(subject: &[Point], clip: &[Point]) -> Vec<Point> {
     let mut ring = subject.to_vec();
     for (start, end) in sides(clip) {
@@ -252,8 +252,8 @@ fn sides(ring: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     ring.iter().copied().zip(next.copied())
 }
 
-/// Returns the area of a polygon. Adds the terms in the order of the library GEOS, so that the last digits agree:
-/// clockwise from the first corner, with x relative to this corner.
+/// Returns the area of a polygon. The last digits equal those of the library GEOS, because the terms are added in the order
+/// of GEOS. This order is clockwise from the first corner, with x relative to this corner.
 fn area(ring: &[Point]) -> f64 {
     let Some((first, others)) = ring.split_first() else {
         return 0.0;

@@ -27,8 +27,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. If an image
-    /// has many more boxes, the other ones are dropped.
+    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. If an image has many
+    /// more boxes, the other boxes are dropped.
     pub fn predict(&mut self, one: CocoBox, max_detections: usize) {
         self.predicted.push(one);
         if self.predicted.len() > 2 * max_detections + SPARE_BOXES {
@@ -83,7 +83,7 @@ pub fn average_precision(images: &[Image], threshold: f64, max_detections: usize
     (0..=100).map(at).collect()
 }
 
-/// Replaces the precision of each point (recall, precision) with the maximum precision of this and all later points.
+/// Replaces the precision of each point (recall, precision) with the maximum precision of this point and all later points.
 /// Points must be sorted by recall.
 pub fn interpolate(points: &mut [(f64, f64)]) {
     let mut highest: f64 = 0.0;

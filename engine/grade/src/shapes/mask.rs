@@ -21,13 +21,13 @@ pub struct Mask {
 
 impl Mask {
     /// Decodes a run-length code for an image with `pixels` pixels. Truncates runs beyond the image. If the code is invalid,
-    /// returns a description of valid codes.
+    /// the error is a description of valid codes.
     ///
     /// Irregular codes are read as in NumPy:
     ///
     /// - A single number is an empty mask.
     /// - In a code with two starts and one length, both runs have this length.
-    /// - If the end of a run exceeds 64 bits, the sum wraps around, so the run is empty.
+    /// - If the end of a run exceeds 64 bits, the sum of start and length wraps around, and the run is empty.
     pub fn decode(code: &str, pixels: u64) -> Result<Self, &'static str> {
         // A code may contain many millions of numbers, so they are parsed twice instead of stored.
         let (mut starts, mut lengths) = (NumberSummary::default(), NumberSummary::default());

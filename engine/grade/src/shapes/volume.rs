@@ -1,13 +1,13 @@
 //! Volumes, which are stacks of masks, and the Hausdorff distance between two volumes.
 //!
-//! Distances are computed by a distance transform, one axis at a time (Felzenszwalb and Huttenlocher 2012). The time is
-//! proportional to the size of the bounding box of both volumes.
+//! Distances are computed with the distance transform of Felzenszwalb and Huttenlocher (2012), one axis at a time. The time
+//! is proportional to the size of the bounding box of both volumes.
 
 use super::mask::MaskSize;
 use crate::shapes::mask::Mask;
 
-/// Maximum number of voxels in the bounding box of both volumes. They take 256 MB, and the largest real volume has half as
-/// many. A submission could put all its rows into one huge volume.
+/// Maximum number of voxels in the bounding box of both volumes. This number of voxels takes 256 MB. The largest real
+/// bounding box has half as many voxels. Without a limit, a submission could put all its rows into one huge volume.
 pub const MAX_VOXELS: usize = 1 << 25;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,8 @@ impl Volume {
         self.slices.iter().map(Mask::area).sum()
     }
 
-    /// Returns the runs of voxels in each column of each slice: slice, column, first row, row after the last.
+    /// Returns the runs of voxels in each column of each slice. A run consists of its slice, its column, its first row, and
+    /// the row after its last row.
     ///
     /// Masks are encoded column by column, so one run of a mask may extend over several columns.
     fn columns(&self) -> impl Iterator<Item = (usize, u64, u64, u64)> + '_ {
@@ -162,14 +163,15 @@ fn sweep<'a>(line: impl Iterator<Item = &'a mut f64>, scale: f64) {
 /// Computes the lower envelope of parabolas over one line. Its memory is reused for the next line.
 #[derive(Debug, Default)]
 struct Transform {
-    /// The parabolas of the envelope, from left to right: position and height of the vertex, and the position from which the
-    /// parabola is the lowest.
+    /// The parabolas of the envelope, from left to right. Each tuple contains the position and the height of the vertex, and
+    /// the position from which the parabola is the lowest.
     envelope: Vec<(f64, f64, f64)>,
 }
 
 impl Transform {
-    /// Transforms the line of `count` elements of `squares` at `start`, `start + step`, and so on. Each squared distance
-    /// becomes the minimum, over all elements of the line, of the element's value plus the squared distance to it.
+    /// Transforms the line of `count` elements of `squares` at `start`, `start + step`, and so on.
+    ///
+    /// Each element becomes a minimum over all elements `x` of the line: the value of `x` plus the squared distance to `x`.
     fn run(&mut self, squares: &mut [f64], start: usize, step: usize, count: usize, scale: f64) {
         self.envelope.clear();
         for (index, square) in squares

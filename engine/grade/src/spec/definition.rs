@@ -1,6 +1,7 @@
 //! The description of a rule or metric: its name, parameters and documentation.
 //!
-//! The reference pages, the JSON Schema of the section `grade:`, and the errors for unknown keys are derived from it.
+//! The reference pages, the JSON Schema of the section `grade:`, and the errors for unknown keys are derived from this
+//! description.
 
 use prep_spec::schema;
 use prep_spec::words::{KeyType, SectionKey};

@@ -35,8 +35,8 @@ impl Faults {
     }
 }
 
-/// Reads a rule or metric. `all` are the kinds that may be named. Returns its kind, its parameters as a map, and the path of
-/// the parameters.
+/// Reads a rule or metric. `all` contains the permitted kinds. Returns the kind, the parameters as a map, and the path of
+/// the parameters in the section `grade:`.
 pub(crate) fn read_kind<K>(
     category: &'static str,
     all: &[&'static K],
@@ -149,8 +149,8 @@ fn full(
     (faults.0.len() == before).then_some(Value::Object(map))
 }
 
-/// Returns an error if a value does not have the parameter's type. Types with several forms are checked later, when the
-/// rule or metric reads the value.
+/// Returns an error if a value does not have the parameter's type. Values of types with several forms are checked later,
+/// when the rule or metric reads the value.
 fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<GradeSpecError> {
     let word = |known: Vec<&'static str>| {
         let found = value.as_str().unwrap_or_default();
@@ -187,8 +187,8 @@ fn example(parameter: &SectionKey) -> String {
     }
 }
 
-/// Returns an example with all required parameters as a map. `written` is the author's value. A string is probably the
-/// name of a column, so the example contains it.
+/// Returns an example with all required parameters as a map. `written` is the value that the author wrote. If `written` is a
+/// string, it is probably the name of a column. Therefore the example contains this name.
 fn all_required(definition: &Definition, written: &Value) -> String {
     let is_column = |one: &&SectionKey| matches!(one.value, KeyType::Column | KeyType::Selection);
     let column = definition.parameters.iter().find(is_column);
@@ -361,7 +361,7 @@ impl GradeSpecError {
         }
     }
 
-    /// Returns whether this error suggests `key` for a mistyped key, so that `key` is not also reported as missing.
+    /// Returns whether this error suggests `key` for a mistyped key. In this case, `key` is not also reported as missing.
     pub(crate) fn suggests(&self, key: &str) -> bool {
         self.suggestion.as_deref() == Some(key)
     }

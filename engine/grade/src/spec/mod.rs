@@ -112,7 +112,8 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
     let scale = read_number(map, root, "scale", 1.0, faults);
     let offset = read_number(map, root, "offset", 0.0, faults);
     if scale.is_some_and(|scale| scale <= 0.0) {
-        let message = "`scale` must be above 0; `complement` in `weighted_sum` inverts a metric";
+        let message =
+            "`scale` must be above 0; to invert a metric, use `complement` in `weighted_sum`";
         let problem = Problem::Value(message.to_owned());
         faults.report(GradeSpecError::new(&root.key("scale"), problem));
     }

@@ -1,4 +1,4 @@
-//! Reads the answers: a CSV file, or JSON lines. The key `answer_rows` converts each JSON record to rows.
+//! Reads the answers: a CSV file, or JSON lines. The key `answer_rows` defines how each JSON record becomes rows.
 //!
 //! Each element of `answer_rows` is a row, which maps columns to cells. A cell is a string or a list of parts:
 //!
@@ -47,7 +47,8 @@ struct RowPart {
     of: Option<String>,
     /// Path of a list, each of whose elements is a value.
     each: Option<String>,
-    /// Leaves out values that equal this value. If it is an object, leaves out values that contain all of its members.
+    /// Leaves out values that equal this value. If this value is an object, leaves out values that contain all members of
+    /// the object.
     unless: Option<Value>,
     /// Template for printing a value. Without it, the value is printed unchanged.
     text: Option<String>,
@@ -127,7 +128,7 @@ impl AnswerContent {
                     .iter()
                     .any(|part| part.of.is_some() == part.each.is_some()) =>
             {
-                Err("a part has either `of` or `each`")
+                Err("a part must have exactly one of `of` and `each`")
             }
             _ => Ok(()),
         }

@@ -108,8 +108,10 @@ impl<'a> GradedColumn<'a> {
         })
     }
 
-    /// Prefetches cells from `position` on into the processor's cache, because sorted rows are scattered in memory. Callers
-    /// must call this for each position, in order.
+    /// Prefetches some cells, beginning at `position`, into the processor's cache, because sorted rows are scattered in
+    /// memory.
+    ///
+    /// Callers must call this function for each position in ascending order.
     pub(crate) fn fetch(&self, position: usize) {
         if position.is_multiple_of(PREFETCH_ROWS)
             && let (ColumnData::Object(values), Positions::Listed(rows)) =

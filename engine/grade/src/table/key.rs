@@ -1,4 +1,5 @@
-//! Compares identifiers of rows like Python, and describes how those of a submission differ from those of the answers.
+//! Compares identifiers of rows like Python, and describes how the identifiers of a submission differ from those of the
+//! answers.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -11,8 +12,8 @@ use super::numbers::number;
 use super::threads::both;
 use crate::refusal::{Refusal, RefusalKind, count};
 
-/// An identifier that can be an element of a set. Numbers of different types are compared by value, and a number never
-/// equals a text.
+/// An identifier that can be an element of a set. Numbers of different types are compared by value. A number never equals a
+/// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Identifier<'a> {
     Integer(i128),
@@ -20,7 +21,8 @@ pub enum Identifier<'a> {
     Text(&'a str),
     /// A missing cell in a column of text. In a set, these cells are equal, because pandas uses one object for all of them.
     MissingText,
-    /// A missing cell in a column of numbers. Like NaN, it must not equal another missing cell, so it contains its row.
+    /// A missing cell in a column of numbers. Like NaN, it must not equal another missing cell. Therefore it contains the
+    /// number of its row.
     Missing(u64),
 }
 
@@ -95,8 +97,8 @@ pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
 
 /// Returns the error for tables with different identifiers. `position` must be the first position at which they differ.
 ///
-/// The message names an unknown identifier of the submission, otherwise a repeated and a missing one. This reveals no
-/// answers, because identifiers are public.
+/// The message names an unknown identifier of the submission. If all are known, it names a repeated identifier and a missing
+/// identifier. This reveals no answers, because identifiers are public.
 pub fn differ(
     submission: &GradedColumn<'_>,
     answers: &GradedColumn<'_>,
@@ -137,8 +139,8 @@ pub fn differ(
                 .in_column(submission.name)
                 .in_row(submission.file_row(*repeated))
         }
-        // Both tables have the same identifiers, but not for NumPy: a missing identifier equals nothing, and a large integer
-        // may not equal the double to which it is converted.
+        // Both tables have the same identifiers, but NumPy does not treat them as equal: a missing identifier equals
+        // nothing, and a large integer may not equal the double to which it is converted.
         _ => {
             let expected = answers.for_message(position);
             let expected = format!("{expected}: identifiers must be those of the answers");

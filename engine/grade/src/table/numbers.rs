@@ -76,8 +76,8 @@ pub fn number(value: CellValue<'_>) -> Option<f64> {
     }
 }
 
-/// Like [`floats`], for metrics that use only the order of values. If different integers would become equal as doubles, all
-/// values are replaced with their ranks.
+/// Like [`floats`], but for metrics that use only the order of values. If different integers would become equal as doubles,
+/// all values are replaced with their ranks.
 pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     let whole = |value: CellValue<'_>| match value {
         CellValue::Bool(_) => None,
@@ -97,8 +97,8 @@ pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     floats(column)
 }
 
-/// Like [`both_floats`], for metrics that subtract the values. Two columns of booleans are an error, because NumPy cannot
-/// subtract booleans.
+/// Like [`both_floats`], but for metrics that subtract the values. Two columns of booleans are an error, because NumPy
+/// cannot subtract booleans.
 pub fn subtractable(
     truth: &GradedColumn<'_>,
     predicted: &GradedColumn<'_>,

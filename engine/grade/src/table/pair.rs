@@ -1,10 +1,10 @@
-//! The answers and the submission, as the rules so far have changed them.
+//! The answers and the submission after the changes of the rules that have already run.
 //!
-//! Rules sort and drop rows by changing a list of row numbers, so tables are not copied, and messages can name rows of the
-//! file.
+//! Rules sort and drop rows by changing a list of row numbers. Therefore tables are not copied, and messages can name the
+//! rows of the file.
 //!
-//! The cells of a submission are read column by column when they are needed. So a submission with wrong columns is never
-//! completely in memory.
+//! The cells of a submission are read column by column when they are needed. Therefore a submission with wrong columns is
+//! never completely in memory.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -253,10 +253,11 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Decides whether messages may quote the submission. `names` are names of columns, in addition to those of the answers.
+    /// Decides whether messages may quote the submission. `names` are names of expected columns, in addition to the columns
+    /// of the answers.
     ///
-    /// If the file has none of these names, it is probably not a submission. The receiver of a message may not be allowed to
-    /// read the file, so no message quotes it.
+    /// If the file has no column of these names, the file is probably not a submission. The receiver of a message may not be
+    /// allowed to read such a file. Therefore no message quotes the file.
     pub(crate) fn recognise<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
         let submission = &self.submission;
         let is_recognised = self.answers.names().any(|name| submission.has(name))
@@ -277,8 +278,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Like [`both`](Self::both), for metrics that compare cell by cell. Fails if the tables have different numbers of
-    /// rows, or no rows.
+    /// Like [`both`](Self::both), but for metrics that compare the tables cell by cell. Fails if the tables have different
+    /// numbers of rows, or no rows.
     pub fn cells(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {
         self.check_same_rows()?;
         if self.answers.is_empty() {
@@ -290,8 +291,8 @@ impl<'a> Pair<'a> {
         self.both(column)
     }
 
-    /// Returns the columns with this name in the answers and in the submission. If both tables lack it, the error is about
-    /// the answers.
+    /// Returns the columns with this name in the answers and in the submission. If both tables lack the column, the error is
+    /// about the answers.
     pub fn both(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {
         Ok((
             self.answers.column(column)?,

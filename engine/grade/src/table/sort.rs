@@ -5,8 +5,9 @@
 //! the keys.
 //!
 //! Keys are divided into chunks of eight bytes, and the current chunk is stored next to the position of its key. A number
-//! has one chunk. A string has as many chunks as are needed to distinguish it from other strings. So its memory is
-//! accessed once per chunk, not once per comparison. These accesses are the main cost of sorting ten million strings.
+//! has one chunk. A string has as many chunks as are needed to distinguish it from other strings. Therefore the memory of a
+//! string is accessed once per chunk, not once per comparison. These accesses are the main cost of sorting ten million
+//! strings.
 
 use std::cmp::Ordering;
 use std::mem::{Discriminant, discriminant};
@@ -42,8 +43,8 @@ enum ChunkMeaning<'a> {
 }
 
 impl SortedRows<'_> {
-    /// Returns whether the chunks show that the keys of two columns are equal, row by row. Returns `false` if only the cells
-    /// could show that.
+    /// Returns whether the chunks show that the keys of two columns are equal, row by row. Returns `false` if only a
+    /// comparison of the cells could show whether the keys are equal.
     pub(crate) fn has_equal_keys(&self, other: &SortedRows<'_>) -> bool {
         let (RowOrder::Distinct(items), RowOrder::Distinct(others)) = (&self.order, &other.order)
         else {
@@ -178,8 +179,8 @@ impl SortItem {
 }
 
 impl<'a> Ordered<'a> {
-    /// Sorts the keys at `positions`, none of which may be missing. Returns `None` for a column of objects that are not all
-    /// strings.
+    /// Sorts the keys at `positions`, which must not be missing. Returns `None` for a column of objects if one of the
+    /// objects is not a string.
     fn new(column: &GradedColumn<'a>, positions: Vec<u32>) -> Option<Self> {
         let row = |position: u32| column.file_position(position as usize);
         let numbers = |chunk: &dyn Fn(usize) -> Option<u64>| {

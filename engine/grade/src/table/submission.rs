@@ -17,8 +17,8 @@ const MAX_HEADER: usize = 1 << 20;
 
 /// `cells` is a hundred times the number of cells in the largest real submission.
 ///
-/// `kept_bytes` is enough for ten million rows with an identifier and a number. The cells of a larger file are read a second
-/// time.
+/// `kept_bytes` is enough for the cells of ten million rows with an identifier and a number. If a file is larger, its cells
+/// are read a second time.
 const LIMITS: FrameLimits = FrameLimits {
     cells: 1 << 28,
     kept_bytes: 1 << 28,
@@ -53,9 +53,10 @@ pub(crate) fn invalid(error: &CsvError) -> Refusal {
     ))
 }
 
-/// Adds the cause if rows have more fields than the header. pandas drops fields at the left, so values are in wrong columns.
+/// Adds the cause to the message if rows have more fields than the header. In this case, pandas makes the first fields the
+/// index, so values are in wrong columns.
 ///
-/// The header has `columns` fields, and the rows have `surplus` fields more.
+/// The header has `columns` fields, and the rows have `surplus` additional fields.
 pub(crate) fn with_cause(mut refusal: Refusal, (columns, surplus): (usize, usize)) -> Refusal {
     if surplus > 0 {
         refusal.message = format!(

@@ -75,7 +75,7 @@ impl PartialEq<Cow<'_, str>> for PositiveLabel {
 
 impl<'a> Labels<'a> {
     /// Reads the labels of a column. Fails for labels that scikit-learn rejects: fractions, infinite or missing values, and
-    /// strings mixed with numbers.
+    /// a mix of strings and numbers.
     pub fn from_column(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Self, Refusal> {
         Labels::expecting(column, how, "a class label: an integer or a name")
     }
@@ -173,8 +173,8 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
         number.ok_or_else(|| column.refuse(kind, position, "an integer"))
     };
     let labels: Vec<i128> = column.map_cells(label)?;
-    // NumPy stores a list of integers as integers only if all fit into one type of 64 bits, signed or unsigned. Other
-    // lists do not contain valid labels.
+    // NumPy stores a list of integers as integers only if all of them fit into `int64`, or all of them fit into `uint64`.
+    // Integers in other lists are not valid labels.
     let signed = |label: &i128| i64::try_from(*label).is_ok();
     let beyond = |label: &i128| u64::try_from(*label).is_ok() && !signed(label);
     match labels.iter().position(|label| !signed(label)) {
@@ -185,8 +185,9 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
     }
 }
 
-/// Reads labels from a list of numbers. Integers both below and above 2^63 are an error, because NumPy converts them to
-/// doubles and loses their last digits.
+/// Reads labels from a list of numbers. A list that contains integers both below and above 2^63 is an error.
+///
+/// NumPy converts such a list to doubles, in which the last digits of the integers are lost.
 fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let beyond = |value| matches!(value, CellValue::UInt(value) if value > i64::MAX as u64);
     match column.values().position(beyond) {

@@ -1,7 +1,7 @@
 //! Processes long tables in two threads.
 //!
-//! Most work of grading consists of two equal parts, one for the answers and one for the submission. For short tables,
-//! starting a second thread takes longer than the work.
+//! Most work of grading consists of two equal parts, one for the answers and one for the submission. For a short table, one
+//! thread does all the work, because starting a second thread would take longer.
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! CSV submissions whose cells are read when they are needed, and *typed frames*, tables whose columns have a declared type.
 //!
-//! A caller that wrote a table from memory as CSV would lose types: the text `1` would become a number, and an empty text
-//! a missing cell. Therefore such callers write a typed frame: a line with the header, and after it the columns, one after
-//! the other.
+//! Some callers have the submission as a table in memory. As CSV, the table would lose its types: the text `1` would become
+//! a number, and an empty text would become a missing cell. Therefore these callers write a typed frame: first a line with a
+//! JSON header, and then one column after another.
 //!
 //! ```text
 //! {"rows": 2, "columns": [{"name": "id", "type": "int64"}, {"name": "y", "type": "object", "bytes": 13}]}\n
@@ -11,8 +11,8 @@
 //! object                   a JSON list of `bytes` bytes
 //! ```
 //!
-//! A cell of an `object` column is null (missing), true, false, a number or a text. A number that JSON cannot represent
-//! is an object with its text: `{"float": "inf"}`.
+//! A cell of an `object` column is null (missing), true, false, a number or a text. A number that JSON cannot represent is a
+//! JSON object that contains the number as text: `{"float": "inf"}`.
 
 use std::collections::HashSet;
 use std::io;

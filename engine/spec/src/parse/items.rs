@@ -14,7 +14,7 @@ use crate::words::declaration::{Comparison, Item, Operand, Operator};
 impl ParseState {
     /// Parses a list of mappings such as `{ place: integers, low: 1 }`.
     ///
-    /// The author chooses the first key (`place`). Its value (`integers`) selects the section of the other keys.
+    /// The author chooses the first key (`place`). Its value (`integers`) selects the section that describes the other keys.
     pub fn items(
         &mut self,
         node: &YamlNode,

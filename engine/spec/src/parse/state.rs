@@ -139,7 +139,7 @@ impl ParseState {
 
     /// Returns the entries of a mapping. Reports duplicate keys with the error code `code`.
     ///
-    /// `expected` is the mapping in messages (`corrections by name`), and `what` is a key (`the correction`).
+    /// In messages, `expected` describes the mapping (`corrections by name`), and `what` describes a key (`the correction`).
     pub fn entries<'n>(
         &mut self,
         node: &'n YamlNode,

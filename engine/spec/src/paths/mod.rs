@@ -45,7 +45,7 @@ pub fn fault(path: &str) -> Option<PathFault> {
     None
 }
 
-/// Splits `NAME:path` into a source and a path. The source is `None` for a path in the bundle.
+/// Splits `NAME:path` into the name of a source and a path. The source is `None` for a path in the bundle.
 ///
 /// The name of a source has at least two characters.
 pub fn split_source(path: &str) -> (Option<&str>, &str) {

@@ -33,7 +33,7 @@ pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
         .build()
 }
 
-/// Maximum length of a pattern in bytes, and maximum depth of its braces. The crate `globset` panics above them.
+/// Maximum length of a pattern in bytes, and maximum depth of its braces. The crate `globset` panics above certain limits.
 const MAX_BYTES: usize = 4096;
 const MAX_BRACES: usize = 16;
 
@@ -130,8 +130,7 @@ impl FilePattern {
             || after.is_some_and(|c| matches!(c, '*' | '?' | '[' | '{'))
         {
             let message = format!("it is not clear where `{{{name}}}` ends");
-            let help =
-                "write other characters between it and the next wildcard, as in `{case}_*.png`";
+            let help = "write other characters between the column and the wildcard next to it, as in `{case}_*.png`";
             return Err((message, help));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! SQL in a pipeline: parses a SELECT into a [`QueryTree`]. Layout and comments are not part of the tree.
+//! SQL in a pipeline: parses a SELECT into a [`QueryTree`]. Whitespace and comments are not part of the tree.
 //!
 //! ```text
 //! text ─► token ─► parse ─► tree ─► walk: the tables that the query reads, ...
@@ -32,6 +32,7 @@ pub use walk::Node;
 /// The name of the hidden column with a row's number.
 const ROW: &str = "_row";
 
+/// The message about a column with the reserved name.
 pub const RESERVED_ROW: &str = "the name `_row` is reserved for a hidden column of every table";
 
 /// Returns whether a name is the name of the hidden column. Ignores case.

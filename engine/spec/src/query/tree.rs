@@ -5,11 +5,11 @@
 //!
 //! Each query has exactly one tree. Code that builds trees must ensure this:
 //!
-//! - No parentheses are redundant: the inner query of a [`Body::Query`] has WITH, ORDER BY, LIMIT or OFFSET, and so has
-//!   the outer query.
+//! - No parentheses are redundant: both the inner and the outer query of a [`Body::Query`] have a WITH, ORDER BY, LIMIT or
+//!   OFFSET clause.
 //! - A branch of a UNION is not a UNION of the same kind.
 //! - A minus sign before a number is part of the number, but -0.0 is [`Operator::Negate`] of 0.0.
-//! - The name of a function is not an alias.
+//! - A function has its main name, not an alias.
 //!
 //! The parser simplifies: `a BETWEEN b AND c` becomes `a >= b AND a <= c`, `a NOT IN (b)` becomes `NOT a IN (b)`, and
 //! `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`. It also expands macros, and replaces lists by their strings.

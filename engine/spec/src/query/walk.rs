@@ -230,7 +230,7 @@ impl QueryTree {
         names.collect()
     }
 
-    /// Returns the names of the columns with which the query computes, as opposed to selected columns.
+    /// Returns the names of the columns with which the query computes. Columns that are only selected are left out.
     ///
     /// Returns `None` if the query compares or combines entire rows, as DISTINCT and UNION do.
     pub fn computed_columns<'t>(&'t self) -> Option<BTreeSet<&'t str>> {

@@ -1,7 +1,8 @@
 //! Maps positions in a scalar's text to positions in the file.
 //!
 //! YAML folds lines and resolves escapes, but characters other than whitespace keep their order. Therefore a single pass
-//! through both texts finds these characters. The position of whitespace is approximate between lines.
+//! through both texts finds the position of each of these characters. Between lines, the position of whitespace is
+//! approximate.
 
 use std::iter::Peekable;
 use std::str::CharIndices;

@@ -42,17 +42,19 @@ fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
 pub fn construct(function: &str) -> Option<String> {
     let ours = CONSTRUCTS.get(function.to_lowercase().as_str())?;
     Some(match ours.starts_with('{') {
-        true => format!("it is a table of the pipeline: `{ours}`"),
-        false => format!("in SQL it is `{ours}`"),
+        true => format!("in a pipeline, write the table `{ours}`"),
+        false => format!("in SQL, write `{ours}`"),
     })
 }
 
 /// Maximum length in bytes of words that are compared. Longer words are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
-/// Returns the candidate that `word` probably means: by another tool's name for it, or by the fewest edits.
+/// Returns the candidate that `word` probably means. If `word` is the name that another tool uses for a candidate, returns
+/// this candidate. Otherwise returns the candidate with the fewest edits.
 ///
-/// The edits are at most a third of the longer word's characters, and fewer than the shorter word has.
+/// The number of edits must be at most a third of the length of the longer word, rounded up. It must also be less than the
+/// length of the shorter word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;
@@ -150,7 +152,7 @@ mod tests {
         );
         assert_eq!(nearest("fillna", ["coalesce"]), Some("coalesce"));
         let help = |word: &str| construct(word).unwrap_or_default();
-        assert_eq!(help("groupby"), "in SQL it is `GROUP BY column`");
+        assert_eq!(help("groupby"), "in SQL, write `GROUP BY column`");
         assert!(help("train_test_split").contains("{ split: labelled, method: shuffle,"));
         assert_eq!(construct("coalesce"), None);
     }

@@ -1,7 +1,7 @@
 //! Parses YAML into a tree of nodes with positions. Only this module uses the YAML parser.
 //!
-//! Scalars are kept as text, because their meaning depends on their key. Anchors, aliases, tags, multiple documents and
-//! keys that are not scalars are errors.
+//! Scalars are kept as text, because the meaning of a scalar depends on its key. Anchors, aliases, tags, multiple documents
+//! and keys that are not scalars are errors.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 

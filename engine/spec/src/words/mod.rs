@@ -1,7 +1,7 @@
 //! The vocabulary: describes the sections, keys and values of the pipeline language.
 //!
-//! The parser, the JSON Schema and the reference use the same descriptions. Callers pass in the kinds of tables and
-//! outputs as a [`Vocabulary`].
+//! The parser, the JSON Schema and the reference page use these descriptions. Callers describe the kinds of tables and
+//! outputs in a [`Vocabulary`].
 
 pub(crate) mod declaration;
 mod kind;

@@ -617,11 +617,12 @@ fn frame(
         }
         (FrameUnits::Groups, _) => (WindowFrameUnits::Groups, DataType::UInt64),
         (FrameUnits::Range, [key]) if has_distance && !key.expr.data_type.is_numeric() => {
-            let message = "a frame of RANGE with a distance needs an ORDER BY of numbers";
+            let message =
+                "a frame of RANGE with a distance needs an ORDER BY column that is numeric";
             return Err(refused(at, message));
         }
         (FrameUnits::Range, keys) if has_distance && keys.len() != 1 => {
-            let message = "a frame of RANGE with a distance needs one ORDER BY column";
+            let message = "a frame of RANGE with a distance needs exactly one ORDER BY column";
             return Err(refused(at, message));
         }
         // Without ORDER BY, all rows of a partition are equal, so the frame is the entire partition.

@@ -18,7 +18,8 @@ use crate::relational::{Expr, ExprKind};
 
 /// Replaces an expression of literals by its value.
 ///
-/// A failing operator or cast is an error. A failing function stays a call, which fails only if a row needs its value.
+/// If an operator or a cast fails, this is an error. If a function fails, the call is kept, and fails only if a row needs
+/// its value.
 pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
     let children = expr.children();
     let is_constant = children.iter().all(|child| child.as_literal().is_some());

@@ -30,7 +30,7 @@ pub(super) struct Exprs<'b, 'q, 't> {
 
 /// Parts of expressions that become operators: subqueries, aggregates, window functions and `unnest`.
 ///
-/// The operator writes the value of the part into a column, to which the expression refers.
+/// The operator writes the value of the part into a column. The expression then refers to this column.
 #[derive(Default)]
 pub(super) struct Found {
     pub subqueries: Vec<Pending>,
@@ -127,7 +127,8 @@ impl<'q> Exprs<'_, 'q, '_> {
                     "several columns of the select list have the name `{}`",
                     name.text
                 );
-                let help = "give each of them a name of its own, or write its position";
+                let help =
+                    "give each of them a different name, or write the position of the column";
                 return Err(rejected(name.at, message, Some(help)));
             }
             // Without its aliases, an alias cannot refer to itself.
@@ -214,7 +215,10 @@ impl<'q> Exprs<'_, 'q, '_> {
                 };
                 Ok(Expr::binary(plan, operands.0, operands.1, result))
             }
-            _ => Err(refused(at, format!("{symbol} has other operands"))),
+            _ => Err(refused(
+                at,
+                format!("{symbol} cannot be applied to these operands"),
+            )),
         }
     }
 

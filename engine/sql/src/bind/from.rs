@@ -303,7 +303,7 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
-    /// Merges the columns of USING. The first `width` tables are the left side. `is_exchanged` means RIGHT JOIN.
+    /// Merges the columns of USING. The first `width` tables are the left side. `is_exchanged` is true for a RIGHT JOIN.
     fn merge(
         &mut self,
         mut plan: Relational,

@@ -115,9 +115,10 @@ impl Binder<'_> {
         Ok((plan, calls))
     }
 
-    /// Removes DISTINCT from aggregates: groups by their common argument first, and then aggregates these groups.
+    /// Removes DISTINCT from aggregates. For this, first groups by the keys and the common argument of the aggregates, and
+    /// then aggregates these groups.
     ///
-    /// A grouping can use temporary files, whereas a DISTINCT aggregate keeps its values in memory.
+    /// A grouping can use temporary files, whereas a DISTINCT aggregate keeps its distinct values in memory.
     fn distinct_calls(
         &mut self,
         plan: &Relational,

@@ -1,4 +1,4 @@
-//! Resolves names and types of a query, and turns it into a [`Relational`] plan.
+//! Resolves the names and types in a query, and turns the query into a [`Relational`] plan.
 //!
 //! ```text
 //! scope      which column a name refers to          types     which values can be compared or combined

@@ -1,7 +1,7 @@
 //! Decorrelates subqueries: moves conditions that use columns of the outer query out of a subquery.
 //!
-//! A decorrelated subquery is computed once for all rows of the outer query, and then joined. Without the moved
-//! conditions, it computes additional rows, which match no row of the outer query.
+//! A decorrelated subquery is computed once for all rows of the outer query, and then joined. Without the moved conditions,
+//! the subquery computes additional rows, which match no row of the outer query.
 //!
 //! An expression could fail for an additional row. Therefore [`Binder::restricted`] removes these rows first.
 
@@ -224,8 +224,10 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
-    /// Removes the rows of a subquery that match no row of the outer query, because the following expressions must not fail
-    /// for them. Ignores conditions that cannot be evaluated here.
+    /// Removes the rows of a subquery that match no row of the outer query, because later expressions must not fail for
+    /// these rows.
+    ///
+    /// Ignores conditions that contain columns which are not available here.
     fn restricted(
         &mut self,
         subquery: Relational,

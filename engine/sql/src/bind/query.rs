@@ -263,7 +263,7 @@ impl Binder<'_> {
             for (index, source) in row.iter().enumerate() {
                 let value = exprs.expr(source)?;
                 if !value.is_constant() || !exprs.found.subqueries.is_empty() {
-                    return Err(refused(source.at, "VALUES contains constants only"));
+                    return Err(refused(source.at, "VALUES must contain only constants"));
                 }
                 if let (Some(column), Some(of)) = (by_column.get_mut(index), sources.get_mut(index))
                 {

@@ -147,7 +147,7 @@ impl<'s> Scope<'s> {
 fn several_columns(table: Option<&str>, name: &Name) -> QueryError {
     let table = table.map_or("the subquery".to_owned(), |table| format!("`{table}`"));
     let message = format!("{table} has several columns `{}`", name.text);
-    let help = "give each of them a name of its own with AS";
+    let help = "give each of them a different name with AS";
     rejected(name.at, message, Some(help))
 }
 

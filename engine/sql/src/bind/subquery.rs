@@ -324,7 +324,8 @@ impl Binder<'_> {
         Expr::call(single_row(), args, data_type, at)
     }
 
-    /// Joins the number of rows of a subquery for each key, and the number of rows in which `value` is not NULL.
+    /// Counts, for each key, the rows of a subquery and the rows in which `value` is not NULL. Joins both numbers to the
+    /// rows of `plan`.
     ///
     /// `more` contains additional keys.
     fn attach_counts(
@@ -574,9 +575,10 @@ fn value_of_no_rows(plan: &Relational, column: ColumnId) -> Option<Expr> {
     substituted(plan, expr, Vec::new())
 }
 
-/// Returns the value of an expression for an empty input, or NULL if a condition is not true.
+/// Returns the value that `expr` has if the input of the plan is empty. This value is NULL if one of the conditions is not
+/// true.
 ///
-/// Returns `None` unless the plan aggregates all its rows to one.
+/// Returns `None` unless the plan aggregates all its rows to one row.
 fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<Expr> {
     match plan.node.as_ref() {
         Node::Aggregate { keys, calls, .. } if keys.is_empty() => {

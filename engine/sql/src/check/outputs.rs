@@ -1,4 +1,4 @@
-//! Finds out before a run which columns an output has, and whether a public output contains the answers.
+//! Determines before a run which columns an output has, and whether a public output reveals the answers.
 //!
 //! An answer is often computed from one column, for example by `one_hot` or `json_get`. A public output with this column
 //! reveals the answer. Therefore the columns of the answers are traced back through tables and functions.
@@ -48,9 +48,11 @@ impl CheckedQueries<'_> {
         is_known.then(|| columns.iter().map(|column| column.name.clone()).collect())
     }
 
-    /// Returns a warning for each public output that reveals one of the columns `names` of the output at `answers`.
+    /// Returns a warning for each public output that reveals one of the columns `names` of the answers. `answers` is the
+    /// path of the output that contains the answers.
     ///
-    /// An output reveals an answer if it contains the only value from which the answer is computed, for all rows of a table.
+    /// A public output reveals a column if it contains the only value from which the column is computed, for all rows of a
+    /// table.
     pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
         let checker = &mut self.0;
         let Some(answers) = output(checker, answers).and_then(|output| rows(output)) else {
@@ -235,7 +237,9 @@ impl PipelineChecker<'_> {
         trace.column(column.id)
     }
 
-    /// Returns the value from which `origin` is copied or computed, if its table contains rows of one other table.
+    /// Returns the value from which `origin` is copied or computed.
+    ///
+    /// Returns `None` unless the rows of the origin's table come from one other table.
     ///
     /// A column of a JSON file is a member of the column `record`.
     fn before(&mut self, origin: &Origin, follows_functions: bool) -> Option<Origin> {

@@ -1,10 +1,11 @@
 //! Limits the size of the strings and lists that functions return.
 //!
-//! A call such as `repeat(x, 1000000000)` would use all memory before its size could be checked. Therefore an upper bound
-//! of the size is computed before each call. The limit depends on the query's memory.
+//! A call such as `repeat(x, 1000000000)` would use all memory before the size of the returned string could be checked.
+//! Therefore an upper bound of the size is computed before each call. The limit depends on the query's memory.
 //!
-//! Functions in [`growth`] have their own bounds. All others return at most a small multiple of their arguments. If the
-//! multiple exceeds the limit, the function is called for parts of the batch, and the actual sizes are added.
+//! Functions in [`growth`] have their own bounds. All other functions return at most a small multiple of the size of their
+//! arguments. If this multiple exceeds the limit, the function is called for parts of the batch, and the actual sizes are
+//! added up.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::cast;
@@ -45,7 +46,7 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
         // A call may return an eighth of the query's memory.
         let needed = size.total.saturating_mul(8).div_ceil(10_000_000) * 10;
         let message = format!(
-            "{name} returns {} MB for one batch: the query needs {needed} MB or more",
+            "{name} returns {} MB for one batch: the query needs {needed} MB of memory or more",
             size.total.div_ceil(1_000_000)
         );
         return Err(FunctionError::error(Failure::Machine, message));
@@ -61,9 +62,10 @@ enum Growth {
     Known(SizeOf),
     /// The size depends on an argument. If the planner does not know its value, batches have few rows.
     Counted(SizeOf),
-    /// The bound of a row may be much larger than its size.
+    /// The bound of a row may be much larger than the actual size of the row's value.
     ///
-    /// Above the limit, the function is called for a few rows at a time. A single row above the limit is an error.
+    /// If the bound of all rows exceeds the limit, the function is called for a few rows at a time. If the bound of a single
+    /// row exceeds the limit, this is an error.
     AtMost(SizeOf),
 }
 

@@ -3,8 +3,8 @@
 //! IEEE 754 has many NaNs. For example, `0.0 / 0.0` is a negative NaN on x86 and a positive NaN on ARM. DataFusion's
 //! operators compare sometimes values and sometimes bits.
 //!
-//! * Every NaN that a function returns has the same bits (`with_one_nan`). It is the largest double.
-//! * In addition, doubles that are compared have only one zero (`canonical_key`).
+//! * Every NaN that a function returns has the same bits (`with_one_nan`). In comparisons, this NaN is the largest double.
+//! * Before doubles are compared, -0.0 is also replaced with 0.0 (`canonical_key`).
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn function(name: &'static str, canonical: fn(f64) -> f64) -> Arc<ScalarUDF> {
 
 /// Returns the function `canonical_key`, which gives equal doubles equal bits.
 ///
-/// Plans apply it to all keys and to operands of comparisons, IN and CASE.
+/// Plans apply this function to all keys, and to the operands of comparisons, IN and CASE.
 pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
     function("canonical_key", key)
 }

@@ -1,7 +1,7 @@
 //! `min` and `max` of doubles in their total order: -0.0 is less than 0.0, and NaN is the greatest value.
 //!
-//! DataFusion's grouped `min` and `max` compare with `<`, which orders neither NaN nor the two zeros, so their value
-//! depends on the order of the rows.
+//! DataFusion's grouped `min` and `max` compare with `<`, which orders neither NaN nor the two zeros. Therefore the value of
+//! these functions depends on the order of the rows.
 
 use std::sync::Arc;
 

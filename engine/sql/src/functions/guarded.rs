@@ -1,7 +1,8 @@
 //! The wrapper [`Guarded`] of all scalar functions.
 //!
 //! * It limits the size of the strings and lists that a function returns (see `bounded`).
-//! * It gives all NaNs the same bits. Functions that compare elements of lists treat -0.0 and 0.0 as equal.
+//! * It gives all NaNs the same bits. With the wrapper, functions that compare elements of lists treat -0.0 and 0.0 as
+//!   equal.
 
 use std::sync::Arc;
 

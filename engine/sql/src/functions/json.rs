@@ -3,8 +3,8 @@
 //! * `json_get(record, 'path')`: the value at a path of keys and list indices (from 0), separated by dots. Strings are
 //!   returned without quotes. Null and a missing path return NULL.
 //! * `json_list(list)`: the elements of a JSON list, each as `json_get` returns it. Null returns NULL.
-//! * `json_project(record, template)`: the members of `record` that `template` also has, in the order of `template`. It
-//!   is an error if `record` lacks one of them.
+//! * `json_project(record, template)`: the members of `record` that `template` also has, in the order of `template`. It is
+//!   an error if `record` lacks a member of `template`.
 //! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. New members are added at the end.
 //! * `json_without(record, 'key', ...)`: the object `record` without these members.
 

@@ -1,7 +1,7 @@
 //! Transcendental functions of doubles.
 //!
-//! The system's libm returns different last digits on other systems and processors. The crate `libm` uses only operations
-//! that IEEE 754 defines exactly.
+//! The system's math library returns different last digits on different systems and processors. Therefore this module uses
+//! the crate `libm`, which uses only operations that IEEE 754 defines exactly.
 
 use std::f64::consts::PI;
 use std::sync::Arc;

@@ -268,7 +268,7 @@ impl Replaced<'_> {
         out.write_str(&self.text[end..])
     }
 
-    /// Returns an upper bound of the size in bytes. Unless `is_counted`, each position of the text is assumed to match.
+    /// Returns an upper bound of the size in bytes. If `is_counted` is false, each position of the text is assumed to match.
     fn max_bytes(&self, is_counted: bool) -> u64 {
         let length = self.text.len() as u64;
         let (count, matched) = match (self.pattern.all, is_counted) {

@@ -133,7 +133,7 @@ pub(super) fn map_texts(
     Ok(Arc::new(out.finish()))
 }
 
-/// An upper bound of the size in bytes of the values that a call returns: of all rows, and of the largest row.
+/// Upper bounds, in bytes, of the size of the values that a call returns: of all rows together, and of the largest row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ResultSize {
     pub total: u64,

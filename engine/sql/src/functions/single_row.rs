@@ -13,7 +13,8 @@ use crate::error::FunctionError;
 
 /// Returns a function that returns its argument, and fails if the query was cancelled.
 ///
-/// Joins need it in their conditions, because they may compare many pairs before a row reaches a guard.
+/// The conditions of joins contain this function, because a join may compare many pairs of rows before a row reaches a
+/// guard.
 pub(crate) fn cancellable() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     let function = SimpleFunction::new(

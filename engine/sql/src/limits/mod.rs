@@ -46,7 +46,8 @@ impl QueryLimits {
         Ok(())
     }
 
-    /// Returns the bytes that operators may reserve. The other half is for copies that they make without a reservation.
+    /// Returns the number of bytes that operators may reserve. The other half of the memory is for copies that operators
+    /// make without a reservation.
     pub(crate) fn accounted_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
@@ -98,8 +99,8 @@ impl ExtensionOptions for QueryLimits {
 
 /// A memory pool that estimates how much memory a query needs.
 ///
-/// The last failed request ended the query. Its memory is extrapolated from the rows read so far to all rows. Earlier
-/// failed requests are not extrapolated, because their operators used temporary files instead.
+/// The last failed request for memory ended the query. Its size is extrapolated from the rows read so far to all rows.
+/// Earlier failed requests are not extrapolated, because the operators that sent them used temporary files instead.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
@@ -143,7 +144,8 @@ impl QueryPool {
 
     /// Returns the memory limit in bytes that the query probably needs, or 0 if no request failed.
     ///
-    /// Operators may reserve half of a limit. The estimate is doubled, because further requests follow.
+    /// The largest total is multiplied by four: operators may reserve only half of a limit, and the query would have sent
+    /// further requests.
     pub(crate) fn required_bytes(&self) -> u64 {
         let totals = [&self.failed_total, &self.last_extrapolated];
         let totals = totals.map(|total| total.load(Ordering::Relaxed) as u64);

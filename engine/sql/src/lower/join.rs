@@ -1,7 +1,7 @@
 //! Lowers joins: which side is kept in memory, and whether the rows keep their order.
 //!
-//! A hash join keeps one side in memory, and reads the other side in its order. If neither side fits into memory, both
-//! sides are sorted by the keys.
+//! A hash join keeps one side in memory, and reads the rows of the other side in order. If neither side fits into memory,
+//! both sides are sorted by the keys of the join.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +25,8 @@ use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 /// Size in bytes of an entry of a hash table, without the row itself.
 const HASH_ENTRY_BYTES: u64 = 24;
 
-/// Maximum ratio of the right to the left side at which the right side is kept in memory, to keep the left order.
+/// Maximum ratio of the right side's size to the left side's size. Up to this ratio, the right side may be kept in memory,
+/// to keep the order of the left side.
 const MAX_RATIO_FOR_ORDER: u64 = 4;
 
 impl Lowering<'_> {
@@ -345,7 +346,7 @@ fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
 
 /// States an order for `probe`. Without a stated order, a hash join would not keep the order of its second input.
 ///
-/// The stated order need not be true, because the guard above the join hides it.
+/// The stated order need not be true, because the guard above the join hides the order from other operators.
 fn in_stated_order(probe: Plan) -> Plan {
     let schema = probe.schema();
     let order = schema.fields().first().and_then(|_| {

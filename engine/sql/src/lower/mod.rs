@@ -5,7 +5,7 @@
 //! located   the row for which an expression fails
 //! ```
 //!
-//! No optimizer runs afterwards. A sort is omitted if the rows provably arrive in its order ([`Arrival`]).
+//! No optimizer runs afterwards. A sort is omitted if the rows provably arrive in the order of this sort ([`Arrival`]).
 
 mod expr;
 mod join;

@@ -53,10 +53,11 @@ impl Guard {
         Guard { copies, rows }.above(input)
     }
 
-    /// Creates a guard, which hides what DataFusion infers about the order and the constants of its input.
+    /// Creates a guard. The guard hides what DataFusion infers about the order of the input's rows and about constant
+    /// columns.
     ///
-    /// Some inferences are wrong. For example, a constant of the optional side of an outer join is treated as constant in
-    /// the joined rows, although it can be NULL there.
+    /// Some of these inferences are wrong. In an outer join, a column can be constant in the optional input, but NULL in
+    /// some joined rows. DataFusion infers that the column is constant in the joined rows, too.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)

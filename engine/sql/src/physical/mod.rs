@@ -3,7 +3,7 @@
 //! * `operator`: the shared implementation of all operators.
 //! * `scan`: the leaf that reads a [`Relation`](crate::Relation).
 //! * `rows`: rows in memory, UNION ALL, LIMIT and OFFSET, and row numbers.
-//! * `unnested`: returns a row for each element of lists.
+//! * `unnested`: returns a row for each element of a list.
 //! * `prepared`: reads a single row, whose values become constants.
 //! * `same_rows`: skips the join of EXCEPT if both sides have the same rows in the same order.
 //! * `repeated`: drops repeated rows from the right side of a semi or anti join.

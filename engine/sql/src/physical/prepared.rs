@@ -1,7 +1,7 @@
 //! Reads a single row, whose values become constants of the operators above.
 //!
-//! As a column, the value of an uncorrelated subquery would be copied for each row. Functions could not prepare it once,
-//! for example compile a pattern.
+//! If the value of an uncorrelated subquery were a column, it would be copied for each row. In addition, functions could not
+//! use the value to prepare their work, for example compile a pattern only once.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

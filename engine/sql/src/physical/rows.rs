@@ -117,7 +117,8 @@ impl Operator for Rows {
 pub(crate) struct FirstRows {
     skip: usize,
     fetch: usize,
-    /// Whether errors in later rows are reported, too. Otherwise the batch size would determine whether they are.
+    /// Whether later rows are read, too, because they may cause errors. Otherwise the batch size would determine whether
+    /// such an error is reported.
     reads_all: bool,
 }
 

@@ -30,8 +30,8 @@ pub(crate) struct SameRows {
 impl SameRows {
     /// Compares two inputs by some of their columns before `join` runs.
     ///
-    /// `join` must return the rows of one input without an equal row in the other. Inputs that compute something are not
-    /// compared, because different inputs are read twice.
+    /// `join` must return the rows of one input that have no equal row in the other input. If the inputs differ, `join`
+    /// reads them a second time. Therefore inputs that compute something are not compared.
     pub(crate) fn around(join: Plan, inputs: [(Plan, Vec<usize>); 2]) -> Plan {
         if !inputs.iter().all(|(input, _)| reads_only(input)) {
             return join;

@@ -1,7 +1,8 @@
 //! Evaluates window functions on a few partitions at a time.
 //!
-//! DataFusion's operator keeps all rows in memory. With PARTITION BY, the input is sorted by the partition keys, so this
-//! operator collects complete partitions until it has enough rows, and then evaluates them.
+//! DataFusion's operator keeps all rows in memory. With PARTITION BY, the input is sorted by the partition keys. Therefore
+//! this operator collects complete partitions until they contain enough rows, and then evaluates the window functions on
+//! these partitions.
 
 use std::sync::Arc;
 

@@ -267,7 +267,7 @@ impl Relational {
         }
     }
 
-    /// Returns X if the plan has a row per X and therefore several rows, such as `group`.
+    /// If the plan returns a row for each X, and therefore several rows, returns the name of X, for example `group`.
     ///
     /// Assumes that each table has several rows and several groups.
     pub(crate) fn repeats(&self) -> Option<&'static str> {

@@ -1,6 +1,6 @@
 //! The order of rows, and the nodes that depend on it.
 //!
-//! A node that depends on the order of its input adds a sort, or is an error if the input has no order.
+//! If a node depends on the order of its input, a sort may be added below the node. An input without an order is an error.
 
 use std::sync::Arc;
 
@@ -61,9 +61,10 @@ impl Relational {
         }
     }
 
-    /// Returns sort keys in which any two rows differ, and which express the order of the rows, if any.
+    /// Returns sort keys in which any two rows differ. If the rows have an order, the sort keys express this order.
     ///
-    /// Adds row numbers if necessary. Returns an error if the rows have neither an order nor keys.
+    /// Adds row numbers as a column if the order cannot be expressed by other columns. Returns an error if the rows have
+    /// neither an order nor keys.
     pub(crate) fn with_order_columns(
         self,
         new_column: NewColumn<'_>,
@@ -198,7 +199,8 @@ impl Relational {
         Ok(Relational::above(&input, ids, node))
     }
 
-    /// Extends the ORDER BY of an aggregate by the order of the rows, unless ORDER BY determines the aggregate's value.
+    /// Extends the ORDER BY of an aggregate by the order of the rows, unless this ORDER BY already determines the value of
+    /// the aggregate.
     ///
     /// Returns an error if the rows have neither an order nor keys, or if DISTINCT prevents the extension.
     pub(crate) fn ordered_call(

@@ -226,8 +226,8 @@ impl<'a> ResultRow<'a> {
     }
 }
 
-/// Returns the table and the index of each column that is copied. Columns of one text share a table: each row is parsed
-/// once.
+/// Returns the table and the index of each column that is copied. All columns that are copied from the same text share a
+/// table. Therefore each row is parsed only once.
 fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut requested: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {

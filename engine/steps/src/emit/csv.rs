@@ -23,8 +23,8 @@ pub(crate) fn write_csv(run: QueryRun<'_>, dialect: CsvDialect) -> Result<Value,
     Ok(FileValue::table(stored, count, columns.collect()).into_value())
 }
 
-/// Stores a header and the rows of a query. Returns the object and the number of rows. If the text is that of an input
-/// table, returns the table's object, which may be only in memory.
+/// Stores a header and the rows of a query. Returns the object and the number of rows. If the query returns exactly the
+/// rows and columns of an input table, returns the object of this table. That object may be only in memory.
 pub(super) fn store_rows(
     context: &Context,
     mut rows: RunningQuery<'_>,
@@ -130,8 +130,8 @@ fn claim_for_text(
     Some(claim)
 }
 
-/// The first rows of a query that are also the first rows of the table, in the same order. A query that returns exactly the
-/// table's rows reuses the table's object.
+/// The first rows of a query that are also the first rows of the input table, in the same order. A query that returns
+/// exactly the table's rows reuses the object of the table.
 struct CommonRows {
     /// Number of these rows.
     rows: u64,
@@ -164,8 +164,8 @@ impl CommonRows {
     }
 }
 
-/// Iterates over a query's rows. Each item is the number of the table row from which the query's row is copied. Ends early
-/// after an error, and stores the error in `failed`.
+/// Iterates over a query's rows. Each item is the index of the row of the input table from which the query's row is copied.
+/// Ends early after an error, and stores the error in `failed`.
 struct Origins<'a, 'r> {
     rows: &'a mut RunningQuery<'r>,
     batch: std::vec::IntoIter<u64>,

@@ -120,8 +120,8 @@ impl JsonRow<'_> {
     }
 }
 
-/// Calls `act` for each row of a query. If `record` is the only column, the row is a record, otherwise an object. Returns
-/// the number of rows, and the names of the objects' members.
+/// Calls `act` for each row of a query. If the only column is `record`, passes the record in this column. Otherwise passes
+/// an object with one member per column. Returns the number of rows, and the names of the objects' members.
 fn for_each_row(
     run: QueryRun<'_>,
     mut act: impl FnMut(JsonRow<'_>) -> Result<(), StepError>,

@@ -1,6 +1,6 @@
 //! Writes the rows of a query as a file.
 //!
-//! If a query selects a column of a table unchanged, it returns the *origin* of each row: the number of the stored row. The
+//! If a query selects a column of a table unchanged, it returns the *origin* of each row: the index of the stored row. The
 //! writer copies the cells from the stored table. Computed values are formatted as pandas formats their type.
 
 mod cells;

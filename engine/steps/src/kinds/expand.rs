@@ -1,7 +1,8 @@
 //! `expand`: unpacks the archives of an output.
 //!
-//! `train.zip` becomes the directory `train`. If all its members are already in a directory `train`, no second one is added.
-//! Nested archives stay packed. Outputs and checksums do not change, only the published files.
+//! `train.zip` becomes the directory `train`. If the archive already has all members in a directory `train`, no second
+//! directory `train` is added around them. Nested archives stay packed. The step changes only the published files, not the
+//! outputs and their checksums.
 
 use prep_core::{Context, Remedy, StepError, WithRemedy};
 use thiserror::Error;

@@ -51,7 +51,7 @@ impl FunctionStep {
     }
 
     /// Creates a step that builds a table from the files that its input `files` names. `visit` writes the rows of one file.
-    /// The first argument of `visit` keeps its value from file to file, for example a buffer.
+    /// The first argument of `visit`, for example a buffer, keeps its value from file to file.
     pub fn of_files<S: Default>(
         kind: &'static str,
         version: u32,

@@ -1,7 +1,7 @@
 //! The kinds of steps.
 //!
-//! A [`StepKind`] is a kind of table or output that pipelines can declare: the keys of its declaration, and a function that
-//! builds the step. A new kind also needs a line in the constant `ALL` of its directory.
+//! A [`StepKind`] is a kind of table or output that pipelines can declare. It consists of the keys of the declaration, and
+//! a function that builds the step. To add a kind, also add a line to the constant `ALL` of its directory.
 
 mod check;
 mod content_parts;

@@ -79,7 +79,7 @@ fn order(declaration: &Declaration) -> Option<SplitOrder> {
 const SHUFFLE: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
-        doc: "Splits rows like scikit-learn's `train_test_split`. A split has at most one of `groups`, `stratify` and `within`.\n\nWith `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes.",
+        doc: "Splits rows like scikit-learn's `train_test_split`. A split can have at most one of `groups`, `stratify` and `within`.\n\nWith `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes.",
         keys: &[TEST_SIZE, TRAIN_SIZE, SEED, GROUPS, STRATIFY, WITHIN, ORDER],
     },
     method: |declaration, test_size| {
@@ -223,6 +223,6 @@ const TIES: &[Word] = &[
     },
     Word {
         name: QUICKSORT,
-        doc: "like `divide`, but in the order of `rows.sort_values(by)`, whose default, NumPy's quicksort, is not stable. Only for strings, because NumPy orders equal numbers differently on different processors",
+        doc: "like `divide`, but in the order of `rows.sort_values(by)`. The default algorithm of `sort_values` is NumPy's quicksort, which is not stable. Only for strings, because NumPy orders equal numbers differently on different processors",
     },
 ];

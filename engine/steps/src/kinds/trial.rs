@@ -26,8 +26,8 @@ pub struct Trial {
     pub sample: String,
     /// Maximum total bytes of answers and sample submission. Larger ones are not graded, because that takes too long.
     pub max_bytes: u64,
-    /// The function that grades. It receives the contents of the answers and the sample submission, and returns, for
-    /// example, the score and warnings.
+    /// The function that grades. It receives the content of the answers, and the content of the sample submission. It
+    /// returns, for example, the score and warnings.
     pub grade: Arc<GradeFunction>,
 }
 
@@ -47,8 +47,8 @@ pub struct TrialError {
     pub span: Span,
 }
 
-/// Returns the step of the trial. `inside` are the paths of answers and sample submission within their output directories,
-/// `None` for an output that is a file.
+/// Returns the step of the trial. `inside` contains the paths of answers and sample submission within their output
+/// directories. A path is `None` if the output is a file instead of a directory.
 pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
     let params = serde_json::json!({ "trial": trial.params, "max_bytes": trial.max_bytes });
     let max_bytes = trial.max_bytes;

@@ -25,8 +25,8 @@ impl ArrayRelation {
         table: &TableValue,
         positions: Option<Arc<RowPositions>>,
     ) -> ArrayRelation {
-        // Values have the type of the array, even if the column is declared `text` or `inferred`. Declared numbers are
-        // doubles.
+        // Values have the type of the array, even if the column is declared `text` or `inferred`. Columns declared as
+        // numbers contain doubles.
         let values = array.header().element_kind().map(|kind| match kind {
             // A single-precision number prints with fewer digits than a double.
             ElementKind::Single => DataType::Float32,

@@ -205,7 +205,7 @@ pub(super) struct NamedParts(Option<Regex>);
 
 impl NamedParts {
     /// Compiles a pattern. Each name such as `{species}` and each wildcard matches the shortest possible part, from left to
-    /// right. A name does not match `/`.
+    /// right. The part that a name matches cannot contain `/`.
     pub(super) fn new(pattern: &FilePattern) -> Result<NamedParts, StepError> {
         if pattern.names.is_empty() {
             return Ok(NamedParts(None));

@@ -104,8 +104,8 @@ impl RunningQuery<'_> {
 /// Minimum number of rows for which a second thread is faster.
 const MIN_ROWS_FOR_HELPER: u64 = 1 << 17;
 
-/// Returns the runtime of a query on the step's thread. If the query sorts, joins or groups many rows, and a thread is free,
-/// starts a helper thread, for example to sort batches.
+/// Creates the runtime with which the step's thread runs a query. If the query sorts, joins or groups many rows, and a
+/// thread is free, the runtime has one more thread for this work.
 fn runtime(
     query: &Query,
     context: &Context,

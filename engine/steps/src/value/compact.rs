@@ -1,7 +1,8 @@
 //! Compact encoding of numbers and strings, for listings of millions of files.
 //!
-//! - A number is a variable-length integer with seven bits per byte, lowest first. It can be relative to another one.
-//! - A string is the length of the prefix that it shares with the previous string, and the rest.
+//! - A number is a variable-length integer with seven bits per byte, lowest bits first. Some numbers are stored as the
+//!   difference to another number.
+//! - A string is stored as the length of the prefix that it shares with the previous string, and the remaining bytes.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 

@@ -194,8 +194,9 @@ impl Opener {
 
     /// Opens a content. Fails if its base is missing or was modified.
     pub fn open<'a>(&self, content: &'a ContentRef) -> Result<OpenContent<'a>, ContentError> {
-        // An entire object needs no private copy. It may be published as a hard link, but `ModificationCheck` notices
-        // modifications. Other contents are parts of private objects.
+        // An entire object needs no private copy. The object may be published as a hard link, but `ModificationCheck`
+        // notices if a program modifies it. If the content is only a part of an object, the object is opened as a private
+        // object.
         let is_object = matches!(content, ContentRef::Object { .. });
         let file = self.open_base(content, !is_object)?;
         Ok(OpenContent {
@@ -293,7 +294,7 @@ impl Opener {
         let open = match outside {
             Some(open) => open,
             // The base is an object, or a file outside the cache that no longer exists. Opening such a file fails with
-            // `Missing`, so its source runs again.
+            // `Missing`. Then the source of this file runs again.
             None => {
                 let store = &self.context.store;
                 // A read-only cache cannot create a private copy. Here, the bytes are only read, not mapped.

@@ -1,11 +1,12 @@
 //! The file from which a content is read: a local file, a bundle on another machine, or compressed data inside a file.
 //!
-//! Each random read of compressed data decompresses megabytes. After a few, all data are decompressed into an unlinked file.
+//! Each random read of compressed data decompresses megabytes. Therefore, after a few random reads, all data are
+//! decompressed into an unlinked file.
 //!
 //! # Layers
 //!
-//! Each compression around an archive is a *layer*. A gzipped tar in a zip has two layers of deflate, a zip in a zip usually
-//! has one, and members of a 7z archive have one layer of LZMA.
+//! Each compression around an archive is a *layer*. For example, a gzipped tar in a zip has two layers of deflate. A zip in
+//! a zip usually has one layer. Members of a 7z archive have one layer of LZMA.
 //!
 //! Random access needs the range of each layer in the next outer layer, and the positions where decompression can start. For
 //! deflate, it also needs the *window*: the bytes before such a position. One object contains all of this:

@@ -161,8 +161,8 @@ impl RowPositions {
 /// Number of items that are sorted or merged between two checks for cancellation.
 const RUN_LENGTH: usize = 1 << 16;
 
-/// Returns the smallest number for which `is_before` is false, or `count`. `is_before` must be true for all smaller numbers
-/// and false for all larger ones.
+/// Returns the smallest index for which `is_before` is false, or `count`. `is_before` must be true for all smaller indices,
+/// and false for all larger indices.
 pub(crate) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -175,8 +175,8 @@ pub(crate) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -
     low
 }
 
-/// Returns the numbers below `count`, sorted by `compare`. The sort is stable, and fast for numbers that are already sorted.
-/// Fails if the run is cancelled.
+/// Returns the indices below `count`, sorted by `compare`. The sort is stable, and fast for indices that are already
+/// sorted. Fails if the run is cancelled.
 pub(crate) fn sorted(
     count: u32,
     cancel: &Cancel,

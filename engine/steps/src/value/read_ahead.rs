@@ -1,6 +1,8 @@
-//! Reads ahead on a separate thread. Inflating a member and parsing it take equally long, so two threads need half the time.
+//! Reads ahead on a separate thread. Inflating a member takes as long as parsing the member, so two threads need half the
+//! time.
 //!
-//! The thread sends chunks through a bounded channel, and gets their buffers back. A read error comes after earlier bytes.
+//! The thread sends chunks through a bounded channel, and gets the buffers of used chunks back. A read error is returned
+//! after the bytes that were read before the error.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;
@@ -105,7 +107,8 @@ impl<R: Read + Send + 'static> Chunks<R> {
 
     /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
     ///
-    /// A read error replaces the incomplete chunk before it: parsing damaged bytes would report a wrong error.
+    /// If a read fails, returns the error instead of the incomplete chunk, because parsing damaged bytes would report a
+    /// wrong error.
     pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Chunks::Ahead(ahead) => {

@@ -1,8 +1,8 @@
 //! The canonical text of a table, which is mapped into memory only when a step needs it.
 //!
-//! The step that writes a text passes the offsets of its rows to later steps of the run, and may keep some columns in
-//! memory. Most queries need only these columns, and an unchanged output needs only a hard link. A text may also exist only
-//! in memory ([`TextWriter`](super::TextWriter)).
+//! The step that writes a text passes the offsets of its rows to later steps of the run. The step may also keep some
+//! columns in memory. Most queries need only these columns, and an unchanged output needs only a hard link. A text may also
+//! exist only in memory ([`TextWriter`](super::TextWriter)).
 
 use std::io::Write;
 use std::ops::Range;

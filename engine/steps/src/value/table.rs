@@ -201,8 +201,8 @@ impl<'a> TableWriter<'a> {
 /// that later runs do not read the file again.
 const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
 
-/// Canonical text may have more quotes than the CSV file. A text in memory gets the size of the file, plus the size divided
-/// by [`EXTRA_DIVISOR`], plus this constant.
+/// Canonical text may have more quotes than the CSV file. Therefore the buffer for a text in memory is larger than the
+/// file. The difference is the size of the file divided by [`EXTRA_DIVISOR`], plus this constant.
 const EXTRA_BYTES: u64 = 1 << 16;
 const EXTRA_DIVISOR: u64 = 64;
 

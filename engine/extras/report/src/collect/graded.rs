@@ -75,8 +75,8 @@ pub fn scores(
     scores.collect()
 }
 
-/// Returns whether a submission was graded with the answers of this variant. Upstream's reports name no variant, because
-/// upstream has only the base variant.
+/// Returns whether a submission was graded with the answers of the variant `variant`. Upstream's reports name no variant,
+/// because upstream has only the base variant.
 fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     let graded = run.variant.as_deref().unwrap_or(BASE_VARIANT);
     // A report can name the variant `v1` also as `v1-differs` or `v1-unverified`.

@@ -181,8 +181,8 @@ pub struct Thumbnail {
     pub png: Vec<u8>,
 }
 
-/// Creates a thumbnail. Each of its pixels is the mean of the pixels that it covers. Returns `None` if the image cannot be
-/// decoded.
+/// Creates a thumbnail. Each pixel of the thumbnail is the mean of the image pixels that it covers. Returns `None` if the
+/// image cannot be decoded.
 fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,

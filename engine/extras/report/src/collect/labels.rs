@@ -4,10 +4,10 @@
 //!
 //! - Test labels come from the answers.
 //! - Train labels come from a column of the same name in a table of `public`.
-//! - If the answers have one column per class (one-hot), train labels come from a column of `public` whose values are the
-//!   names of these columns.
+//! - If the answers have one column per class (one-hot), the names of these columns are the labels. Train labels then come
+//!   from a column of `public` with these names as values.
 //!
-//! The page shows only fractions of the answers, and names only values that occur in `public`.
+//! The HTML page shows only which fraction of the answers has each label. It names only values that occur in `public`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -80,8 +80,8 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     labels.take(MAX_LABELS).collect()
 }
 
-/// Adds all strings in the setting of the metric to `names`, because some of them name columns. The name of a list is
-/// replaced by the strings in the list.
+/// Adds all strings in `value`, the setting of the metric, to `names`, because some of these strings name columns. If a
+/// string is the name of a list in the pipeline, adds the strings in that list instead.
 fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     match value {
         Value::String(text) => {
@@ -101,8 +101,8 @@ fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     }
 }
 
-/// Returns the label of one-hot answers, which have a column for each class. Returns `None` unless a column of `public`
-/// has the names of these columns as values.
+/// Returns the distribution of one-hot answers, which have a column for each class. Returns `None` unless the values of a
+/// column in `public` are the names of these columns.
 fn one_hot(names: &[String], answers: &Frame, public: &[&PublicTable]) -> Option<LabelChart> {
     if names.len() < 2 {
         return None;
@@ -156,8 +156,8 @@ fn has_few_values(values: &[f64]) -> bool {
             return false;
         }
     }
-    // Few different numbers are classes if they are integers. Other numbers are classes only in a large table, because few
-    // different numbers mean nothing in a small one.
+    // A column with few different integers contains classes. A column with few different numbers of another kind contains
+    // classes only if it has many rows. In a column with few rows, few different numbers mean nothing.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 

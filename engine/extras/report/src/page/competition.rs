@@ -54,7 +54,7 @@ fn obstacles(competition: &CompetitionPage) -> Markup {
     };
     html! {
         @if !obstacles.is_empty() {
-            p.problem { "Scores cannot be compared with published ones: " (obstacles.join("; ")) "." }
+            p.problem { "Scores cannot be compared with published scores: " (obstacles.join("; ")) "." }
         }
     }
 }
@@ -180,8 +180,8 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
     html! { h3 { "Graded" } (table("Graded submissions, best first", &columns, &rows)) }
 }
 
-/// Compares submissions for sorting: better medals first, and within a medal, better scores first. Without a leaderboard,
-/// it is unknown which scores are better.
+/// Compares submissions for sorting: better medals first. Among submissions with the same medal, better scores come first.
+/// Without a leaderboard, it is unknown which scores are better.
 fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
     let scores = (a.run.score, b.run.score);
     a.rank.cmp(&b.rank).then_with(|| match scores {

@@ -1,6 +1,6 @@
 //! Writes the page with templates, which the compiler checks.
 //!
-//! Templates escape all texts. Without them, about a hundred places would have to call `escape`. If one call were
+//! Templates escape all strings. Without them, about a hundred places would have to call `escape`. If one call were
 //! missing, the name of a column could run a script in the reader's browser.
 
 mod competition;

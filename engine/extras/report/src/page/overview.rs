@@ -1,7 +1,7 @@
 //! The top of the page: a summary, and a table with one row for each competition.
 //!
-//! Radio buttons and CSS rules sort and filter the rows, so no script is needed. A row has a CSS variable with its position
-//! for each order, for example `--by-size: 3`. A rule sets the `order` of grid items to one of these variables.
+//! Radio buttons and CSS rules sort and filter the rows, so no script is needed. For each sort order, a row has a CSS
+//! variable with its position, for example `--by-size: 3`. A rule sets the `order` of grid items to one of these variables.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -343,8 +343,8 @@ impl Status {
 
 /// Returns the status of completely prepared data.
 ///
-/// Unverified data of a custom pipeline are good. But if the pipeline has the id of a benchmark competition, the status is
-/// worse, because readers could mistake these data for the benchmark's.
+/// Unverified data of a custom pipeline have a good status. But if the pipeline has the id of a benchmark competition, the
+/// status is worse. Readers could mistake these data for the data of the benchmark.
 fn complete_data_status(competition: &CompetitionPage) -> Status {
     // A variant other than the base has no published checksums, so its outputs cannot be verified.
     let mut files = competition.files.iter();

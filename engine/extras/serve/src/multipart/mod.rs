@@ -4,9 +4,9 @@
 //!
 //! - all three kinds of line breaks, and spaces after a boundary
 //! - lines of data that begin with the boundary
-//! - header names in any case
+//! - header names in upper and lower case
 //!
-//! It keeps at most a part's header, or the beginning of a boundary, in memory.
+//! The decoder keeps at most the header of a part, or the beginning of a boundary, in memory.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem::Finder;
@@ -15,8 +15,8 @@ pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 
 const MAX_PADDING: usize = 1 << 10;
 
-/// Maximum length of a boundary in bytes; the standard allows 70. After each chunk, the search starts again at the beginning
-/// of an incomplete boundary, so a long boundary would make it slow.
+/// Maximum length of a boundary in bytes; the standard allows 70. After each chunk, the search starts again at the
+/// beginning of an incomplete boundary, so a long boundary would make the search slow.
 const MAX_BOUNDARY_BYTES: usize = 200;
 
 /// Returns the boundary in the header `Content-Type`. Returns `None` if the body is not `multipart/form-data`.

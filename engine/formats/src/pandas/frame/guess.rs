@@ -1,9 +1,10 @@
 //! Reads the cells of a file while the types of its columns are still being inferred.
 //!
-//! A column's type is certain only at the end of the file, but nearly always equals that of the first cells. So the first
-//! pass converts each cell to the type of the previous ones.
+//! A column's type is certain only at the end of the file, but nearly always equals the type of the first cells. Therefore
+//! the first pass converts each cell to the type of the previous cells.
 //!
-//! [`FrameScanner::finish`] keeps the columns for which pandas stores the same values. A second pass reads the others.
+//! [`FrameScanner::finish`] keeps a column if its converted values equal the values that pandas stores. A second pass reads
+//! the other columns.
 
 use super::table::{ColumnData, push};
 use crate::pandas::numbers::parse::{Integer, is_missing, parse_f64, parse_i64};
@@ -199,7 +200,8 @@ impl ColumnGuess {
                 Some(ColumnData::Int64(values))
             }
             ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
-                // If a block contains only integers, pandas converts them to doubles later, so they must be exact.
+                // If a block contains only integers, pandas converts the integers to doubles later. Therefore the integers
+                // must be exact as doubles.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);

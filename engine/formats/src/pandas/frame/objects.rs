@@ -67,7 +67,8 @@ pub struct ObjectColumn {
 
 #[derive(Clone)]
 enum CellEnds {
-    /// All cells have the same length, for example identifiers. Ends are not stored, which saves a cache miss for each cell.
+    /// All cells have the same length, for example identifiers. The ends of cells are not stored, which saves a cache miss
+    /// for each cell.
     Uniform { length: usize, count: usize },
     Listed {
         /// End offset of each cell, modulo 2^32.

@@ -208,7 +208,8 @@ impl<'a> ScannedFrame<'a> {
 
     /// Returns the columns with the indices `columns`, in this order.
     ///
-    /// The first call returns the cells that the scan kept. Otherwise a column is read from the file, up to `rows` rows.
+    /// If the scan kept the cells of a column, the first call for this column returns them. Otherwise the first `rows` rows
+    /// of the column are read from the file.
     ///
     /// # Errors
     /// Same as [`read_frame`], and [`CsvError::Changed`] if the file changed after the scan.

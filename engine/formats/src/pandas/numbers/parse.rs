@@ -241,7 +241,8 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
-/// Returns whether a cell is a negative integer. Returns `None` except for integers below 1e18 in Python's format.
+/// Returns whether the integer in a cell is negative. Returns `None` unless the integer has Python's format and at most 18
+/// digits.
 #[inline]
 pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     let (negative, digits) = match cell {

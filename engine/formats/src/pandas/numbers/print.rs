@@ -3,12 +3,14 @@
 //! [`is_surely_canonical`] checks without formatting whether a cell is the decimal that Python writes for its value.
 //!
 //! A decimal of up to 15 digits is always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of
-//! them after the point, has the value `w / 10^k` with an integer `w`. The nearest double is `x = m * 2^e`.
+//! them after the point, has the value `w / 10^k` with an integer `w`. The nearest double is `x = m * 2^e` with an integer
+//! `m`.
 //!
 //! Python formats `x` as this text if no shorter decimal rounds to `x`, and no decimal of the same length is closer to `x`.
 //!
-//! Both conditions are checked with integers, multiplied by `2^-e * 5^k`: the text is `w << s` with `s = -(e + k)`, the
-//! double is `m * 5^k`, and an ulp is `5^k`. Only the difference is needed, which fits into 64 bits.
+//! To check both conditions with integers, all values are multiplied by `2^-e * 5^k`. The text becomes `w << s` with
+//! `s = -(e + k)`, the double becomes `m * 5^k`, and an ulp becomes `5^k`. Only the difference between text and double is
+//! needed, and this difference fits into 64 bits.
 
 use std::io::Write;
 use std::ops::Range;
@@ -39,8 +41,8 @@ pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else {
-        // NumPy decides by the value, not by the digits, whether to write an exponent. So the float32 nearest to 0.0001,
-        // which is smaller, becomes `1e-04`.
+        // NumPy decides by the value, not by the digits, whether to write an exponent. The float32 nearest to 0.0001 is
+        // smaller than 0.0001. Therefore NumPy writes `1e-04`.
         push_digits(
             out,
             zmij::Buffer::new().format_finite(value).as_bytes(),
@@ -246,7 +248,8 @@ impl PlainDecimal {
     }
 }
 
-/// Appends the digits of `text` to `value`, which must have at most 19 digits afterwards. Returns `None` without digits.
+/// Appends the digits of `text` to `value`. The new value must have at most 19 digits. Returns `None` if `text` contains
+/// another character.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (

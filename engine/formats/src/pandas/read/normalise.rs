@@ -145,7 +145,7 @@ impl Concatenation {
         }
     }
 
-    /// Adds a scanned file.
+    /// Adds the columns of a scanned file.
     ///
     /// # Errors
     /// [`MissingColumn`] names the first selected column that the file does not contain.
@@ -232,9 +232,10 @@ impl ColumnTypes {
         }
     }
 
-    /// Returns the common type of a column. Numbers of different types become doubles.
+    /// Returns the type of the column in the concatenated table. Numbers of different types become doubles.
     ///
-    /// As in NumPy, booleans become numbers if the column also contains numbers. With doubles, all become double objects.
+    /// As in NumPy, booleans become numbers if the column also contains numbers. If these numbers are doubles, the type is
+    /// object, and each object is a double.
     fn common_type(self) -> JoinedType {
         match self {
             Self { object: true, .. } => JoinedType::Object,
@@ -257,7 +258,8 @@ impl ColumnTypes {
     }
 }
 
-/// Returns the type for formatting a file's values: `own` is the column's type in this file, and `common` in all files.
+/// Returns the type for formatting a file's values. `own` is the column's type in this file, and `common` is its type in the
+/// concatenated table.
 fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
     match (own, common) {
         (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,

@@ -1,6 +1,7 @@
 //! Scans a raw file and converts it to text with the quotes and line endings of `to_csv`, in one pass.
 //!
-//! - Chunks are passed on unchanged as long as they equal the output of `to_csv`. Later rows are copied cell by cell.
+//! - Chunks are passed on unchanged until a row differs from the output of `to_csv`. This row and all later rows are copied
+//!   cell by cell.
 //! - Cells are not changed, because their types are known only at the end of the file. A second pass may format them.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -23,7 +24,8 @@ const MAX_SPARE_BUFFERS: usize = 1;
 pub enum RewriteResult {
     /// Canonical text.
     Canonical(CsvScan),
-    /// Text with some cells that pandas would format differently. [`normalise`](crate::pandas::normalise) formats them.
+    /// Text with some cells that pandas would format differently. [`normalise`](crate::pandas::normalise) formats these
+    /// cells.
     Cells(CsvScan, ReadOptions),
     /// Same as [`Self::Cells`], but the text cannot be split into rows again. Call `normalise` on the raw file.
     Unreadable(CsvScan),
@@ -138,7 +140,8 @@ impl Rewriter {
         self.sink.text.index.take(end)
     }
 
-    /// Returns the columns of [`with_projection`](Self::with_projection), or `None` if they are a large part of the text.
+    /// Returns the columns that [`with_projection`](Self::with_projection) selected, or `None` if these columns are a large
+    /// part of the text.
     ///
     /// Must be called after [`finish`](Self::finish).
     pub fn take_projection(&mut self) -> Option<Projection> {

@@ -1,8 +1,10 @@
 //! Splits a stream of raw bytes into rows, with pandas' rules for empty lines, rows of different length, and blocks.
 //!
-//! - pandas reads blocks of rows. Surplus fields are dropped in the first row of a block, and an error in any other row.
-//! - If the first row has `k` fields more than the header, the first `k` columns become an index.
-//! - One mistake of pandas is not reproduced: it reads rows repeatedly if they end with CR and one begins with a space.
+//! - pandas reads blocks of rows. In the first row of a block, surplus fields are dropped. In any other row, they are an
+//!   error.
+//! - If the first row has `k` fields more than the header, the first `k` columns become the index of the frame.
+//! - One mistake of pandas is not reproduced: it reads some rows repeatedly if rows end with CR and a row begins with a
+//!   space.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -23,7 +25,8 @@ pub const MAX_HEADER_BYTES: usize = 1 << 22;
 /// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
 pub const MAX_COLUMNS: usize = 1 << 18;
 
-/// Maximum number of fields that all short rows together may lack, in addition to one for each byte of the file.
+/// Maximum number of fields that all short rows together may lack. In addition, they may lack one field for each byte of the
+/// file.
 const MAX_MISSING: u64 = 1 << 26;
 
 pub(crate) struct RawRow<'a> {
@@ -221,7 +224,8 @@ pub(crate) struct RowReader {
     delimiter: u8,
     wants_header: bool,
     carry: Vec<u8>,
-    /// Length of `carry` at which its row is parsed again. It doubles, so that the time for a long row is linear.
+    /// Length of `carry` at which the row in `carry` is parsed again. This length is doubled each time, so that the time for
+    /// a long row is linear.
     retry: usize,
     fields: Vec<Field>,
     offset: u64,
@@ -260,7 +264,7 @@ impl RowReader {
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl RowSink) -> Result<(), CsvError> {
         let mut at = 0;
         let mut carried = self.carry.len();
-        // Completes the row that began in an earlier chunk in `carry`. The rest of the chunk is parsed in place.
+        // Completes, in `carry`, the row that began in an earlier chunk. The rest of the chunk is parsed in place.
         while carried > 0 {
             if at == chunk.len() {
                 return self.check_length();
@@ -414,9 +418,10 @@ impl RowReader {
         Ok(at)
     }
 
-    /// Returns the length of the complete UTF-8 characters. If `last` is false, `text` may end inside a character.
+    /// Returns the length in bytes of the complete UTF-8 characters at the beginning of `text`. If `last` is false, `text`
+    /// may end inside a character.
     ///
-    /// `plain` is the number of checked bytes before `text`, for the offset in an error.
+    /// The caller must already have checked the `plain` bytes before `text`. An error adds them to its offset.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),

@@ -63,7 +63,7 @@ impl CsvScanner {
         self.rows.feed(chunk, &mut self.sink)
     }
 
-    /// Ends the file.
+    /// Returns the scan. All chunks of the file must have been added.
     ///
     /// # Errors
     /// Same as [`feed`](Self::feed), and [`CsvError::UnclosedQuote`] if a quote is never closed.
@@ -308,7 +308,8 @@ impl ColumnScan {
     }
 }
 
-/// Returns unique names for the fields of a header: `Unnamed: <position>` for empty ones, and suffixes `.1`, `.2`, ...
+/// Returns unique names for the fields of a header. An empty field gets the name `Unnamed: <position>`. A repeated name gets
+/// a suffix: `.1`, `.2`, ...
 ///
 /// Names in the file take precedence over generated names.
 pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {

@@ -2,7 +2,8 @@
 //!
 //! - A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content.
 //! - A quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
-//! - [`FieldEnds`] records all ends in 64 bytes as bits of an integer, which is faster than a search per field.
+//! - [`FieldEnds`] records the ends of all fields in 64 bytes as the bits of an integer. This is faster than a search for
+//!   each end.
 
 use std::borrow::Cow;
 
@@ -207,7 +208,7 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     }
 }
 
-/// Returns a bit for each byte of the block, which is set if the byte ends a field.
+/// Returns an integer with one bit for each byte of the block. A bit is set if its byte ends a field.
 ///
 /// The loop is vectorized. One multiplication combines eight bytes of 0 or 1 into eight bits in the highest byte.
 #[inline]

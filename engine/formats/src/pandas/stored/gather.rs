@@ -1,9 +1,9 @@
-//! Copies rows of a table in a new order, or some of its columns, as text without parsing.
+//! Copies selected rows and columns of a table, in a given order, as text without parsing.
 //!
 //! A small table is copied row by row. Rows of a large table are distributed in one pass to temporary files, each for a
 //! range of the output. Then each range is sorted in memory.
 //!
-//! Memory usage is the budget plus 12 bytes per row of the output.
+//! Memory usage is [`GatherOptions::budget`] plus 12 bytes per row of the output.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
@@ -36,7 +36,8 @@ impl<'a> GatherOptions<'a> {
     }
 }
 
-/// Copies the cells of `columns` in `rows`, in this order, as canonical rows without a header. Returns the number of rows.
+/// Copies the cells of the columns `columns` in the rows `rows`, in the given order. Writes canonical rows without a header.
+/// Returns the number of rows.
 ///
 /// Rows and columns are indices from 0 and may repeat.
 ///

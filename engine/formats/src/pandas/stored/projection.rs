@@ -1,7 +1,7 @@
 //! Keeps selected columns of a table in memory while the entire table is written.
 //!
-//! Queries compute mostly with short columns. In a table with long rows, each of their cells is in a different page of
-//! memory, so reading them would load the entire table.
+//! Queries compute mostly with short columns. In a table with long rows, each cell of a short column is in a different page
+//! of memory. Therefore reading the column would load the entire table.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +80,8 @@ impl ProjectionBuilder {
         self.index.push(0)
     }
 
-    /// Adds the requested columns of a row after `skipped` fields. `so_far` is the size of the table so far in bytes.
+    /// Adds the requested columns of a row. The first column begins after `skipped` fields. `so_far` is the size of the
+    /// table so far in bytes.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
         while !self.columns.is_empty() && self.exceeds_limits(row.text().len(), so_far) {

@@ -20,7 +20,8 @@ const LONG_ROW_BYTES: u64 = 1 << 13;
 /// Number of rows or cells that are prefetched before the first of them is read.
 pub const PREFETCH_ROWS: usize = 32;
 
-/// Maximum number of bytes that one access adds to the mapped memory. The system maps up to a large page around it.
+/// Maximum number of bytes that one access adds to the mapped memory. The system maps up to a large page around the accessed
+/// byte.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
 enum Bytes {
@@ -96,7 +97,7 @@ fn prefetch(text: &[u8]) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: a prefetch is a hint without visible effects, for any address. It is part of SSE, which every
             // x86-64 processor has.
-            #[allow(unsafe_code, reason = "see above")]
+            #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
             unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
             }
@@ -138,7 +139,7 @@ impl TextTable {
         Self::new(bytes, schema, index)
     }
 
-    /// Opens a table in the first `len` bytes of anonymous pages. Reads the entire text if `index` does not match it.
+    /// Opens a table in the first `len` bytes of anonymous pages. Reads the entire text if `index` does not match the text.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -282,7 +283,8 @@ impl TextTable {
 
     /// Records random lookups of `rows` rows with `bytes` bytes in total.
     ///
-    /// Releases the memory of mapped text if rows are long, or if the lookups may have loaded more than the limit.
+    /// Releases the memory of mapped text if rows are long. Also releases it if lookups may have loaded more bytes than the
+    /// `room` of [`open`](Self::open).
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -321,7 +323,7 @@ impl<'a> Cells<'a> {
 
 /// Finds the first comma. Checking the first eight bytes as one integer is faster than `memchr` for short cells.
 ///
-/// An XOR turns commas into 0, and the lowest 0 is the first byte that borrows in a subtraction.
+/// An XOR turns commas into 0. If 1 is subtracted from each byte, the lowest byte that borrows is the first 0.
 #[inline]
 fn comma(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -460,7 +462,8 @@ impl RowIndex {
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. Reserves the maximum: untouched pages take no memory, but growing would take three times the size.
+    /// Starts recording. Reserves memory for the maximum number of rows: untouched pages take no memory, but growing a
+    /// vector would take three times its size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }

@@ -1,7 +1,7 @@
 //! Infers the type of one column in one block of rows, cell by cell.
 //!
 //! pandas tries `int64`, `float64`, `bool` and text in this order, each from the beginning of the block. If a cell exceeds
-//! `int64` after integers only, pandas tries `uint64` next.
+//! `int64` and all cells before it are integers, pandas tries `uint64` next.
 //!
 //! One pass is sufficient here, because each cell that fits an integer type also fits `float64`.
 
@@ -29,7 +29,8 @@ pub(crate) enum BlockType {
     BoolGaps,
     /// Text. Values such as `NA` are missing cells.
     Text,
-    /// Text in which `NA` and similar values are text. Happens if `uint64` fails because of mixed signs or missing cells.
+    /// Text in which `NA` and similar values are ordinary text. The type occurs if `uint64` fails because of mixed signs or
+    /// missing cells.
     RawText,
 }
 
@@ -333,7 +334,8 @@ impl RawValue<'_> {
 
 /// Returns the value of a cell in a block of type `block`, in a column of type `joined`.
 ///
-/// Returns `None` if the cell does not fit the type, because the type was requested or the text changed.
+/// Returns `None` if the cell does not fit the type. This happens if the caller requested the type, or if the text changed
+/// after the scan.
 pub(crate) fn value<'a>(
     cell: &'a [u8],
     block: BlockType,

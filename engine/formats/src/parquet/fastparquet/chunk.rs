@@ -1,7 +1,7 @@
 //! Writes the pages of a column in a row group.
 //!
-//! [`Snappy`] compresses a stream in Snappy's block format: the uncompressed length, and separate blocks of 64 KiB. The
-//! blocks are stored until the length is known.
+//! [`Snappy`] compresses a stream in Snappy's block format. The format begins with the uncompressed length, and then
+//! contains separate blocks of 64 KiB. Therefore the compressed blocks are stored until the length is known.
 
 use std::io;
 use std::io::{Read, Seek, Write};

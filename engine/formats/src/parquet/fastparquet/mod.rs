@@ -2,8 +2,9 @@
 //!
 //! - Files have format version 1. A column of a row group consists of PLAIN data pages of at most 500 MiB, with definition
 //!   levels and compressed with Snappy. Row groups have about equal sizes, at most 50 million rows.
-//! - Sizes come first in the file, so columns are collected in temporary files. Memory usage does not depend on the table.
-//! - [`WriterVersions`] defines what depends on the versions of fastparquet and pandas.
+//! - In the file, sizes precede the data that they describe. Therefore columns are collected in temporary files. Memory
+//!   usage does not depend on the size of the table.
+//! - [`WriterVersions`] defines the details that depend on the versions of fastparquet and pandas.
 
 mod chunk;
 mod column;
@@ -68,7 +69,7 @@ impl<W: Write> FastparquetWriter<W> {
     /// Appends rows.
     ///
     /// # Errors
-    /// [`ParquetError::OtherSchema`] if names or types differ from those of the file.
+    /// [`ParquetError::OtherSchema`] if the names or types of the columns differ from those of the file.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         let schema = batch.schema_ref();
         let found = schema.fields().iter();

@@ -44,7 +44,7 @@ impl WriterVersions {
         &self.pandas
     }
 
-    /// Returns the number of bytes for `bits` packed bits. fastparquet before 2026.9 adds a byte if the last one is full.
+    /// Returns the number of bytes for `bits` packed bits. fastparquet before 2026.9 adds a byte if the last byte is full.
     pub(super) fn packed(&self, bits: u64) -> u64 {
         let pads_full_bytes =
             numbers(&self.fastparquet).is_some_and(|version| version < vec![2026, 9]);

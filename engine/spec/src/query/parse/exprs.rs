@@ -50,7 +50,7 @@ impl Parser<'_> {
 
     /// Copies an operand that the tree needs twice: `a BETWEEN b AND c` becomes `a >= b AND a <= c`.
     ///
-    /// Nested copies grow exponentially, so the number of copied nodes is limited.
+    /// The size of nested copies grows exponentially. Therefore the number of copied nodes is limited.
     fn copy(&mut self, expr: &Expr) -> Parsed<Expr> {
         let mut is_exceeded = |_: Node<'_>| {
             self.copied += 1;
@@ -312,7 +312,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// Returns whether an operand begins after `ahead` tokens. If none follows, `case` is the name of a column.
+    /// Returns whether an operand begins after `ahead` tokens. If no operand follows the word `case`, the word is the name
+    /// of a column.
     fn is_operand(&self, ahead: usize) -> bool {
         let is_any = |words: &str, ahead| words.split(' ').any(|word| self.is_ahead(ahead, word));
         match self.token(ahead).map(|token| token.kind) {
@@ -384,7 +385,7 @@ impl Parser<'_> {
         if self.is(".") || second.is_some() && self.is("(") {
             let help = match self.is("(") {
                 true => "the name of a function cannot contain dots",
-                false => "a column has at most the name of a table before it: `t.a`",
+                false => "before the name of a column, write at most the name of a table: `t.a`",
             };
             return Err(Fault::unsupported(self.at(), ".", help));
         }

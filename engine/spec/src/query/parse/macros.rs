@@ -1,11 +1,11 @@
 //! Expands macros: calls in a select list that create one column for each string of a list.
 //!
-//! - `one_hot(column, list)`: whether `column` equals the string, as 1 or 0.
-//! - `multi_hot(column, list)`: whether `column` contains the string in a comma-separated list, as 1 or 0.
-//! - `constants(value, list)`: `value` in every column.
-//! - `columns(list)`: the surrounding expression, repeated with each string as the name of a column.
+//! - `one_hot(column, list)`: 1 if `column` equals the string, otherwise 0.
+//! - `multi_hot(column, list)`: 1 if the comma-separated list in `column` contains the string, otherwise 0.
+//! - `constants(value, list)`: `value`, in each of the columns.
+//! - `columns(list)`: the surrounding expression, repeated with each string of the list as the name of a column.
 //!
-//! Each macro also accepts the strings themselves: `one_hot(column, 'a', 'b')`.
+//! Each macro also accepts the strings as arguments instead of the list: `one_hot(column, 'a', 'b')`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl Parser<'_> {
         };
         self.next += ahead + 2;
         let texts = self.texts(&|| {
-            Fault::new("bad-macro", at, "`columns` takes a list, or strings")
+            Fault::new("bad-macro", at, "`columns` takes either a list or strings")
                 .help("write `columns(list)` or `columns('a', 'b')`")
         })?;
         if texts.len() > MAX_COLUMNS {
@@ -127,7 +127,7 @@ impl Parser<'_> {
         let at = self.at();
         self.next += 2;
         let usage = || {
-            let message = format!("`{name}` takes a {first} and a list, or strings");
+            let message = format!("`{name}` takes a {first} and either a list or strings");
             Fault::new("bad-macro", at, message).help(format!(
                 "write `{name}({first}, list)` or `{name}({first}, 'a', 'b')`"
             ))

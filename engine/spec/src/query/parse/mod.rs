@@ -38,7 +38,7 @@ const MAX_PARTS: usize = 100;
 /// Maximum number of tables in a SELECT. Planning time is cubic in the number of joined tables.
 const MAX_TABLES: usize = 50;
 
-/// Maximum number of tables that a query reads. A part of WITH counts at each use, because it is planned again.
+/// Maximum number of tables that a query reads. A query of WITH counts once for each use, because each use is planned again.
 const MAX_READS: usize = 2000;
 
 /// Keywords that are names only in quotes, or after a dot or AS.
@@ -238,7 +238,8 @@ impl<'p> Parser<'p> {
 
     /// Returns whether the token after the next `ahead` tokens is `word`.
     ///
-    /// The word `'` matches any string, and `0` any number. A token before a dot is a table, and matches no keyword.
+    /// The word `'` matches any string, and `0` any number. A token before a dot is the name of a table and therefore
+    /// matches no keyword.
     fn is_ahead(&self, ahead: usize, word: &str) -> bool {
         let is_dot = |token: &Token| token.kind == TokenKind::Symbol && token.text == ".";
         self.token(ahead).is_some_and(|token| match token.kind {

@@ -1,7 +1,7 @@
 //! Aggregates of numbers that do not depend on the order of the rows.
 //!
-//! A floating-point sum depends on the order of its terms, which in DataFusion depends on the memory limit. Here, doubles
-//! are added exactly (`sum`), and the exact value is rounded once (`round`, `statistic`).
+//! A floating-point sum depends on the order of its terms. In DataFusion, this order depends on the memory limit. Here,
+//! doubles are added exactly (`sum`), and the exact value is rounded once (`round`, `statistic`).
 
 mod moments;
 mod round;

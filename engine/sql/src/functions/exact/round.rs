@@ -36,7 +36,7 @@ fn signed(sign: Sign, magnitude: f64) -> f64 {
 
 /// Returns the double nearest to `integer * 2^exponent`, ties to even.
 ///
-/// Unless `is_exact`, the number to round is between `integer * 2^exponent` and `(integer + 1) * 2^exponent`.
+/// If `is_exact` is false, the number to round is strictly between `integer * 2^exponent` and `(integer + 1) * 2^exponent`.
 fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
     let bits = integer.bits() as i64;
     let dropped = (bits - DOUBLE_BITS).max(MIN_EXPONENT - exponent);

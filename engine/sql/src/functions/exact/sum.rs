@@ -3,7 +3,7 @@
 //! Every double is an integer times 2^-1074, and its square is an integer times 2^-2148. Sums of integers are exact, so
 //! the order of the terms does not matter.
 //!
-//! A sum is stored in two's complement as 64-bit limbs, without its lowest limbs that are zero. Numbers of similar
+//! A sum is stored in two's complement as 64-bit limbs. The lowest limbs are left out if they are zero. Numbers of similar
 //! magnitude need two or three limbs, and the full range needs 66.
 
 use num_bigint::BigInt;

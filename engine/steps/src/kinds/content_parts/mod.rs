@@ -1,7 +1,8 @@
 //! Reads parts of files in the bundle, mostly in ascending order of offsets.
 //!
 //! A compressed member is read sequentially, and steps that read the same member [share](shared_member) its inflated bytes.
-//! When a step reads a part before its position, it extracts the member into the cache and reads the extracted file.
+//! If a step reads a part before its current position, the step extracts the member into the cache and reads the extracted
+//! file.
 
 mod shared_member;
 

@@ -1,7 +1,8 @@
 //! A compressed member that is inflated only once, while several steps read it sequentially.
 //!
 //! A *window* keeps the inflated bytes until every reader has passed them. The reader that needs bytes after the window
-//! inflates the next chunk, while the others copy from the window. If a thread is free, it inflates ahead.
+//! inflates the next chunk, while the other readers copy from the window. If a thread is free, this thread inflates chunks
+//! before a reader needs them.
 //!
 //! If the window is full, the fastest reader waits for the slowest one, but at most [`MAX_WAIT`]. A reader without progress
 //! during this time is excluded, and inflates the member by itself. Therefore memory is bounded, and no reader waits
@@ -24,12 +25,13 @@ const WINDOW_CHUNKS: usize = (6 << 20) / CHUNK_BYTES;
 
 const MAX_SPARE_CHUNKS: usize = 4;
 
-/// Time without progress after which a reader is excluded. It is long because an excluded reader inflates the member from
-/// its beginning, and because a busy machine can suspend a thread for some tenths of a second.
+/// Time without progress after which a reader is excluded. It is long because an excluded reader must inflate the member
+/// from its beginning. Also, a busy machine can suspend a thread for some tenths of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Maximum offset of the window in bytes at which a new reader can join. The others wait while it inflates the bytes before
-/// the window. Beyond this offset, it inflates the entire member by itself.
+/// Maximum offset of the window in bytes at which a new reader can join. The other readers wait while the new reader
+/// inflates the bytes before the window. If the window is beyond this offset, the new reader inflates the entire member by
+/// itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 pub(super) type SequentialReader = Box<dyn Read + Send>;
@@ -198,8 +200,8 @@ impl SharedReader {
         }
     }
 
-    /// Appends `bytes` bytes at offset `at` of the member to `out`. `at` must be at least `reached`. `open` opens the member
-    /// again, if this reader must inflate it by itself.
+    /// Appends `bytes` bytes at offset `at` of the member to `out`. `at` must be at least `reached`, the end of the
+    /// previous read. `open` opens the member again. It is called only if this reader must inflate the member by itself.
     pub(super) fn read<E: From<io::Error>>(
         &mut self,
         at: u64,

@@ -1,7 +1,7 @@
-//! `pack`: writes outputs into an archive. Equal members give equal bytes.
+//! `pack`: writes outputs into an archive. The bytes of the archive depend only on its members.
 //!
-//! If a member is deflated in its source zip archive, the new zip archive gets a copy of the compressed bytes. They are
-//! inflated for verification, but not deflated again.
+//! If a member is deflated in its source zip archive, the new zip archive gets a copy of the compressed bytes. The step
+//! inflates them for verification, but does not deflate them again.
 
 mod gaps;
 
@@ -115,8 +115,8 @@ fn pack(
         .step()
 }
 
-/// Adds an output to `files`: a file with the path `path`, or a tree in the directory `path`. With `DIR/./`, the files of
-/// the tree are added directly to `DIR`.
+/// Adds an output to `files`: a file with the path `path`, or a tree in the directory `path`. If `path` is `DIR/./`, the
+/// files of the tree are added directly to `DIR`.
 pub(crate) fn add_output(
     context: &Context,
     value: &prep_core::Value,
@@ -176,8 +176,8 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     out.commit(context, &opener, tree, bytes)
 }
 
-/// Stores a tree as a 7z archive. The header is at the beginning but written last, and objects of the cache are written from
-/// front to back. Therefore the archive needs a temporary file.
+/// Stores a tree as a 7z archive. The header of a 7z archive is at the beginning, but is written last. Objects of the cache
+/// are written from front to back. Therefore the archive needs a temporary file.
 fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     let file = context.temp_file().map_err(StepError::machine)?;
     let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
@@ -188,8 +188,8 @@ fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     Ok(out.commit()?)
 }
 
-/// Writes a tree to an archive. If `gaps` is given, leaves gaps for files from compressed archives, which the caller then
-/// writes in a different order.
+/// Writes a tree to an archive. If `gaps` is given, leaves gaps for files from compressed archives. The caller then fills
+/// the gaps in a different order.
 fn write<W>(
     context: &Context,
     opener: &Opener,

@@ -3,7 +3,7 @@
 //! A query of `files` returns a path in the bundle (`file`), and a path in the output directory (`path`). The step reads no
 //! file: the new tree refers to the content in the bundle.
 //!
-//! Two rows with the same `path` are an error, because usually a join matches a row several times.
+//! Two rows with the same `path` are an error. The usual cause is a join that matches a row several times.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ pub(crate) const FILES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a directory of files",
-            doc: "Files of the bundle, under new paths.",
+            doc: "Copies files of the bundle to new paths.",
             keys: &[SectionKey::required(
                 "files",
                 KeyType::Placed,
@@ -114,8 +114,8 @@ fn located(query: &Query, failure: Failure, error: FilesError) -> StepError {
     error_at_with_help(failure, subject, error, help)
 }
 
-/// Returns the help for a query that places a file several times. If it reads several tables, its own join probably repeats
-/// rows. Otherwise, a join in the definition of its table may.
+/// Returns the help for a query that writes several files to the same path. If the query reads several tables, its own join
+/// probably repeats rows. If it reads one table, a join in the definition of that table may repeat rows.
 fn repeated_help(query: &Query) -> String {
     let tables = query.tables.iter().map(|table| format!("`{table}`"));
     match query.tables.len() {
@@ -219,7 +219,7 @@ pub(crate) const COPY: StepKind = StepKind {
             keys: &[SectionKey::required(
                 "copy",
                 KeyType::Copied,
-                "Path in the bundle. For an output directory, also a list of paths. Each is copied under its file name.",
+                "Path in the bundle. For an output directory, a list of paths is also valid. Each file or directory in the list is copied under its own name.",
                 "images/",
             )],
         },

@@ -22,7 +22,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a redacted file",
-            doc: "Copies a file of the bundle, but removes variables from MATLAB files (version 5). The file is a MATLAB file, or a zip or tar archive with MATLAB files, including those in nested archives.\n\nOther members are copied, and 7z archives are copied unchanged. MATLAB files of version 7.3 (HDF5) are an error.",
+            doc: "Copies a file of the bundle, but removes variables from MATLAB files (version 5). The file is a MATLAB file, or a zip or tar archive with MATLAB files, including those in nested archives.\n\nOther members are copied. 7z archives are copied unchanged, and MATLAB files in them keep their variables. MATLAB files of version 7.3 (HDF5) are an error.",
             keys: &[
                 SectionKey::required(
                     "redact_matlab",

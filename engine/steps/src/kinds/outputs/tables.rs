@@ -1,5 +1,5 @@
-//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. Tables lack the long binary
-//! values of BSON documents, so `bson` copies these from the bundle.
+//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. Tables do not contain the
+//! long binary values of BSON documents. Therefore `bson` copies these values from the bundle.
 
 use std::io::Write;
 
@@ -358,7 +358,7 @@ fn check_versions(declaration: &Declaration) -> Vec<Diagnostic> {
         ),
         (None, Some(_)) => fault(
             "pandas",
-            "`pandas` needs `fastparquet`, the library that uses it".into(),
+            "`pandas` needs `fastparquet`, because it is the version of pandas that fastparquet uses".into(),
         ),
         (None, None) => Vec::new(),
     }

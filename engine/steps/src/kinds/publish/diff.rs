@@ -1,10 +1,11 @@
 //! Second stage of a publication: finds the files to write and to remove.
 //!
-//! The listing (`prepared.files`) contains the files that publications wrote, and the manifest their directories. A
-//! publication replaces and removes only these. Files of other programs stay, unless the caller requests their removal.
+//! The listing (`prepared.files`) contains the files that publications wrote, and the manifest contains their directories.
+//! A publication replaces and removes only these files and directories. Files of other programs stay, unless the caller
+//! requests their removal.
 //!
-//! A file of another program may have the path of an output. If both have the same bytes, the publication adopts the file.
-//! Otherwise the file is in the way, which is an error.
+//! A file of another program may have the path of an output. If the file and the output have the same bytes, the
+//! publication adopts the file. Otherwise the file is in the way, which is an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -66,8 +67,8 @@ impl Published<'_> {
     }
 }
 
-/// Compares the new tree with the prepared directory. Fails if files of other programs are in the way. `remove_others`
-/// removes files of other programs.
+/// Compares the new tree with the prepared directory. Fails if files of other programs are in the way of new files. If
+/// `remove_others` is true, files of other programs are removed instead.
 pub(super) fn compare(
     context: &Context,
     desired: &Tree,
@@ -148,8 +149,8 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Compares the new files `indices`, which are not in the listing, with existing files at their paths. Keeps an existing
-    /// file if it has the same bytes, and otherwise writes the new file.
+    /// Compares each new file whose index is in `indices` with the existing file at the same path. The listing must not
+    /// contain these new files. Keeps an existing file if it has the same bytes, and otherwise writes the new file.
     fn adopt(&self, indices: &[u32], changes: &mut Changes) -> Result<(), StepError> {
         let opener = Opener::new(self.context);
         let adopted = self
@@ -205,8 +206,8 @@ impl Comparison<'_> {
         Ok(stays)
     }
 
-    /// Decides whether a directory is removed, stays, or is in the way. Searches the directory unless another program
-    /// created it. Returns whether it stays.
+    /// Decides whether a directory is removed, stays, or is in the way of a new file. Searches the directory, unless
+    /// another program created the directory and no new file needs it. Returns whether the directory stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;
@@ -232,8 +233,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Decides whether a file, or anything else that is not a directory, is removed, stays, or is in the way. Returns false
-    /// if it is removed without a replacement.
+    /// Decides whether a path that is not a directory is removed, stays, or is in the way of a new file. Returns `false` if
+    /// the path is removed without a replacement.
     fn visit_file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         let is_ours = self.remove_others || self.published.has_file(&inner);
         if let Some(index) = self.desired_file(&inner) {

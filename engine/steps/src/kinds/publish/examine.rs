@@ -1,8 +1,8 @@
 //! Compares a prepared directory with the record of its publication.
 //!
-//! A file whose size, time and inode equal the recorded values is treated as unchanged. If they differ, for example after a
-//! copy or `touch`, the file is compared with its recorded SHA-256. If it is unchanged and the directory is writable, the
-//! new metadata are recorded.
+//! A file whose size, modification time and inode equal the recorded values is treated as unchanged. If these values
+//! differ, for example after a copy or `touch`, the file is compared with its recorded SHA-256. If the content is unchanged
+//! and the directory is writable, the new metadata are recorded.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -98,8 +98,8 @@ pub struct TreeExamination<'a> {
 /// Which metadata an examination reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExaminedFiles {
-    /// Reads the times of directories. If they equal the recorded times, files in the directories are not examined, so a
-    /// file that was edited in place stays unnoticed.
+    /// Reads only the times of directories. If these equal the recorded times, the files in the directories are not
+    /// examined. Therefore a file that was edited in place stays unnoticed.
     InChangedDirectories,
     /// Reads the metadata of every published file.
     All,
@@ -115,9 +115,10 @@ pub(super) enum Remember {
 }
 
 impl TreeExamination<'_> {
-    /// Compares the directory with the record. An unreadable file is treated as changed. Fails if the caller is cancelled.
+    /// Compares the directory with the record. An unreadable file is treated as changed. Fails after a cancellation.
     ///
-    /// If `remember` is true and the directory is writable, records new metadata of unchanged files, and that others differ.
+    /// If `remember` is true and the directory is writable, records the new metadata of unchanged files, and marks changed
+    /// files.
     pub fn state(&self, files: ExaminedFiles, remember: bool) -> Result<TreeState, StepError> {
         let is_quick = files == ExaminedFiles::InChangedDirectories;
         if is_quick && self.manifest.is_intact(&self.prepared()) {
@@ -138,8 +139,8 @@ impl TreeExamination<'_> {
             true => Trust::Metadata,
             false => Trust::Nothing,
         };
-        // The times of directories are read before the files. The next quick check notices files that are replaced in
-        // between.
+        // The times of directories are read before the files. Therefore the next quick check notices files that are
+        // replaced between the two reads.
         let stamped = self.manifest.clone().stamped(&prepared, began);
         let listing = PublishedListing::read(&self.home());
         let verified = verified(&listing, &prepared, trust, self.hash)?;

@@ -41,7 +41,8 @@ pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
 /// Returns `time`, or [`NEVER`] if a later change of the file could have the same time, because the file system has a coarse
 /// clock. The metadata must have been read after `began`.
 ///
-/// With a fine clock, `time` suffices: the caller waits for one [`prep_cache::CLOCK_TICK`] before it writes the record.
+/// If the clock is fine, `time` is reliable, because the caller waits for one [`prep_cache::CLOCK_TICK`] before it writes
+/// the record.
 pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
     let is_trusted =
         !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();

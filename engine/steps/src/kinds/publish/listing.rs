@@ -3,7 +3,7 @@
 //! ```text
 //! DATA/ID/prepared.files
 //!   "prep files 4\n"
-//!   number of bases, bases (32 bytes each)
+//!   number of bases, digests of the bases (32 bytes each); a base is an object or bundle with the content of files
 //!   number of files, then for each file, sorted by path:
 //!     path, as the length of the prefix shared with the previous path, and the rest
 //!     bytes, time, inode (time and inode as differences to those of the previous file)
@@ -114,8 +114,8 @@ fn inode(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
 }
 
-/// Writes the listing of a tree. `written` contains the metadata of its files, in the same order. Omits files without
-/// metadata. For `began`, see [`trusted_time`].
+/// Writes the listing of a tree. `written` contains the metadata of the files, in the order of the tree. Omits files
+/// without metadata. For `began`, see [`trusted_time`].
 pub(super) fn write_published(
     home: &Path,
     tree: &Tree,
@@ -212,8 +212,8 @@ impl PublishedListing {
 
     /// Adds entries for the files of `desired` with these `indices`, which must be sorted.
     ///
-    /// The caller stores this listing before it writes the files, so that a later publication recognises them after an
-    /// interruption.
+    /// The caller stores this listing before it writes the files, so that a later publication recognises these files after
+    /// an interruption.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),
@@ -276,8 +276,8 @@ impl PublishedListing {
         (found == path).then_some(listed)
     }
 
-    /// Returns the listed file with the path of `desired_file`, unless it is marked as changed or its content has another
-    /// origin.
+    /// Returns the listed file with the path of `desired_file`. Returns `None` if the listed file is marked as changed, or
+    /// if its content has a different origin than the content of `desired_file`.
     pub(super) fn with_same_origin(&self, desired_file: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(desired_file.path())?;
         let (origin, desired) = (listed.origin, desired_file.origin()?);

@@ -12,7 +12,8 @@
 //! modified in place stays unnoticed until an audit.
 //!
 //! The modification time of `prepared.json` is that of the last run that found the data complete. Programs such as Make
-//! compare it. An interrupted publication keeps the time of the earlier manifest, or uses 1970-01-01 if there was none.
+//! compare it. An interrupted publication keeps the time of the earlier manifest. If no earlier manifest existed, it uses
+//! 1970-01-01.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -272,8 +273,9 @@ impl Manifest {
         }
     }
 
-    /// Writes a manifest that marks the tree as incomplete, before any file is written. It lists `directories`, so that the
-    /// next publication recognises them after an interruption. Other values come from `before`, the earlier manifest.
+    /// Writes a manifest that marks the tree as incomplete, before any file is written. The manifest lists `directories`.
+    /// Therefore the next publication recognises these directories after an interruption. Other values come from `before`,
+    /// the earlier manifest.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,
@@ -319,7 +321,8 @@ pub fn renew_record(data_dir: &Path, competition: &str) {
 }
 
 impl PathStamp {
-    /// Returns the stamp of `path` below `prepared`. `None` if it does not exist, or if `is_directory` is wrong.
+    /// Returns the stamp of `path` below `prepared`. `is_directory` states whether the path must be a directory or a file.
+    /// Returns `None` if the path does not exist, or is of the other kind.
     ///
     /// Follows symbolic links: tools such as git-annex replace files by links.
     fn of(prepared: &Path, path: &str, is_directory: bool) -> Option<PathStamp> {

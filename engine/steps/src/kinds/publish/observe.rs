@@ -52,8 +52,8 @@ impl Observed {
             }
         };
         if !is_fresh && !is_durable && listing.len() > 0 {
-            // Store the listing before the manifest contains the current boot. From then on, publications trust the metadata
-            // in the listing, even if this publication is interrupted.
+            // Store the listing before the manifest contains the id of the current boot. As soon as the manifest contains
+            // this id, publications trust the metadata in the listing, even if this publication is interrupted.
             listing.write(&home, began).map_err(StepError::machine)?;
         }
         Ok(Observed {
@@ -79,7 +79,7 @@ fn is_missing(prepared: &Path) -> Result<bool, StepError> {
         Ok(_) if prepared.is_dir() => Ok(false),
         Ok(_) => {
             let error = PublishError::NotADirectory(prepared.to_owned());
-            let help = Remedy::Words("move it away".to_owned());
+            let help = Remedy::Words("move this file away".to_owned());
             Err(StepError::machine(WithRemedy::new(error, help)))
         }
     }

@@ -3,11 +3,11 @@
 //! Files from a compressed archive or a remote bundle are written in the order of their source. This order can reveal
 //! answers, for example if an archive is sorted by class. Inode numbers, birth times and change times would show the order.
 //!
-//! Therefore these files are first created empty, sorted by path, and at the end touched, sorted by path. All other files
-//! are written sorted by path.
+//! Therefore these files are first created empty, in the order of their paths. After all files are written, these files are
+//! touched in the order of their paths. All other files are written in the order of their paths.
 //!
-//! All files that a run writes have the same modification time. A hard link has the times of its object, which is an entire
-//! table or archive, so they reveal nothing.
+//! All files that a run writes have the same modification time. A hard link has the times of its object. An object is an
+//! entire table or archive, so its times reveal nothing about single files.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -34,7 +34,8 @@ pub(super) struct SourceOrder<'a> {
 
 impl<'a> SourceOrder<'a> {
     /// Orders the files with the indices `changed`. Files in compressed archives and remote bundles come first, sorted by
-    /// position. Announces the reads from remote bundles, so that adjacent ranges are fetched together.
+    /// their position in the archive or bundle. Announces the reads from remote bundles, so that adjacent ranges are
+    /// fetched together.
     pub(super) fn of(
         context: &'a Context,
         desired: &'a Tree,

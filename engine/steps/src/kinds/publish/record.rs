@@ -82,8 +82,8 @@ impl Publication<'_> {
 
 /// Records the origin of the tree that was published under `key`.
 ///
-/// An earlier origin of this tree is merged ([`DataOrigin::or`]), so that its verification is not lost. If another process
-/// is publishing or has published another tree, records nothing.
+/// An earlier origin of this tree is merged ([`DataOrigin::or`]), so that the verification by an earlier run is not lost.
+/// If another process is publishing or has published another tree, records nothing.
 pub fn record_origin(
     data_dir: &Path,
     competition: &str,

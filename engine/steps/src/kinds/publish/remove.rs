@@ -19,7 +19,7 @@ pub struct RemovedFiles {
 }
 
 /// Removes the prepared directory, the manifest and the listing of a competition. Returns `None` if another process is
-/// publishing. With `dry_run`, only counts the files.
+/// publishing. If `dry_run` is true, counts the files without removing them.
 pub fn remove_published(
     data_dir: &Path,
     competition: &str,

@@ -1,7 +1,7 @@
 //! Computes the SHA-256 of published files and of the tree, which anyone can reproduce with common tools.
 //!
-//! Files from archives are hashed while they are written, and most outputs by their step. This module reads the other files,
-//! which are links to cached objects, after all files are in place.
+//! Files from archives are hashed while they are written. Most outputs are hashed by the step that creates them. This
+//! module reads the other files, which are links to cached objects, after all files are in place.
 
 use std::path::Path;
 
@@ -51,7 +51,8 @@ pub(super) fn complete(
 
 /// Computes the digests of the new `public` and `private` before anything is written.
 ///
-/// Reads the files `write` from the cache or the bundle. `kept` is the metadata of the other files.
+/// `write` contains the indices of the files to write, which are read from the cache or the bundle. `kept` contains the
+/// metadata of the files that stay.
 pub(super) fn desired_trees(
     context: &Context,
     prepared: &Path,
@@ -105,8 +106,8 @@ pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Op
     section_trees(desired, files.iter().map(|file| file.as_ref()?.sha256()))
 }
 
-/// Returns the digests of `public` and `private`. `sums` are the SHA-256 of the files in the tree's order (`None`:
-/// directory).
+/// Returns the digests of `public` and `private`. `sums` contains the SHA-256 of each file, in the tree's order, and `None`
+/// for each directory.
 fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
     let has_line_ends = |path: &str| path.contains(['\n', '\r']);
     let hasher = match desired.files().any(|file| has_line_ends(file.path())) {

@@ -1,10 +1,11 @@
 //! Verifies published files after a restart of the system.
 //!
 //! Publishing does not flush files to disk, so a loss of power may leave partially written files in a complete tree.
-//! Therefore the manifest contains the boot in which files were last written.
+//! Therefore the manifest contains the id of the boot in which files were last written.
 //!
-//! In the same boot, the system guarantees their content. After a restart, every file is read and compared with the listing,
-//! and damaged files are marked. All other files are then known to be on disk, so the boot is removed from the manifest.
+//! Until a restart, the system guarantees the content of the files. After a restart, every file is read and compared with
+//! the listing, and damaged files are marked. All other files are then known to be on disk, so the id of the boot is
+//! removed from the manifest.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

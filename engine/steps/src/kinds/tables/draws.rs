@@ -33,7 +33,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "generator",
                     KeyType::Word(GENERATORS),
-                    "The library whose generator draws.",
+                    "The library whose generator draws the values.",
                     "numpy",
                 ),
                 SEED,
@@ -41,7 +41,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "values",
                     KeyType::Items(DRAWS),
-                    "The values to draw for a row, in this order. Each is `{ NAME: uniform }`, with the name of its column. Later values may refer to earlier ones.",
+                    "The values to draw for a row, in this order. Each value is written like `{ NAME: uniform }`, where `NAME` is the name of its column. Later values may refer to earlier ones.",
                     "[{ u: uniform }, { place: integers, low: 1, high: words, when: u <= 0.01 AND words > 2 }]",
                 ),
             ],
@@ -87,7 +87,7 @@ const WHEN: SectionKey = SectionKey::optional(
 
 const UNIFORM: Section = Section {
     name: "uniform",
-    doc: "A double from `low` up to `high`.",
+    doc: "Draws a double from `low` up to `high`.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Lower bound. Default: 0.", "-1"),
         SectionKey::optional("high", KeyType::Operand, "Upper bound. Default: 1.", "1"),
@@ -112,7 +112,7 @@ const INTEGERS: Section = Section {
 
 const CHOICE: Section = Section {
     name: "choice",
-    doc: "An integer from 0 up to, but not including, `of`: the index of the item that `choice` of the library of `generator` draws.",
+    doc: "Draws an index from 0 up to, but not including, `of`, like the function `choice` of the library of `generator`.",
     keys: &[
         SectionKey::required("of", KeyType::Operand, "Number of items.", "3"),
         WHEN,

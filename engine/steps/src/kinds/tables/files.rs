@@ -34,7 +34,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::optional(
                     "may_be_empty",
                     KeyType::True,
-                    "Allows a pattern that no file matches. Otherwise that is an error.",
+                    "Allows a pattern that no file matches. Without this key, such a pattern is an error.",
                     "true",
                 ),
             ],
@@ -151,8 +151,9 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
     error_at_with_help(Failure::Pipeline, subject, error, Some(help))
 }
 
-/// Returns a pattern with the wildcards of `pattern` that matches `path`. Other segments and the extension come from `path`,
-/// which may have one more directory at its start. `None` if there is no such pattern, or for a pattern with `**`.
+/// Returns a pattern that matches `path`. Its wildcards come from `pattern`, its other segments and its extension from
+/// `path`. `path` may begin with one more directory than `pattern`. Returns `None` if there is no such pattern, or if
+/// `pattern` contains `**`.
 fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
     let (ours, theirs): (Vec<&str>, Vec<&str>) =

@@ -109,7 +109,8 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         let message = format!("a split cannot have both `{first}` and `{second}`");
         let label = declaration.get(first).map(|first| first.span);
         let fault = declaration.fault(second, "conflicting-keys", message);
-        let fault = fault.help("use one of them, and split the resulting table again by the other");
+        let fault = fault
+            .help("use one of the two keys, and split a resulting table again with the other key");
         found.push(match label {
             Some(first) => fault.label(first, "first here"),
             None => fault,

@@ -62,8 +62,8 @@ fn list_in_place(
     Ok(references(&members, prefix, content.base(), is_layered))
 }
 
-/// Finds the positions where decompression of a deflated archive can start, and stores them as an object. `None` if there is
-/// only the beginning, or if the archive is not in a bundle.
+/// Finds the positions where decompression of a deflated archive can start, and stores them as an object. Returns `None` if
+/// decompression can start only at the beginning, or if the archive is not in a bundle.
 fn layers(
     context: &Context,
     opener: &Opener,
@@ -99,8 +99,8 @@ fn directory(
     ZipDirectory::read(&watched, range, &budget)
 }
 
-/// Returns references to the members. `base` is the digest of the file that contains the archive or, if `layered`, of the
-/// object that describes its decompression.
+/// Returns references to the members. `base` is the digest of the file that contains the archive. If `layered` is true,
+/// `base` is the digest of the object that describes how to decompress the archive.
 fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool) -> TreeBuilder {
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();
@@ -299,8 +299,8 @@ fn list_bundled_sevenz(
     Ok(Some(listed.files(layers, true)))
 }
 
-/// An unlinked file for windows: the bytes before each position where decompression can start. Decompression needs the
-/// windows before their object is complete.
+/// An unlinked file for windows. A window consists of the bytes before a position where decompression can start. The
+/// windows are needed while the object that will contain them is incomplete.
 struct WindowsFile {
     file: File,
     bytes: Cell<u64>,

@@ -1,6 +1,6 @@
 //! `unpack`: the members of an archive, as a tree.
 //!
-//! - Members of a zip archive or an uncompressed tar archive become references into their file.
+//! - Members of a zip archive or an uncompressed tar archive become references into the file that contains the archive.
 //! - For a 7z archive, only the list of members and the parameters for decoding are read.
 //! - A deflated archive, such as a gzipped tar, is read once to record where decompression can start (see
 //!   [`layered`](crate::value::layered)).
@@ -8,7 +8,7 @@
 //!
 //! Paths begin with the archive: `train.zip/train/1.jpg`. A gzipped file is an archive with one file: `x.csv.gz/x.csv`.
 //!
-//! A bundle may contain the files of an archive instead: in a directory `x` for `x.zip`. The tree is the same.
+//! Instead of an archive `x.zip`, a bundle may contain its files in a directory `x`. The tree is the same in both cases.
 //!
 //! If a path has wildcards (`shards/*.zip`), the tree contains the members of all matching archives.
 
@@ -139,8 +139,8 @@ fn list_gzip(
     })
 }
 
-/// Returns the members of all archives that match a path with wildcards. Without a match, returns the files of directories
-/// that are named like matching archives without the suffix. `None` if there are none of these either.
+/// Returns the members of all archives that match a path with wildcards. If no archive matches, returns the files of
+/// directories that are named like matching archives without the suffix. Returns `None` if there are no such directories.
 fn matching_archives(
     context: &Context,
     opener: &Opener,
@@ -361,8 +361,8 @@ impl MemberList {
         });
     }
 
-    /// Returns references to the members. `base` is the digest of the file that contains them or, if `layered`, of the
-    /// object that describes its decompression.
+    /// Returns references to the members. `base` is the digest of the file that contains the members. If `layered` is true,
+    /// `base` is the digest of the object that describes how to decompress this file.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for ListedMember { path, range, crc32 } in self.members {

@@ -8,10 +8,11 @@
 //! ```
 //!
 //! The bytes of numbers are grouped for compression: low bytes of offsets are noise, high bytes are nearly constant. The
-//! reader knows the number of values from earlier data, so damaged data cannot make it decompress more.
+//! reader knows the number of values from earlier data. Therefore damaged data cannot make the reader decompress more
+//! values.
 //!
 //! Digests of listings are parts of keys, so all machines must compress to the same bytes. The output of zstd depends only
-//! on version and level, but the output of zlib-rs also on the processor.
+//! on its version and the compression level. The output of zlib-rs also depends on the processor.
 
 use std::io;
 use std::io::{Read, Write};
@@ -146,8 +147,8 @@ impl<R: Read> ColumnReader<R> {
     }
 }
 
-/// A column of strings. Each is stored as the lengths of the prefix and suffix that it shares with the previous string, and
-/// its *middle* between them: `2` for `a/b/2.png` after `a/b/1.png`.
+/// A column of strings. Each string shares a prefix and a suffix with the previous string. It is stored as the lengths of
+/// both, and the *middle* between them. For example, the middle of `a/b/2.png` after `a/b/1.png` is `2`.
 ///
 /// Middles are mostly digits, which zstd compresses to half a byte each.
 #[derive(Default)]

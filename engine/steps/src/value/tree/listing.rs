@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! "prep tree 3\n"
-//! number of bases, bases (32 bytes each)
+//! number of bases, digests of the bases (32 bytes each)
 //! number of files, then the files in chunks, sorted by path
 //!
-//! a chunk: number of files, then columns; a column contains only the files that have this value:
+//! a chunk: number of files, then columns; a column contains values only for the files named in its line:
 //!   kind       0 directory, 1 object, 2 slice, 3 stored member, 4 deflated member, 5 row of a table of files;
 //!              in an archive that is nested in another compressed archive, with its layers as the base:
 //!              6 like 3, 7 like 4, 8 like 2, 9 like 8 with a checksum
 //!   path       of all files: string
 //!   bytes      of all files except directories
-//!   base       of all files except directories and rows: index of the base, as the difference to that of the previous file
+//!   base       of all files except directories and rows: index of the base, minus the index of the previous file's base
 //!   offset     of slices and members: offset in the base, relative to the end of the previous file's bytes
 //!   compressed of members: compressed length, as the difference to the uncompressed length
 //!   limit      of members: end of the member's record, relative to its smallest possible end
@@ -21,8 +21,8 @@
 //! strings: lengths shared with the start and with the end of the previous string, length of the middle, and its bytes
 //! ```
 //!
-//! Similar values are adjacent in a column, so each column is compressed separately (see `columns`). A member takes about 14
-//! bytes if its name and position are random, four of them for its checksum, and otherwise about half.
+//! Similar values are adjacent in a column, so each column is compressed separately (see `columns`). A member takes about
+//! 14 bytes if its name and position are random, and otherwise about 7 bytes. Its checksum takes four of these bytes.
 //!
 //! The reader does not trust a listing: it limits the files per chunk, and the bytes of their paths and names.
 

@@ -381,8 +381,8 @@ impl Tree {
         Ok(value(self.size(), self.save_listing(context)?))
     }
 
-    /// Stores a tree of files of other trees without building it in memory. `file` returns, for each number below `count`, a
-    /// path and the file for it. The paths must be sorted and unique.
+    /// Stores a tree of files of other trees without building it in memory. For each index below `count`, `file` returns a
+    /// path and the file for this path. The paths must be sorted and unique.
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
@@ -559,8 +559,8 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a member of an archive. `base` is the digest of the file that contains the archive or, if `layered`, of the
-    /// object that describes its decompression.
+    /// Adds a member of an archive. `base` is the digest of the file that contains the archive. If `layered` is true,
+    /// `base` is the digest of the object that describes how to decompress the archive.
     pub fn push_member(
         &mut self,
         path: &str,

@@ -1,7 +1,8 @@
 //! Reads CSV files as pandas does.
 //!
-//! If threads are free, one inflates the file in chunks, the step's thread scans them and adds missing quotes, and a third
-//! thread writes them to the cache. No thread is more than a few chunks ahead of the next.
+//! If threads are free, three threads work at the same time. The first thread inflates the file in chunks. The step's
+//! thread scans the chunks and adds missing quotes. The third thread writes the chunks to the cache. No thread is more than
+//! a few chunks ahead of the next thread.
 
 use std::io::Read as _;
 
@@ -230,7 +231,7 @@ pub(crate) const KIND: StepKind = StepKind {
             declared
                 .filter(|column| column.name.value == FILE_COLUMN)
                 .map(|column| {
-                    let message = "the column `file` is reserved for the file of a row";
+                    let message = "the column `file` is reserved for the path of a row's file";
                     let fault = Diagnostic::error("duplicate-column", column.name.span, message);
                     fault.help("remove it from `columns`")
                 })

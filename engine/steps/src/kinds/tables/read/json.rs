@@ -1,5 +1,5 @@
-//! Reads JSON (a list, elements at a path of a document, or JSON lines) and BSON documents. Each object is a row: a column
-//! per declared member, and the column `record` with the entire object.
+//! Reads JSON (a list, elements at a path of a document, or JSON lines) and BSON documents. Each object becomes a row with
+//! a column per declared member. The column `record` contains the entire object.
 //!
 //! BSON documents are stored as MongoDB Extended JSON, from which the output `bson` restores the bytes of pymongo. Long
 //! binary values are replaced by their position in the BSON file (see [`prep_formats::bson::BinaryReference`]).
@@ -194,14 +194,14 @@ fn plain(member: &JsonValue) -> Option<JsonValue> {
 pub(super) const DIALECT: SectionKey = SectionKey::optional(
     "dialect",
     KeyType::Word(DIALECTS),
-    "The library whose reading of JSON is reproduced. With the dialects of pandas, the members of a column declared text are also converted to text in the record, as `astype(str)` does. Default: `python`.",
+    "The library whose reading of JSON is reproduced. With the dialects of pandas, the members of a column that is declared as `text` are also converted to text in the record, as `astype(str)` does. Default: `python`.",
     "ujson",
 );
 
 pub(super) const CHUNKSIZE: SectionKey = SectionKey::optional(
     "chunksize",
     KeyType::Natural,
-    "Number of lines per chunk. pandas reads each chunk as a separate table, so with the dialect `dataframe` or `ujson`, members and types are those of the chunk. The hidden column `piece` contains the number of the chunk, from 0. Default: all lines of the file are one chunk.",
+    "Number of lines per chunk. pandas reads each chunk as a separate table, so with the dialect `dataframe` or `ujson`, records have the members and types of their chunk. The hidden column `piece` contains the number of the chunk, from 0. Default: all lines of the file are one chunk.",
     "1000",
 );
 
@@ -216,7 +216,7 @@ const DIALECTS: &[Word] = &[
     },
     Word {
         name: "ujson",
-        doc: "`pandas.read_json`: like `dataframe`, with three differences. Decimals are parsed by ujson, not always to the nearest double, text columns that contain only numbers become numbers, and columns of doubles without fractions become integers",
+        doc: "`pandas.read_json`: like `dataframe`, with three differences. ujson parses decimals, and not always to the nearest double. Text columns that contain only numbers become numbers. Columns of doubles without fractions become integers",
     },
 ];
 

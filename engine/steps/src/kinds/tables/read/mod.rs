@@ -1,7 +1,8 @@
 //! `read`: one file of the bundle as a table.
 //!
-//! CSV is stored as *canonical text*: the text that pandas would write. Usually, the first pass writes canonical text. If
-//! not, for example because pandas writes `1.50` as `1.5`, a second pass does.
+//! CSV is stored as *canonical text*: the text that pandas would write. Usually, the first pass over the file writes
+//! canonical text. If the first pass finds that values must be rewritten, for example `1.50` as `1.5`, a second pass writes
+//! the canonical text.
 //!
 //! JSON becomes a table of declared columns and the hidden column `record`. Parquet files and arrays are stored unchanged.
 
@@ -419,8 +420,9 @@ impl DeclaredTypes {
     }
 }
 
-/// Checks that the file has the declared columns with fitting types. Changes `schema` to the types that queries see: columns
-/// declared `text` or `inferred` are text. In a file without rows, all columns get their declared types.
+/// Checks that the file has the declared columns, and that their types match the declaration. Changes `schema` to the types
+/// that queries see: columns declared `text` or `inferred` are text. In a file without rows, all columns get their declared
+/// types.
 fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;

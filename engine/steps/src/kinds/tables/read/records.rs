@@ -3,8 +3,9 @@
 //! A column declared `inferred` has the values that `to_csv` prints for `pandas.DataFrame(records)`. For example, integers
 //! become doubles if the column also has fractions. Lists and objects must be declared `json`.
 //!
-//! With a dialect of pandas, each record becomes a row of pandas' table, with the members of all records. The types are
-//! known only at the end, but rarely change a record.
+//! If the pipeline declares a dialect of pandas, each record becomes a row of the table that pandas would create. This
+//! table has a column for every member of any record. The types of the columns are known only at the end of the file, but
+//! rarely change a record.
 //!
 //! Therefore the first pass stores unchanged records while it infers types. If a type changes a record, the file is read
 //! again, and the rest of the first pass only infers types.
@@ -409,8 +410,8 @@ fn infer_members(
 
 /// Infers the types of all columns, chunk by chunk.
 ///
-/// Passes each record to `keep`, until types change a record or `keep` returns false. Skips nested values after that,
-/// because the file must be read again.
+/// Passes each record to `keep`, until an inferred type changes a record or `keep` returns false. After that, skips nested
+/// values, because the file must be read again anyway.
 ///
 /// Returns true if all records were passed to `keep` and no type changes any of them.
 fn infer_chunks(
@@ -453,8 +454,9 @@ fn infer_chunks(
         if nested.get() == NestedValues::Skip {
             return Ok(());
         }
-        // Check after 1, 2, 4, 8 ... records whether the types so far leave records unchanged. If not, the types of the
-        // entire chunk almost certainly do not, either, so keeping more records is useless. Each check is slow.
+        // Check after 1, 2, 4, 8 ... records whether the types that were inferred so far leave records unchanged. If they
+        // change a record, the types of the entire chunk almost certainly change it, too. Then keeping more records is
+        // useless. The check is not made after every record, because it is slow.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(number, record)? {
             change();

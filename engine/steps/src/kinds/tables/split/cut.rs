@@ -1,4 +1,4 @@
-//! `method: cut`: ranks the rows by a column, and finds the rank of the value at which the table is cut.
+//! `method: cut`: ranks the rows by a column, and finds the rank of the value at which the table is divided.
 //!
 //! Numbers, dates and timestamps are compared by value, strings by code point. A missing value is an error.
 
@@ -212,8 +212,8 @@ impl CutColumn {
         Ok((value, text))
     }
 
-    /// Fails if a value is missing, or if a string is a date that begins with the day or the month. `before` is the number
-    /// of rows before this batch.
+    /// Fails if a value is missing. Also fails if a string is a date that begins with the day or the month, because such
+    /// strings are not in chronological order. `before` is the number of rows before this batch.
     fn check_values(&self, values: &ArrayRef, before: usize) -> Result<(), StepError> {
         let column = self.by.clone();
         if values.null_count() > 0 {

@@ -1,6 +1,7 @@
 //! Assigns a number to each distinct value of a column.
 //!
-//! Groups are numbered in order of first appearance, as in pandas' `unique`. Rows without a value are one group.
+//! The groups of a split by groups are numbered in order of first appearance, as in pandas' `unique`. Rows without a value
+//! are one group.
 //!
 //! Classes of a stratified split are numbered in sorted order, as by `numpy.unique`: numbers by value, text by code point. A
 //! missing or infinite class is an error.
