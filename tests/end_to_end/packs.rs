@@ -193,7 +193,14 @@ fn a_pack_may_be_an_archive_with_a_directory_around_it() {
             archive = archive.file(&format!("{prefix}{inner}"), content);
         }
         sandbox.write(name, archive.bytes());
-        sandbox.prep(&["pack", "add", name]).code(0);
+        let add = |digest: &str| sandbox.prep(&["pack", "add", &format!("{name}@sha256:{digest}")]);
+        let wrong = add(&"0".repeat(64)).code(5);
+        let found = wrong
+            .stderr
+            .split("has the SHA-256 ")
+            .nth(1)
+            .expect("the digest");
+        add(found.split(',').next().expect("the digest")).code(0);
         assert_eq!(names_in(&sandbox.path(PACKS)), ["lab"]);
         assert_eq!(
             names_in(&sandbox.path(&format!("{PACKS}/lab"))),
@@ -901,7 +908,10 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         .map(|line| format!("{line}\n"))
         .collect();
     install(&unsigned.replace(public, &"0".repeat(64)));
-    check(&["harbour"]).code(5).shows(&["differs, not signed"]);
+    check(&["harbour"])
+        .code(5)
+        .shows(&["differs, not signed"])
+        .says(&["lab/harbour: differs from pack.lock: public"]);
     install(&lock.replace(public, &"0".repeat(64)));
     check(&["harbour"])
         .code(5)
