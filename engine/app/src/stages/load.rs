@@ -491,13 +491,6 @@ fn place_of_column(
     spans.find(|span| pipeline.source.slice(*span).trim_matches(['"', '\'']) == column)
 }
 
-/// Splits the line and column from the beginning of a message such as `1:7: expected ...`.
-fn split_place(message: &str) -> Option<((u64, u64), &str)> {
-    let (place, message) = message.split_once(": ")?;
-    let (line, column) = place.split_once(':')?;
-    Some(((line.parse().ok()?, column.parse().ok()?), message))
-}
-
 fn mistake_in_grading(
     pipeline: &Pipeline,
     grade: &Spanned<Grade>,
@@ -521,19 +514,16 @@ fn mistake_in_grading(
         }
     };
     let text = || grade.value.rules.pointer(&pointer)?.as_str();
-    let mut problem = error.problem.to_string();
     let located = match &error.problem {
         Problem::NoColumn { column, .. } => place_of_column(pipeline, grade, (&pointer, column)),
-        // A syntax error of a query begins with its place in the query.
-        Problem::Value(message) => split_place(message).and_then(|(place, message)| {
-            let located = grade.value.locate(&pipeline.source, text()?, Some(place))?;
-            message.clone_into(&mut problem);
-            Some(located)
-        }),
+        Problem::Query(error) => {
+            let place = Some(error.place);
+            text().and_then(|text| grade.value.locate(&pipeline.source, text, place))
+        }
         _ => None,
     };
     let span = located.unwrap_or(span);
-    let message = format!("grade.{}: {problem}", error.path);
+    let message = format!("grade.{}: {}", error.path, error.problem);
     let message = message.replace("grade.: ", "grade: ");
     let mistake = Diagnostic::error("grade", span, message);
     match error.help() {

@@ -77,7 +77,7 @@ pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition 
               would fail. A query may use 1 GiB of memory. Reports have the member `own_metric`.",
     source: "the author of the competition",
     shorthand: Some("query"),
-    parameters: &[required("query", KeyType::String, "The query.")],
+    parameters: &[required("query", KeyType::Rows, "The query.")],
 })
 .without_best_score();
 
