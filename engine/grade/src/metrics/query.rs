@@ -109,7 +109,9 @@ impl Metric for QueryMetric {
                 .place
                 .map(|(line, column)| format!("{line}:{column}: "));
             let (place, message) = (place.unwrap_or_default(), &failure.message);
-            let message = format!("the query of the metric failed: {place}{message}");
+            let message = format!(
+                "the query of the metric failed, which is a mistake in the pipeline: {place}{message}"
+            );
             Refusal {
                 failure: Some(Box::new(failure)),
                 ..Refusal::new(RefusalKind::Metric, message)
