@@ -4,9 +4,12 @@
     python3.12 -m venv V && V/bin/pip install harbor
     PREP_IDENTITY="$(cat grader.txt)" V/bin/python tests/check_harbor.py TASKS
 
-It checks that Harbor loads each task, that Harbor's checker has no findings, that the verifier runs in its own environment,
-that the content hashes in `dataset.toml` are those that Harbor computes, and that Harbor accepts the rewards. The exit code
-is 1 if a check fails.
+The exit code is 1 unless these checks pass:
+
+- Harbor loads each task, and Harbor's checker has no findings.
+- The verifier runs in its own environment.
+- Harbor computes the content hashes in `dataset.toml`.
+- Harbor accepts the rewards.
 """
 
 import os

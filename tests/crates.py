@@ -2,8 +2,8 @@
 """Compare the tables of crates and of dependencies in docs/architecture.md with the Cargo.toml files, check the names in its
 walk through the code, and find library crates that read the environment.
 
-A row of the table names a crate and the crates that it depends on. All of them must be in rows below it. The exit code is
-1 if anything differs.
+A row of the table of crates names a crate and its dependencies, which must be in lower rows. The exit code is 1 if anything
+differs.
 """
 
 import re

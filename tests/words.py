@@ -7,8 +7,8 @@
 
 Prints `path:line: text: suggestion` for each finding. The exit code is 1 if there are any.
 
-Markdown is checked without code. In Rust, Python, shell, TOML and YAML, the comments are checked; in Rust and Python also
-string literals of at least three words, because messages and help are made of them. `` `code` `` is never checked.
+The script checks Markdown without code, and comments in Rust, Python, shell, TOML and YAML. In Rust and Python, it also
+checks string literals of at least three words, which are messages and help. It never checks `` `code` ``.
 """
 
 import io

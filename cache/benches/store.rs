@@ -34,7 +34,6 @@ fn best_of(tries: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Duration>
     Ok(best)
 }
 
-/// Returns bytes that do not compress and differ between seeds.
 fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; len];
     let mut hasher = blake3::Hasher::new();
@@ -69,7 +68,7 @@ fn lookups(store: &Store) -> Outcome {
             .try_for_each(|key| store.lookup(key).map(drop))?)
     })?;
     println!(
-        "2,000 lookups in the ledger: {found:?}; a no-op run over all competitions makes about as many"
+        "2,000 lookups in the ledger: {found:?}; a no-op run over all competitions makes about as many lookups"
     );
     Ok(())
 }
@@ -147,10 +146,10 @@ fn big_object(store: &Store, dir: &Path) -> Outcome {
         Ok(())
     })?;
     println!(
-        "256 MiB: write an object {put:?}, open it first {open:?}; write a plain file {write:?}, only hash with BLAKE3 {hash:?}"
+        "256 MiB: write an object {put:?}, open it the first time {open:?}; write a plain file {write:?}, only hash with BLAKE3 {hash:?}"
     );
     let identity = best_of(2, || Ok(store.ingest(&plain, false, &|_| {}).map(drop)?))?;
     let both = best_of(2, || Ok(store.ingest(&plain, true, &|_| {}).map(drop)?))?;
-    println!("256 MiB outside the store: BLAKE3 {identity:?}, with MD5 {both:?}");
+    println!("256 MiB outside the store: BLAKE3 {identity:?}, BLAKE3 and MD5 {both:?}");
     Ok(())
 }

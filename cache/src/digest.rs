@@ -8,10 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// The BLAKE3 hash of some bytes.
+/// The BLAKE3 hash of some bytes, written as 64 lower-case hexadecimal digits.
 ///
-/// In file names, in JSON and on the screen, a digest is written as 64 lower-case hexadecimal digits. Parsing rejects
-/// upper case, so that each digest has only one spelling.
+/// Parsing rejects upper case, so that each digest has only one spelling.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; Digest::LEN]);
 
@@ -34,14 +33,13 @@ impl Digest {
         &self.0
     }
 
-    /// Returns the first 12 hexadecimal digits, for display. An object cannot be looked up by them.
+    /// Returns the first 12 hexadecimal digits, for display.
     pub fn short(&self) -> String {
         hex(&self.0[..6])
     }
 }
 
-/// Hashes all bytes of `input`, which is read in chunks of `chunk_bytes` bytes. Returns the digest and the number of bytes.
-/// Calls `progress` with the length of each chunk.
+/// Hashes `input` in chunks. Returns the digest and the number of bytes. Calls `progress` with the length of each chunk.
 pub(crate) fn hash(
     mut input: impl Read,
     chunk_bytes: usize,
@@ -61,7 +59,7 @@ pub(crate) fn hash(
     }
 }
 
-/// Reads into `buffer`, retrying interrupted reads. Returns the number of bytes read, 0 at the end.
+/// Reads into `buffer`, retrying interrupted reads. Returns the number of bytes, 0 at the end.
 pub(crate) fn next(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(buffer) {
@@ -98,14 +96,14 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The reason why a text is not a valid [`Digest`].
+/// The reason why a string is not a valid [`Digest`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
-    /// The text does not have 64 bytes. The field is its length.
+    /// The string does not have 64 bytes. The field is its length.
     #[error("a digest has 64 hexadecimal digits, but this string has {0} bytes")]
     Length(usize),
     /// The byte at this offset is not a lower-case hexadecimal digit.
-    #[error("byte {0} of the digest is not one of 0-9 and a-f (digests are written in lower case)")]
+    #[error("the byte at offset {0} of the digest is not a lower-case hexadecimal digit")]
     Character(usize),
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::system::permissions::obstacle;
 use crate::{Digest, free_space};
 
-/// Actions that write nothing. The advice about a directory that several users share does not apply to them.
+/// Actions that write nothing. For other actions, the error adds advice about shared directories.
 const READING: [&str; 4] = ["read", "open", "examine", "find"];
 
 /// An error of the cache.
@@ -22,19 +22,19 @@ pub enum StoreError {
         }
     )]
     NoSpace {
-        /// The action that failed, a verb phrase such as "write".
+        /// A verb phrase such as "write".
         action: &'static str,
         /// The file that could not be written.
         path: PathBuf,
-        /// Number of bytes that still had to be written, as far as it is known.
+        /// Number of bytes that still had to be written, or 0 if unknown.
         needed: u64,
-        /// Free bytes on that file system, if the system reports them.
+        /// Free bytes on the file's file system, if the system reports them.
         free: Option<u64>,
         /// Whether the file is on another file system than the cache, so that a smaller cache does not help.
         is_outside: bool,
     },
 
-    /// The user lacks the permission for this action.
+    /// The user lacks a permission.
     #[error(
         "no permission to {action} {path}{}; change its owner or mode, or choose another directory{}",
         .obstacle.as_ref().map_or_else(String::new, |obstacle| format!(": {obstacle}")),
@@ -49,7 +49,7 @@ pub enum StoreError {
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// Describes the owner and mode of the file or directory that prevents the action, if it is known.
+        /// The owner and mode of the file or directory that prevents the action, if known.
         obstacle: Option<String>,
         /// The operating system's error.
         source: io::Error,
@@ -66,36 +66,34 @@ pub enum StoreError {
         path: PathBuf,
     },
 
-    /// A write was attempted through a handle of [`Store::open_existing`](crate::Store::open_existing).
+    /// A caller tried to write through a handle of [`Store::open_existing`](crate::Store::open_existing).
     #[error("the cache {root} was opened for reading only")]
     ReadOnlyHandle {
         /// The cache directory.
         root: PathBuf,
     },
 
-    /// The object is not in the cache. The step that produces it has to run again.
+    /// The object is not in the cache.
     #[error("object {digest} is not in the cache; the step that produces it must run again")]
     Missing {
         /// The object.
         digest: Digest,
     },
 
-    /// The bytes in the object's file do not match the object's name. The store moves the file to quarantine if possible.
-    /// The step that produces the object has to run again.
+    /// The bytes in the object's file do not match the object's name.
     #[error(
         "object {digest} is damaged: its {len} bytes hash to {found}{}; \
          the step that produces it must run again",
         .quarantined.as_ref().map_or_else(String::new, |path| format!(", moved to {}", path.display()))
     )]
     Damaged {
-        /// The digest that is the name of the object.
+        /// The digest in the object's name.
         digest: Digest,
         /// The digest of the bytes in its file.
         found: Digest,
         /// Length of the file in bytes.
         len: u64,
-        /// Path of the damaged file, which is kept for inspection. `None` if the cache is open for reading only, or if
-        /// another process moved the file first.
+        /// New path of the damaged file, if the store moved it to quarantine. A read-only handle moves no file.
         quarantined: Option<PathBuf>,
     },
 
@@ -108,14 +106,14 @@ pub enum StoreError {
         path: PathBuf,
     },
 
-    /// Garbage collection needs exclusive access to the cache.
+    /// Garbage collection needs exclusive access to the cache, but a run uses it.
     #[error("the cache {root} is in use by a run; collect garbage after the run has finished")]
     InUse {
         /// The cache directory.
         root: PathBuf,
     },
 
-    /// Another process treated this process as dead and took over its lock.
+    /// Another process took over a lock of this process, because it saw no heartbeat.
     #[error(
         "lost the lock {path}: no heartbeat was written for half a minute and another process took it over; \
          run again"
@@ -139,7 +137,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Classifies an I/O error. `needed` is the number of bytes that were to be written.
+    /// Classifies an I/O error of an action that had to write `needed` bytes.
     pub(crate) fn writing(
         action: &'static str,
         path: &Path,
@@ -173,12 +171,12 @@ impl StoreError {
         }
     }
 
-    /// Same as [`writing`](Self::writing), for actions that write an unknown number of bytes, or none.
+    /// Same as [`writing`](Self::writing), for actions that write no bytes or an unknown number.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::writing(action, path, 0, source)
     }
 
-    /// Records that the file of the error is not on the file system of the cache.
+    /// Records that the error's file is not on the file system of the cache.
     pub(crate) fn outside(mut self) -> Self {
         if let Self::NoSpace { is_outside, .. } = &mut self {
             *is_outside = true;
@@ -186,7 +184,6 @@ impl StoreError {
         self
     }
 
-    /// Wraps the error in an [`io::Error`], which implementations of [`std::io::Write`] return.
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match &self {
             Self::NoSpace { .. } => ErrorKind::StorageFull,

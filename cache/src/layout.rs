@@ -4,13 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::Digest;
 
-/// The directories inside a store.
-///
-/// The name of a directory includes the version of its file format, for example `objects-v1`. A new format uses a new
-/// directory, so a new version of `prep` never misreads old files.
+/// The directories inside a store. Their names include the version of the file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bucket {
-    /// The objects: read-only files, each named by the digest of its content.
+    /// Read-only files, each named by the digest of its content.
     ///
     /// ```text
     /// objects-v1/
@@ -19,8 +16,8 @@ pub(crate) enum Bucket {
     /// ```
     Objects,
 
-    /// The ledger: one [sealed](crate::records::ledger) JSON file per step key, which lists the outputs of the step. The
-    /// modification time of a file is the time of its last use, accurate to a day.
+    /// One [sealed](crate::records::ledger) JSON file per step key, which lists the outputs of the step. Its modification
+    /// time is the day of its last use.
     ///
     /// ```text
     /// ledger-v1/
@@ -29,7 +26,7 @@ pub(crate) enum Bucket {
     /// ```
     Ledger,
 
-    /// The history: the last run of each combination of competition, variant and target directory, as sealed JSON.
+    /// The last run of each combination of competition, variant and target directory, as sealed JSON.
     ///
     /// ```text
     /// history-v1/
@@ -47,7 +44,7 @@ pub(crate) enum Bucket {
     /// ```
     Sources,
 
-    /// Member lists of bundles whose MD5 equals the published one. An audit compares later bundles with these lists.
+    /// Member lists of bundles whose MD5 equals the published one, for audits of later bundles.
     ///
     /// ```text
     /// bundles-v1/
@@ -63,7 +60,7 @@ pub(crate) enum Bucket {
     /// ```
     Runs,
 
-    /// Files that are being written. A writer locks its file. A file without a lock was left by a killed process.
+    /// Files that are being written. A writer locks its file, so a file without a lock was left by a killed process.
     ///
     /// ```text
     /// tmp/
@@ -117,12 +114,10 @@ impl Bucket {
         }
     }
 
-    /// Returns the bucket's directory in the store `root`.
     pub(crate) fn dir(self, root: &Path) -> PathBuf {
         root.join(self.name())
     }
 
-    /// Returns the file of `digest` in a bucket with two directory levels.
     pub(crate) fn file(self, root: &Path, digest: &Digest) -> PathBuf {
         let hex = digest.to_string();
         let (first, rest) = hex.split_at(2);

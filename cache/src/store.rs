@@ -1,26 +1,11 @@
 //! The handle to a store, and the state that clones of the handle share.
 //!
-//! # Complete files
+//! A complete file is flushed before its rename only if other machines share its file system ([`is_shared`]). On such
+//! file systems, delayed writes often fail, and only `fsync` and `close` report this (Rust ignores errors of `close`).
 //!
-//! A file is written under a temporary name and renamed when it is complete. On a local disk, it is renamed without a flush.
-//! Therefore a power failure or an I/O error of a delayed write may damage the file. The next reader detects the damage, and
-//! the file is produced again (see the crate's documentation).
-//!
-//! On a file system that other machines share ([`is_shared`]), delayed writes often fail, for example because of a
-//! quota or a full server. Only `fsync` and `close` report these errors, and Rust ignores the error of `close`.
-//! Therefore the file is flushed on such file systems before it is renamed. NFS writes all data of a file back at
-//! `close` anyway, so there the flush costs nothing extra.
-//!
-//! # Tiers
-//!
-//! A tier is a second cache behind the store. It contains results that many machines share.
-//!
-//! A store with a tier requests missing entries and objects from the tier, and stores them. Therefore callers of a store
-//! do not have to know about the tier, and each entry or object is fetched at most once.
-//!
-//! An entry that comes from the tier is stored immediately, but its objects are fetched only when they are first opened.
-//! Until then, an object is treated as present unless [`Tier::may_have`] returns `false`. If it cannot be fetched, opening
-//! it returns [`StoreError::Missing`](crate::StoreError::Missing).
+//! A *tier* is a second cache behind the store, with results that many machines share. An entry from the tier is stored
+//! immediately, but its objects are fetched when they are first opened. Until then, an object is treated as present
+//! unless [`Tier::may_have`] returns `false`.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -41,20 +26,19 @@ use crate::system::machine::{Stamp, create_directory, is_shared};
 use crate::upkeep::stat;
 use crate::{Digest, LedgerEntry, Permit, StoreError, Threads, Unwritable, free_space};
 
-/// The content of `CACHEDIR.TAG`. Backup and search programs skip a directory that contains this file.
+/// Backup and search programs skip a directory that contains the file `CACHEDIR.TAG`.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
 # This directory is a cache of prep. You can delete it; prep will create it again.\n";
 
-/// A content-addressed store in a directory. Cloning is cheap. Clones share the set of objects that this process has
-/// verified. All calls may block, so do not use them on threads of an asynchronous runtime.
+/// A content-addressed store in a directory. Cloning is cheap.
+///
+/// All calls may block, so do not use them on threads of an asynchronous runtime.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,
-    /// Threads that writers may use in addition to the calling thread. `None` means no limit.
+    /// Threads that writers may use in addition to the calling thread. `None` means any number.
     threads: Option<Threads>,
-    /// Whether writers compute SHA-256 as well.
     pub(crate) with_sha256: bool,
-    /// The tier from which missing results are requested.
     pub(crate) tier: Option<Arc<dyn Tier>>,
 }
 
@@ -62,12 +46,10 @@ pub struct Store {
 struct Inner {
     root: PathBuf,
     read_only: bool,
-    /// Stamps of the objects that this process has verified.
     verified: Mutex<HashMap<Digest, Stamp>>,
-    /// SHA-256 of objects that this process wrote with SHA-256 enabled.
+    /// SHA-256 of objects that this process wrote with `with_sha256`.
     sums: Mutex<HashMap<Digest, [u8; 32]>>,
-    /// One lock for each object that a thread is verifying. If several threads open the same large object at the same time,
-    /// only one of them hashes it, and the others wait.
+    /// One lock for each object that a thread is verifying, so that only one thread hashes the object.
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
     /// Link modes that do not work, by destination device.
     unsupported_modes: Mutex<HashSet<(u64, LinkMode)>>,
@@ -76,8 +58,7 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the store in the directory `root`. Creates the store if it does not exist. Also removes temporary files of
-    /// killed processes that are older than a day.
+    /// Opens or creates the store in `root`, and removes day-old temporary files of killed processes.
     ///
     /// # Errors
     /// If the directory cannot be created or written.
@@ -88,8 +69,6 @@ impl Store {
                 .map_err(|error| StoreError::io("create the cache directory", &dir, error))?;
         }
         let store = Self::open_root(root, false)?;
-        // Writing the tag shows that the directory is writable. If the tag exists already, creating the temporary file below
-        // shows it.
         let tag = store.root().join("CACHEDIR.TAG");
         if !tag.exists() {
             fs::write(&tag, CACHE_TAG)
@@ -100,9 +79,9 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store in the directory `root` for reading only. Returns `None` if the store does not exist. The handle
-    /// never creates, changes or removes files: its lookups are not recorded as uses of entries, and damaged objects are
-    /// reported but not moved to quarantine.
+    /// Opens the store in the directory `root` for reading only. Returns `None` if the store does not exist.
+    ///
+    /// The handle changes no file: it does not record uses of entries, and leaves damaged objects where they are.
     ///
     /// # Errors
     /// If the directory exists but cannot be examined.
@@ -115,8 +94,7 @@ impl Store {
         }
     }
 
-    /// Same as [`open_existing`](Self::open_existing). However, if the store does not exist, the returned handle acts
-    /// as an empty store and creates no files.
+    /// Same as [`open_existing`](Self::open_existing), but acts as an empty store if the store does not exist.
     ///
     /// # Errors
     /// If the directory exists but cannot be examined.
@@ -150,19 +128,17 @@ impl Store {
         }
     }
 
-    /// Returns the directory of the store `root` that contains the member lists of bundles. The name of each list is the
-    /// bundle's MD5. The directory may not exist.
+    /// Returns the directory of the store `root` for the member lists of bundles. The directory may not exist.
     pub fn bundle_lists(root: &Path) -> PathBuf {
         Bucket::Bundles.dir(root)
     }
 
-    /// Returns the directory for logs of runs in the store `root`. The directory may be missing.
+    /// Returns the directory of the store `root` for logs of runs. The directory may not exist.
     pub fn run_logs(root: &Path) -> PathBuf {
         Bucket::Runs.dir(root)
     }
 
     /// Finds directories and locks of the store `root` that a run must write, but that the current user cannot write.
-    /// Another user of the same store may have created them.
     pub fn unwritable(root: &Path) -> Unwritable {
         let mut found = Unwritable::default();
         found.examine(root);
@@ -178,7 +154,7 @@ impl Store {
         found
     }
 
-    /// Returns a handle to the same store whose writers take their additional threads from `threads`.
+    /// Returns a handle whose writers take their additional threads from `threads`.
     #[must_use]
     pub fn with_threads(&self, threads: Threads) -> Store {
         Store {
@@ -187,8 +163,7 @@ impl Store {
         }
     }
 
-    /// Returns a handle to the same store whose writers also compute the SHA-256 of the bytes they write. See
-    /// [`sha256`](Self::sha256).
+    /// Returns a handle whose writers also compute the [SHA-256](Self::sha256) of an object.
     #[must_use]
     pub fn with_sha256(&self) -> Store {
         Store {
@@ -197,13 +172,13 @@ impl Store {
         }
     }
 
-    /// Returns whether writers also compute the SHA-256 of the bytes they write.
+    /// Returns whether writers of this handle also compute the SHA-256.
     pub fn computes_sha256(&self) -> bool {
         self.with_sha256
     }
 
-    /// Returns the SHA-256 of an object, so that the caller need not read the object again. `None` unless this process wrote
-    /// the object with SHA-256 enabled.
+    /// Returns the SHA-256 of an object. `None` unless this process wrote the object with
+    /// [`with_sha256`](Self::with_sha256).
     pub fn sha256(&self, digest: &Digest) -> Option<[u8; 32]> {
         self.inner.sums.lock().get(digest).copied()
     }
@@ -212,7 +187,6 @@ impl Store {
         self.inner.sums.lock().insert(digest, sum);
     }
 
-    /// Takes one more thread from the budget. Returns `None` if all threads are in use.
     pub(crate) fn thread(&self) -> Option<Permit> {
         match &self.threads {
             Some(threads) => threads.try_take(),
@@ -225,8 +199,7 @@ impl Store {
         &self.inner.root
     }
 
-    /// Returns the directory for temporary files. It is on the store's file system. Files that remain in it are removed
-    /// after a day.
+    /// Returns the directory for temporary files, on the store's file system. Files in it are removed after a day.
     pub fn temp_dir(&self) -> PathBuf {
         Bucket::Tmp.dir(self.root())
     }
@@ -236,22 +209,21 @@ impl Store {
         self.inner.read_only
     }
 
-    /// Returns the length of an object in bytes, without reading or verifying the object. `None` if the object is not in the
-    /// store.
+    /// Returns the length of an object in bytes without verifying the object. `None` if the object is not in the store.
     pub fn len_of(&self, digest: &Digest) -> Option<u64> {
         let found = self.object_path(digest).symlink_metadata().ok()?;
         found.is_file().then_some(found.len())
     }
 
-    /// Returns the bytes that can still be written to the store's file system, if the system reports them.
+    /// Returns the free bytes of the store's file system, if the system reports them.
     pub fn free_space(&self) -> Option<u64> {
         free_space(self.root())
     }
 
-    /// Checks that the file system has at least `bytes` free bytes. Call this before writing a large amount of data.
+    /// Checks that the store's file system has at least `bytes` free bytes.
     ///
     /// # Errors
-    /// [`StoreError::NoSpace`] if fewer than `bytes` bytes are free.
+    /// [`StoreError::NoSpace`] if it has fewer.
     pub fn require_space(&self, bytes: u64) -> Result<(), StoreError> {
         match self.free_space() {
             Some(free) if free < bytes => Err(StoreError::NoSpace {
@@ -290,7 +262,6 @@ impl Store {
         self.inner.verified.lock().remove(digest);
     }
 
-    /// Runs `verify` while no other thread verifies the same object.
     pub(crate) fn exclusively<T>(&self, digest: &Digest, verify: impl FnOnce() -> T) -> T {
         let gate = Arc::clone(self.inner.verifying.lock().entry(*digest).or_default());
         let entered = gate.lock();
@@ -307,7 +278,6 @@ impl Store {
             .contains(&(device, mode))
     }
 
-    /// Calls `is_shared` once per device and caches its result.
     pub(crate) fn is_shared_device(&self, device: u64, is_shared: impl FnOnce() -> bool) -> bool {
         let mut devices = self.inner.shared_devices.lock();
         *devices.entry(device).or_insert_with(is_shared)
@@ -318,14 +288,14 @@ impl Store {
     }
 }
 
-/// Writes `bytes` to `file`. `path` is the path of the file in error messages.
+/// Writes `bytes` to `file`. Errors name the file `path`.
 pub(crate) fn write_all(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     file.write_all(bytes)
         .map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
 }
 
 impl Store {
-    /// Returns a handle to the same store that requests missing entries and objects from `tier`.
+    /// Returns a handle that requests missing entries and objects from `tier`.
     #[must_use]
     pub fn with_tier(&self, tier: Arc<dyn Tier>) -> Store {
         let mut store = self.clone();
@@ -333,14 +303,13 @@ impl Store {
         store
     }
 
-    /// Offers a local result to the tier, if the store has a tier. `offer` is called only in this case.
+    /// Passes the local result that `offer` returns to the tier, if the store has a tier.
     pub fn offer(&self, offer: impl FnOnce() -> Offer) {
         if let Some(tier) = &self.tier {
             tier.offer(offer());
         }
     }
 
-    /// Queries the tier for the entry of a step key, and stores the entry that it returns.
     pub(crate) fn lookup_in_tier(
         &self,
         key: &Digest,
@@ -359,7 +328,6 @@ impl Store {
         Ok(Some(entry))
     }
 
-    /// Passes the lengths of the entry's objects to the tier, if the objects are not in this store.
     pub(crate) fn announce_lengths(&self, entry: &LedgerEntry) {
         let Some(tier) = &self.tier else { return };
         for (object, length) in entry.objects().zip(&entry.lengths) {
@@ -369,12 +337,11 @@ impl Store {
         }
     }
 
-    /// Returns whether the tier may have this object.
     pub(crate) fn may_be_in_tier(&self, digest: &Digest) -> bool {
         self.tier.as_ref().is_some_and(|tier| tier.may_have(digest))
     }
 
-    /// Fetches an object from the tier. Returns `false` if it cannot be fetched.
+    /// Fetches an object from the tier. Returns `false` if the tier has no intact copy.
     pub(crate) fn fetch_from_tier(&self, digest: &Digest) -> Result<bool, StoreError> {
         let Some(tier) = &self.tier else {
             return Ok(false);
@@ -383,7 +350,6 @@ impl Store {
             return Ok(false);
         }
         self.exclusively(digest, || {
-            // Another thread may have fetched the object in the meantime.
             if self.len_of(digest).is_some() {
                 return Ok(true);
             }
@@ -401,11 +367,11 @@ impl Store {
         })
     }
 
-    /// Flushes `file` if other machines may see its file system, because such file systems may report write errors only when
-    /// a file is flushed. `path` is any path on that file system. Returns the metadata of the file.
+    /// Flushes `file` if other machines may see the file system of `path`, which must be that of `file`. Returns the
+    /// metadata of `file`.
     ///
     /// # Errors
-    /// If bytes that were written did not reach the server.
+    /// If written bytes did not reach the server.
     pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<Metadata> {
         let metadata = file.metadata()?;
         if !self.is_shared_device(metadata.dev(), || is_shared(path)) {
@@ -415,7 +381,6 @@ impl Store {
         file.metadata()
     }
 
-    /// Renames the complete file `temp` to `path`. Creates the directory of `path` if it is missing.
     pub(crate) fn rename_into(&self, temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
         self.confirm_written(temp.as_file(), temp.path())
             .map_err(|source| StoreError::io("write", temp.path(), source))?;
@@ -423,8 +388,7 @@ impl Store {
     }
 }
 
-/// Renames the file `temp` to `path`. The directory of `path` usually exists, so it is created only if the first attempt
-/// fails.
+/// Renames the file `temp` to `path`. Creates the directory of `path` if it is missing.
 ///
 /// # Errors
 /// If the file cannot be renamed. The temporary file is then removed.
@@ -437,12 +401,11 @@ pub fn persist(temp: NamedTempFile, path: &Path) -> io::Result<()> {
         }
         _ => Err(failed),
     })?;
-    // The temporary name no longer exists, so there is nothing to remove on drop.
     let _ = temp.into_temp_path().keep();
     Ok(())
 }
 
-/// The way in which an object is published outside the store. Cheaper ways come first.
+/// The way in which an object is published outside the store.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -458,10 +421,10 @@ pub enum LinkMode {
 }
 
 impl LinkMode {
-    /// All ways, cheapest first.
+    /// All modes, cheapest first.
     pub const ALL: [LinkMode; 3] = [LinkMode::HardLink, LinkMode::Reflink, LinkMode::Copy];
 
-    /// Returns the name that records and settings use.
+    /// Returns the name in records and settings.
     pub const fn name(self) -> &'static str {
         match self {
             LinkMode::HardLink => "hardlink",
@@ -470,7 +433,6 @@ impl LinkMode {
         }
     }
 
-    /// Returns the next mode to try after this one.
     pub(crate) fn next(self) -> Option<Self> {
         match self {
             Self::HardLink => Some(Self::Reflink),
@@ -496,32 +458,32 @@ impl FromStr for LinkMode {
     }
 }
 
-/// A second cache behind a store, which contains results that several machines share. An implementation limits how long it
-/// waits, and reports its own errors. After an error, it behaves as if it contained no results.
+/// A second cache behind a store, with results that several machines share.
+///
+/// An implementation limits its waiting time and reports its own errors. After an error, it acts as if it had no results.
 pub trait Tier: Debug + Send + Sync {
-    /// Returns the entry of a step key, if the tier has an entry that can be trusted. `competition` is the id of the
-    /// competition to which the step belongs.
+    /// Returns a trusted entry for a step key of the competition with the id `competition`.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
 
-    /// Passes the length of an object in bytes to the tier, before the store fetches the object. The length comes from a
-    /// trusted entry. [`fetch`](Self::fetch) uses it as a limit.
+    /// Announces the length of an object in bytes, which limits a later [`fetch`](Self::fetch).
     fn expect(&self, object: &Digest, length: u64);
 
     /// Returns `false` if the tier is known not to have this object. Sends no request.
     fn may_have(&self, object: &Digest) -> bool;
 
-    /// Writes the bytes of an object to `to`, but at most the number that was passed to [`expect`](Self::expect). Returns
-    /// `false` if the object cannot be fetched completely, even if some bytes were written. The caller compares the bytes
-    /// with the digest.
+    /// Writes the bytes of an object to `to`, at most the number that [`expect`](Self::expect) announced. The caller
+    /// compares the bytes with the digest.
+    ///
+    /// Returns `false` if the tier could not deliver all bytes, even if some were written.
     ///
     /// # Errors
-    /// If writing to `to` fails. Errors of the tier itself are not returned.
+    /// If writing to `to` fails.
     fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool>;
 
-    /// Reports that the bytes fetched for an object did not match its digest.
+    /// Reports that the fetched bytes of an object did not match its digest.
     fn report_damaged(&self, object: &Digest);
 
-    /// Offers a local result to other machines. Returns immediately.
+    /// Offers a local result to other machines, without waiting.
     fn offer(&self, offer: Offer);
 }
 
@@ -536,7 +498,7 @@ pub struct Offer {
     pub competition: String,
     /// Name of the step within its competition.
     pub step: String,
-    /// Objects of the entry that were inputs of the step. The step produced the other objects of the entry.
+    /// Objects of the entry that were inputs of the step, and not its outputs.
     pub given: Vec<Digest>,
 }
 

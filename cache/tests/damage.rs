@@ -57,7 +57,6 @@ fn damaged_object_is_never_returned() -> Outcome {
                 };
                 assert!(kept.exists() && !dest.exists());
                 assert_eq!(other.len_of(&digest), None);
-                // The step that produces the object writes it again.
                 assert_eq!(other.put(&content)?, digest);
                 assert_eq!(second_handle(&store)?.read(&digest)?, content);
             }
@@ -73,7 +72,6 @@ fn damage_through_a_hard_link_is_detected_in_the_same_process() -> Outcome {
     let dest = dir.path().join("view");
     store.materialise(&digest, &dest)?;
     store.open_object(&digest)?;
-    // Wait longer than the file system's clock tick, so that the change gets a new time stamp.
     std::thread::sleep(std::time::Duration::from_millis(20));
     flip(&dest, 100)?;
     assert!(matches!(
@@ -141,7 +139,6 @@ fn garbled_entry_is_treated_as_absent() -> Outcome {
     }
     fs::write(&path, &entry_bytes)?;
     assert_eq!(store.lookup(&key)?, Some(written));
-    // A valid entry at the path of another key is not an entry of that key.
     let wrong_place = file_of(&store, "ledger-v1", &other_key);
     fs::create_dir_all(wrong_place.parent().ok_or("has a parent")?)?;
     fs::copy(&path, &wrong_place)?;

@@ -14,8 +14,7 @@ use prep_cache::{
 
 use crate::until::wait_until_open;
 
-/// Stores an object of `len` bytes and an entry that names it and was last used `days` days ago. Returns the key and the
-/// object.
+/// Stores an object of `len` bytes and an entry that was last used `days` days ago. Returns the key and the object.
 fn step(
     store: &Store,
     name: &str,
@@ -41,7 +40,7 @@ fn options(max_size: Option<u64>, keep_days: Option<u32>) -> GcOptions {
     }
 }
 
-/// Collects garbage. Also checks that a dry run reports the same as the collection and changes nothing.
+/// Collects garbage. Also checks that a dry run reports the same and changes nothing.
 fn collect(store: &Store, options: GcOptions) -> Result<GcReport, Box<dyn Error>> {
     let before = store.stat()?;
     let dry = store.gc(&GcOptions {
@@ -145,7 +144,6 @@ fn least_recently_used_entries_are_removed_first() -> Outcome {
     ] {
         let (_dir, store) = empty_store()?;
         let young_orphan = store.put(&bytes(1000, 99))?;
-        // Newest first. Entries are removed from the end.
         let steps = [
             step(&store, "newest", 100, 1)?,
             step(&store, "middle", 200, 2)?,
@@ -274,7 +272,7 @@ fn waiting_for_a_removed_lock_file_continues_with_the_new_one() -> Outcome {
     });
     let path = store.root().join("locks");
     wait_until_open(std::process::id(), &path, 2);
-    // Remove the lock file, as a garbage collector would if it got the lock between the two holders.
+    // Remove the lock file, as a collector would if it got the lock between the two holders.
     for file in fs::read_dir(store.root().join("locks"))? {
         fs::remove_file(file?.path())?;
     }

@@ -114,7 +114,7 @@ fn history_round_trips_by_competition_variant_and_directory() -> Outcome {
         )]),
         earlier: Vec::new(),
     };
-    // Names that would be the same if they were simply concatenated, and names that are invalid as file names.
+    // Names that are equal when concatenated, and names that are invalid as file names.
     let names = [
         ("a", "v1", "/data"),
         ("a", "v1", "/other"),
@@ -137,7 +137,6 @@ fn history_round_trips_by_competition_variant_and_directory() -> Outcome {
     let first = scope("v1", "/data");
     store.set_last_run("a", &first, &run(77))?;
     assert_eq!(store.last_run("a", &first)?, Some(run(77)));
-    // Earlier runs are kept, the latest first, if the keys of their steps differ.
     let mut history = run(1);
     for n in [1, 2, 2, 3] {
         history = history.followed_by(n, run(n).steps, run(n).failed);

@@ -24,7 +24,6 @@ fn every_link_mode_creates_a_read_only_file() -> Outcome {
         let (dir, store) = empty_store()?;
         let content = bytes(100_000, 2);
         let digest = store.put(&content)?;
-        // The parent directories are missing.
         let dest = dir.path().join("a/b/file.bin");
         let used = store.materialise_as(&digest, &dest, cheapest)?;
         assert!(used >= cheapest);
@@ -63,13 +62,11 @@ fn existing_file_is_replaced() -> Outcome {
             assert_eq!(fs::read_to_string(&dest)?, content);
             assert!(only_file(&view)?);
         }
-        // A symbolic link is replaced, not followed.
         fs::remove_file(&dest)?;
         symlink(&outside, &dest)?;
         store.materialise_as(&first, &dest, cheapest)?;
         assert!(dest.symlink_metadata()?.is_file());
         assert_eq!(fs::read_to_string(&outside)?, "not ours");
-        // The objects are unchanged, so no write went through the links.
         assert_eq!(store.read(&first)?, b"first");
 
         let directory = view.join("folder");
@@ -148,14 +145,13 @@ fn threads_can_replace_the_same_file_concurrently() -> Outcome {
     Ok(())
 }
 
-/// Returns the bytes of an open object, read without its file's cursor.
 fn bytes_of(object: &prep_cache::Object) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::io::Read::read_to_end(&mut object.reader(), &mut bytes)?;
     Ok(bytes)
 }
 
-/// Truncates a published file. Its owner can do this although the file is read-only, by changing its mode first.
+/// Truncates a published file. Its owner can do this after changing its mode.
 fn truncate_file(path: &std::path::Path) -> std::io::Result<()> {
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     fs::OpenOptions::new().write(true).open(path)?.set_len(1)
@@ -188,7 +184,6 @@ fn truncated_published_file_does_not_change_an_open_object() -> Outcome {
         "the object was published after it was opened"
     );
 
-    // The object stays intact for later readers, and for other processes.
     let again = store.open_private(&digest)?;
     assert_eq!(bytes_of(&again)?, content);
     assert_eq!(again.file().metadata()?.nlink(), 1);
@@ -229,12 +224,11 @@ fn objects_can_be_opened_and_published_concurrently() -> Outcome {
     Ok(())
 }
 
-/// Name of the environment variable with the directory of the test. It is set only in the process in which a file access
-/// waits at the gate: a preloaded library ([`faults`]) delays the access until the test has acted.
+/// Name of the variable with the directory of the test, set only in the process in which a file access waits: a preloaded
+/// library ([`faults`]) delays the access until the test has acted.
 const ROOT: &str = "PREP_GATED";
 
-/// Runs `test` again, in a separate process. In that process, the first access of the kind `meets` to a path that contains
-/// `part` waits at the gate.
+/// Runs `test` again in another process, in which the first access of the kind `meets` to a path with `part` waits.
 fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
     let library = match faults::library(root) {
         Ok(library) => library,
@@ -264,8 +258,7 @@ fn run_again_with_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outc
     Ok(())
 }
 
-/// The linker opens the object. Then another process replaces it with a private copy. Then the linker links the old
-/// file.
+/// Another process replaces the opened object with a private copy, before the linker links the old file.
 #[test]
 fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
     let content = b"id,label\n1,a\n";
@@ -298,8 +291,7 @@ fn private_copy_created_during_linking_gets_no_public_name() -> Outcome {
     Ok(())
 }
 
-/// Two processes open an object that is also published. The first process replaces the object with a copy. The file that
-/// the second process has opened then has only one name: the published name.
+/// The first process replaces the object with a copy, so the second one's file has only the published name.
 #[test]
 fn file_with_only_a_published_name_is_not_private() -> Outcome {
     let content = b"id,label\n1,a\n";
@@ -308,7 +300,7 @@ fn file_with_only_a_published_name_is_not_private() -> Outcome {
         let (dir, store) = empty_store()?;
         store.put(content)?;
         store.materialise(&digest, &dir.path().join("published"))?;
-        // The second process opens the object and then waits before it reads the object for its digest.
+        // The second process waits before it reads the object for its digest.
         let test = "file_with_only_a_published_name_is_not_private";
         return run_again_with_gate(test, dir.path(), "r", "/objects-v1/");
     };
@@ -324,8 +316,8 @@ fn file_with_only_a_published_name_is_not_private() -> Outcome {
     Ok(())
 }
 
-/// A marked file may temporarily have another name, while a linker examines it. If a second marker counts the names at
-/// this time, it must not remove the mark, because the first marker may rely on it.
+/// A linker may temporarily give a marked file another name. A second marker that counts the names must not remove the
+/// mark, because the first marker may rely on it.
 #[test]
 fn mark_of_a_mapped_object_is_not_removed() -> Outcome {
     let (dir, store) = empty_store()?;
@@ -377,8 +369,7 @@ fn released_pages_of_a_mapped_object_are_read_again() -> Outcome {
     Ok(())
 }
 
-/// Threads publish, map, unlink and remove the same object concurrently. Every published file is truncated through its
-/// published name. The mapped files must not change.
+/// Truncating the published files must not change the mapped files.
 #[test]
 fn concurrent_linking_and_collection_never_change_a_mapped_file() -> Outcome {
     let (dir, store) = empty_store()?;
@@ -394,7 +385,6 @@ fn concurrent_linking_and_collection_never_change_a_mapped_file() -> Outcome {
                     let published = dir.join(format!("{number}-{}", round % 5));
                     match store.materialise(&digest, &published) {
                         Ok(_) => truncate_file(&published).unwrap(),
-                        // The object was truncated by another thread, or collected.
                         Err(StoreError::Damaged { .. } | StoreError::Missing { .. }) => {}
                         Err(error) => panic!("{error}"),
                     }

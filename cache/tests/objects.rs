@@ -50,7 +50,6 @@ fn sha256_of_a_written_object_is_recorded_on_request() -> Outcome {
     use sha2::{Digest as _, Sha256};
 
     let (_dir, store) = empty_store()?;
-    // The longest object is written by another thread.
     for len in [0, 5, 300_000, 3 << 20] {
         let content = bytes(len, len as u64 + 1);
         let write = |store: &Store| -> Result<Digest, Box<dyn std::error::Error>> {
@@ -60,7 +59,6 @@ fn sha256_of_a_written_object_is_recorded_on_request() -> Outcome {
         };
         let digest = write(&store)?;
         assert_eq!(store.sha256(&digest), None, "not requested");
-        // The SHA-256 is also known if the store has the object already.
         assert_eq!(write(&store.with_sha256())?, digest);
         let sum: [u8; 32] = Sha256::digest(&content).into();
         assert_eq!(store.sha256(&digest), Some(sum));
@@ -116,7 +114,7 @@ fn object_in_memory_moves_to_a_file_when_the_buffer_is_full() -> Outcome {
         for room in [len / 2, 0] {
             let (stored, buffer) = write(room)?.finish()?;
             assert_eq!(stored.digest, digest);
-            // An object of at most one byte fits, because a buffer has room for at least one byte.
+            // A buffer has room for at least one byte.
             assert_eq!(buffer.is_some(), len <= 1);
             assert_eq!(store.len_of(&digest).is_some(), len > 1);
         }
@@ -224,13 +222,11 @@ fn scattered_writer_accepts_bytes_in_any_order() -> Outcome {
         assert_eq!(store.read(&stored.digest)?, content);
         assert!(store.sha256(&stored.digest).is_some());
     }
-    // Reserved bytes that were never written are zero.
     let mut writer = store.scattered_writer()?;
     writer.write_all(b"a")?;
     writer.reserve(3)?;
     let stored = writer.commit(&|| Ok(()))?;
     assert_eq!(store.read(&stored.digest)?, b"a\0\0\0");
-    // A writer that is dropped, or whose commit is cancelled, leaves no files.
     store.scattered_writer()?.write_all(b"b")?;
     let mut writer = store.scattered_writer()?;
     writer.write_all(b"c")?;
@@ -401,7 +397,6 @@ fn opening_removes_old_leftovers_but_no_files_in_use() -> Outcome {
     fs::write(tmp.join("old"), "left by a killed process")?;
     make_old(&tmp.join("old"), 2)?;
     fs::write(tmp.join("young"), "perhaps not locked yet")?;
-    // Old directories are removed as well.
     for name in ["old-directory", "locked-directory"] {
         fs::create_dir_all(tmp.join(name).join("inner"))?;
         fs::write(tmp.join(name).join("inner/file"), "x")?;

@@ -1,7 +1,6 @@
 //! Several processes that use one store, and processes that die.
 //!
-//! The tests start their own program again as another process. That process runs the ignored test `child`. An environment
-//! variable chooses its task.
+//! The tests start their own program again, with the ignored test `child`. An environment variable chooses its task.
 
 use crate::common;
 use std::error::Error;
@@ -15,13 +14,12 @@ use prep_cache::{Digest, GcOptions, Store, StoreError};
 
 const LEN: usize = 300_000;
 
-/// The tasks of the other process. Where a task waits, the process prints `ready` and continues when its input ends.
+/// The tasks of the other process. Where a task waits, the process prints `ready` until its input ends.
 #[test]
 #[ignore = "the other tests run it in a separate process"]
 fn child() -> Outcome {
     let store = Store::open(Path::new(&env::var("PREP_TEST_STORE")?))?;
     match env::var("PREP_TEST_TASK")?.as_str() {
-        // Waits before the commit.
         "write" => {
             let mut writer = store.writer()?;
             writer.write_all(&bytes(LEN, 1))?;
@@ -29,7 +27,6 @@ fn child() -> Outcome {
             ready_and_wait()?;
             writer.commit()?;
         }
-        // Waits before writing.
         "many" => {
             ready_and_wait()?;
             for seed in 0..300 {
@@ -39,12 +36,10 @@ fn child() -> Outcome {
                 store.record(&stored.digest, &common::entry(&[stored.digest], 0)?)?;
             }
         }
-        // Waits while it holds the lock.
         "lock" => {
             let _guard = store.lock("name")?;
             ready_and_wait()?;
         }
-        // Waits while it uses the store.
         "use" => {
             let _guard = store.in_use()?;
             ready_and_wait()?;
@@ -55,7 +50,6 @@ fn child() -> Outcome {
 }
 
 fn ready_and_wait() -> Outcome {
-    // Because of `--nocapture`, the test harness does not capture this line.
     println!("\nready");
     std::io::stdin().read_to_end(&mut Vec::new())?;
     Ok(())
@@ -67,7 +61,6 @@ struct Other {
 }
 
 impl Other {
-    /// Starts a process with the task `task`. Returns when the process is ready.
     fn start(store: &Store, task: &str) -> Result<Self, Box<dyn Error>> {
         let mut process = Command::new(env::current_exe()?)
             .args(["processes::child", "--exact", "--ignored", "--nocapture"])
@@ -90,7 +83,6 @@ impl Other {
         })
     }
 
-    /// Lets the process continue.
     fn resume(&mut self) {
         drop(self.process.stdin.take());
     }
@@ -160,7 +152,7 @@ fn process_killed_before_commit_leaves_no_object() -> Outcome {
     assert_eq!(store.stat()?.objects.files, 0);
     assert_eq!(count(&store, "tmp")?, 2);
 
-    // A day later, the file of the killed process is removed, but not that of the live process.
+    // A day later, only the file of the killed process is removed.
     for file in fs::read_dir(store.root().join("tmp"))? {
         make_old(&file?.path(), 2)?;
     }

@@ -22,7 +22,6 @@ fn both_digests_are_computed_in_one_pass() -> Outcome {
     let path = dir.path().join("bundle.zip");
     for (content, md5) in known {
         fs::write(&path, content)?;
-        // With and without a separate thread for MD5.
         for store in [store.clone(), store.with_threads(Threads::new(0))] {
             let record = store.ingest(&path, true, &|_| {})?;
             assert_eq!(record.md5.as_deref(), Some(md5));

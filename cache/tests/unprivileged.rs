@@ -1,6 +1,4 @@
-//! Operations of a user without privileges. The superuser can open the store's files for writing although they are
-//! read-only, so a test that runs as root does not show that a normal user needs no such access. Therefore the test starts
-//! itself again as another user.
+//! The superuser can write read-only files, so these tests start themselves again as another user.
 
 use std::error::Error;
 use std::fs::{self, Permissions};
@@ -12,7 +10,7 @@ use std::process::Command;
 use prep_cache::{Digest, Store};
 
 const DIR: &str = "PREP_TEST_UNPRIVILEGED_DIR";
-/// Debian's user `nobody`. Any id other than 0 works.
+/// Debian's user `nobody`.
 const NOBODY: u32 = 65_534;
 
 #[test]
@@ -26,7 +24,7 @@ fn unprivileged_user_can_write_objects() -> Result<(), Box<dyn Error>> {
     }
     fs::set_permissions(dir.path(), Permissions::from_mode(0o777))?;
     let name = "unprivileged::unprivileged_user_can_write_objects";
-    // The user may not be able to access the directory of the test program, so the program is copied.
+    // The other user may not be able to access the directory of the test program.
     let program = dir.path().join("test");
     fs::copy(std::env::current_exe()?, &program)?;
     let ended = Command::new(&program)
@@ -57,7 +55,6 @@ fn write_objects(store: &Store) -> Result<(), Box<dyn Error>> {
         scattered.commit(&|| Ok(()))?.digest,
         Digest::of_bytes(b"headtail")
     );
-    // An object with a second name has to be copied before it is mapped.
     let object = store.open_object(&put)?;
     let other = store.root().with_extension("other");
     fs::hard_link(object.path(), &other)?;

@@ -1,9 +1,10 @@
 """Builds the distribution `mlebench`: the package in `../mlebench` (in a source distribution: `./mlebench`), the command
 `mlebench`, and a dependency on the same version of `mleprep`.
 
-Upstream's package has the same name, and installers silently replace one with the other. So this backend checks the
-environment that it is called from, and stops if upstream's package is installed there. MLEBENCH_REPLACE=1 turns the
-check off. No wheels are published, because an installer would not call this backend for a wheel.
+Upstream's package has the same name, and installers silently replace one with the other. So this backend stops if
+upstream's package is installed in the environment. MLEBENCH_REPLACE=1 turns this check off.
+
+A release has no wheel of `mlebench`, because an installer would not call this backend for a wheel.
 
 The backend implements PEP 517 without dependencies. Equal sources give distributions with equal bytes.
 """
@@ -86,8 +87,7 @@ def _package():
     if (HERE / NAME).is_dir():
         return files(HERE / NAME, lambda path: True)
     directory = HERE.parent / NAME
-    # Leave out competitions that the program wrote into the checkout, because a different version may have written
-    # them.
+    # Leaves out competitions in the checkout, because another version of the program may have written them.
     modules = files(directory, lambda path: path.suffix in (".py", ".typed") and len(path.relative_to(directory).parts) < 3)
     return modules | {f"competitions/{name}": text.encode() for name, text in _competitions().items()}
 
@@ -109,14 +109,15 @@ def _competitions():
         facts["leaderboard"] = (directory / "leaderboard.csv").read_text(encoding="utf-8")
         facts["description"] = (directory / "description.md").read_text(encoding="utf-8")
         facts["checksums"] = json.loads((directory / "checksums.json").read_text(encoding="utf-8"))
-    # The file `program` shows the package that these files are complete, so the package does not call the program.
+    # Because of the file `program`, the package does not call the program to write these files.
     return rendering.rendered(definitions) | {"program": "shipped\n"}
 
 
 def _version():
     """Returns the version of this distribution: upstream's, with the version of `mleprep` in its last part.
 
-    Requirements such as `mlebench>=1` accept it, and no release of upstream has it. 0.1.0 becomes 1.0.0.post100.
+    The version satisfies requirements such as `mlebench>=1`, and no release of upstream has it. 0.1.0 becomes
+    1.0.0.post100.
     """
     major, minor, patch = map(int, re.match(r"(\d+)\.(\d+)\.(\d+)", mleprep_version()).groups())
     return f"1.0.0.post{10000 * major + 100 * minor + patch}"
@@ -160,8 +161,8 @@ def _record(files, own):
 def _require_no_upstream():
     """Exits if the target environment has a different package `mlebench`.
 
-    Installers run backends with the interpreter of that environment but hide its packages. So this function reads the
-    directory of its packages.
+    Installers run backends with the environment's interpreter, but hide the environment's packages. So this function
+    reads the directory of packages.
     """
     if os.environ.get("MLEBENCH_REPLACE") == "1":
         return

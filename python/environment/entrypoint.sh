@@ -1,11 +1,11 @@
 #!/bin/bash
 # Runs as root: makes the agent's directories writable, then validates submissions while the container runs.
 #
-# The answers are mounted below /private/data, which only root may read. COMPETITION_ID names the competition. If it is
-# not set, the header `exp-id` of each request does.
+# The answers are mounted below /private/data, which only root may read. COMPETITION_ID names the competition. Without this
+# variable, the header `exp-id` of each request names the competition.
 #
-# If a container starts again, or its directories are on a volume that was used before, an agent may have written into these
-# directories. So no path in them is trusted: each file is opened without following links, and changed through the open file.
+# An agent may have written into the directories before: in an earlier start of the container, or on a used volume. So this
+# script trusts no path: it opens each file without following links, and changes the open file.
 set -u
 agents=/home
 
@@ -19,7 +19,7 @@ FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 def add_mode(opened, mode):
     found = os.fstat(opened)
-    # A file with several hard links may also be in another directory.
+    # A file with several hard links may also have a name in another directory.
     if stat.S_ISDIR(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink == 1):
         os.fchmod(opened, stat.S_IMODE(found.st_mode) | mode)
 

@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mlebench", description="Runs agents on Machine Learning competitions.")
     parser.add_argument("--version", action="version", version=f"mlebench {__version__}")
     commands = parser.add_subparsers(dest="command")
-    # argparse formats help texts with %, so a literal % would have to be doubled. Ids contain no %.
+    # argparse formats help texts with %. Ids contain no %.
     ids = _ids_in_words()
     data_dir = "directory of the competitions' data"
 

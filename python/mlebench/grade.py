@@ -23,7 +23,7 @@ logger = get_logger(__name__)
 # Maximum number of submissions that are in memory at the same time.
 _MAX_THREADS = 4
 
-# Callers can replace these functions and methods. The program reads the files itself only if no caller did.
+# Functions and methods that callers can replace. The program reads the files only if nobody has replaced them.
 _UNPATCHED = {"read_csv": read_csv, "load_answers": load_answers, "get_leaderboard": get_leaderboard}
 _METHODS = {name: getattr(Grader, name) for name in ("__call__", "rank_score", "is_lower_better")}
 

@@ -53,7 +53,7 @@ class Grader:
         try:
             score = self.grade_fn(submission, answers)
         except ProgramNotFound:
-            # This error does not mean that the submission is invalid.
+            # This error does not concern the submission.
             raise
         except Exception as error:
             if isinstance(error, ProgramError) and not error.is_about_input():

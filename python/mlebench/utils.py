@@ -179,12 +179,11 @@ def compress(src: Path, compressed: Path, exist_ok: bool = False) -> None:
 def extract(
     compressed: Path, dst: Path, recursive: bool = False, already_extracted: Optional[set[Path]] = None
 ) -> None:
-    """Unpacks a zip or a 7z into `dst`. With `recursive`, also unpacks the archives that are then directly in `dst`."""
+    """Unpacks a zip or a 7z into `dst`. With `recursive`, also unpacks archives directly in `dst`."""
     assert compressed.exists(), f"File `{compressed}` does not exist."
     assert compressed.is_file(), f"Path `{compressed}` is not a file."
     assert is_compressed(compressed), f"File `{compressed}` is not compressed."
-    # Upstream's default is one set for the entire process, so it skips archives that it has seen before. Create a new
-    # set.
+    # Upstream's default is one set per process, so upstream skips archives of earlier calls. This set is new.
     done = set() if already_extracted is None else already_extracted
     unpack(compressed, dst)
     done.add(compressed)

@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
-    # Not `os.PathLike`: for a type checker, a series has all methods, so it would be a path.
+    # Not `os.PathLike`, because a series has all methods for a type checker, so a series would be a valid path.
     Submission = pandas.DataFrame | polars.DataFrame | polars.LazyFrame | str | Path
 else:
-    # Neither library has to be installed.
+    # Users need not install pandas and polars.
     Submission = Any
-#: Competitions: ids, records, or the result of a function. A function for one competition takes the same types.
+#: Competitions: ids, records, or the results of another function.
 Ids = str | Record | Iterable[str | Record]
 _Kind = TypeVar("_Kind")
 
 
 @verb
 def list(ids: Ids = (), **options: Unpack[_options.Selection]) -> Results[Competition]:
-    """Lists competitions and the state of their data. Without ids and without a set, lists all competitions."""
+    """Lists competitions and the state of their data. Without ids and sets, lists all competitions."""
     return _call("list", Results[Competition], _ids(ids), options)
 
 
@@ -58,9 +58,12 @@ def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Results[Plan
 def run(ids: Ids = (), **options: Unpack[_options.Run]) -> Runs:
     """Prepares competitions: runs the steps that are not up to date and publishes the results.
 
-    Without `source`, bundles are downloaded from Kaggle. Options such as `skip_verification` keep the values of the
-    last run in the data directory, unless you give them. With `check=False`, failures of competitions raise no
-    exception: check `state` and `failures` of the records. Invalid arguments, such as an unknown id, still do.
+    Without `source`, the program downloads bundles from Kaggle.
+
+    Options such as `skip_verification` keep the values of the last run in the data directory, unless you give them.
+
+    With `check=False`, a failed competition raises no exception: check `state` and `failures` of the records. Invalid
+    arguments, such as an unknown id, always raise an exception.
     """
     return _call("run", Runs, _ids(ids), options)
 
@@ -87,8 +90,9 @@ def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]
 def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) -> ReportPage:
     """Writes an HTML page about prepared and graded data to the file `output`.
 
-    Without ids, the page is about all prepared and graded competitions. It shows the distribution of test labels, so do
-    not give it to agents.
+    Without ids, the page shows all prepared and graded competitions.
+
+    Do not give the page to agents, because it shows the distribution of test labels.
     """
     return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_options.text(output)}"])
 
@@ -101,13 +105,13 @@ def leaks(ids: Ids = (), **options: Unpack[_options.Leaks]) -> Results[Leaks]:
 
 @verb
 def audit(ids: Ids = (), **options: Unpack[_options.Audit]) -> Results[Audit]:
-    """Explains why files differ from the published ones. Differences raise no exception."""
+    """Explains why prepared files differ from the published ones. Differences raise no exception."""
     return _call("audit", Results[Audit], _ids(ids), options, answers=(0, 5))
 
 
 @verb
 def digest(ids: Ids = (), **options: Unpack[_options.Digest]) -> Digests:
-    """Returns digests of the data that scores depend on. Without ids, these are the digests of all prepared competitions."""
+    """Returns digests of the data that scores depend on. Without ids, includes all prepared competitions."""
     return _call("digest", Digests, _ids(ids), options)
 
 
@@ -134,7 +138,7 @@ def export(id: Ids, output: Path_, **options: Unpack[_options.Export]) -> Export
 
 @verb
 def summarize(reports: Path_ | Iterable[Path_] = (), **options: Unpack[_options.Summarize]) -> Results[Experiment]:
-    """Aggregates grading reports, or the reports in directories, into leaderboard figures."""
+    """Computes leaderboard figures from grading reports, given as files or directories."""
     given = _paths(reports)
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
@@ -148,8 +152,11 @@ def grade(
 ) -> Grade:
     """Grades a submission against the prepared answers. A submission is a file, or a frame of pandas or polars.
 
-    An invalid submission raises no exception: its `score` is None, and `reason` explains why. With `log`, the program
-    appends the grading to `grades.jsonl` in the data directory. Raises `FileNotFoundError` if the file does not exist.
+    An invalid submission raises no exception: its `score` is None, and `reason` explains why.
+
+    With `log`, the program appends the grading to `grades.jsonl` in the data directory.
+
+    Raises `FileNotFoundError` if the file does not exist.
     """
     extra = () if log else ("--no-log",)
     with _as_file(submission, id) as path:
@@ -162,7 +169,9 @@ def grade_all(
 ) -> Results[Grade]:
     """Grades the submissions of a list (JSON Lines) or of runs, and writes one report to `output`.
 
-    A directory contains the runs of a group, or run groups. An entry that cannot be graded is in `failed` of the results, or raises an exception with `check`.
+    A directory of runs contains the runs of a group, or run groups.
+
+    With `check`, an entry that cannot be graded raises an exception. Otherwise the entry is in `failed` of the results.
     """
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
     submission = options.get("submission_path") or "submission/submission.csv"
@@ -172,14 +181,14 @@ def grade_all(
 
 @verb
 def grade_score(score: float | None, id: Ids, **options: Unpack[_options.Ranking]) -> Ranking:
-    """Returns the thresholds of a competition and the medal of a given score. The competition need not be prepared."""
+    """Returns the thresholds of a competition, and the medal of a score. The competition need not be prepared."""
     extra = [] if score is None else [f"--score={score}"]
     return _call("grade_score", Ranking, [_id(id)], options, extra=extra)
 
 
 @verb
 def validate(submission: Submission, id: Ids, **options: Unpack[_options.Submission]) -> Validation:
-    """Checks whether a submission is valid, with the code that grades. Returns no score.
+    """Checks whether a submission is valid, by the rules of `grade`. Returns no score.
 
     Raises `FileNotFoundError` if the file does not exist.
     """
@@ -191,8 +200,9 @@ def validate(submission: Submission, id: Ids, **options: Unpack[_options.Submiss
 def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     """Returns the directory of a prepared competition. It contains the directories `public` and `private`.
 
-    For a record of `run`, this is its own directory unless you give options. Raises `InputError` if the variant is not
-    prepared, and `FileNotFoundError` if `data_dir` does not exist.
+    For a record of `run`, returns the directory of that run, unless you give options.
+
+    Raises `InputError` if the variant is not prepared, and `FileNotFoundError` if `data_dir` does not exist.
     """
     match id if isinstance(id, Results) else [id]:
         case [Prepared(path=own)] if own.is_dir() and not options:
@@ -218,8 +228,9 @@ def load(
 ) -> Tables:
     """Returns the public tables of a prepared competition by name, such as `train` for train.csv.
 
-    Without `library`, pandas is used if it is installed, otherwise polars. NumPy files become arrays. A table is read
-    at the first access to it. Tables in zip archives are included.
+    Without `library`, uses pandas if it is installed, otherwise polars. NumPy files become arrays.
+
+    Reads a table at the first access to it. Includes tables in zip archives.
     """
     return Tables(path(id, **options) / "public", library)
 
@@ -233,7 +244,7 @@ def _ids(ids: Ids) -> Sequence[str]:
 
 
 def _id(ids: Ids) -> str:
-    """Returns the id for a function about one competition."""
+    """Returns the only id. Raises an exception for several competitions."""
     found = _ids(ids)
     if len(found) != 1:
         raise TypeError(f"this function needs one competition, not {len(found)}")
@@ -241,7 +252,7 @@ def _id(ids: Ids) -> str:
 
 
 def _side(side: Path_) -> str:
-    """Returns one side of a comparison. A text without a slash can be the name of a variant or the number of a run."""
+    """Returns one side of a comparison. Without a slash, a text may be the name of a variant or the number of a run."""
     return side if isinstance(side, str) and "/" not in side else str(_options.existing(side))
 
 
@@ -264,7 +275,7 @@ def _run_groups(path: str, submission: str) -> Sequence[str]:
 
 
 def _data_dir(options: Mapping[str, Any]) -> Path:
-    """Returns the data directory of a call. If no directory is given, it is the one that the program's settings name."""
+    """Returns the data directory of a call, by default the one in the program's settings."""
     directory = options.get("data_dir")
     if directory is None:
         given = _options.command_line("run", {"cache_dir": options.get("cache_dir")})
@@ -286,8 +297,7 @@ def _call(
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Records are made of the JSON object of each competition and `members`. The program's warnings become warnings of
-    Python.
+    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python.
     """
     word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
@@ -295,25 +305,25 @@ def _call(
     check = options.get("check", True)
     if not check and name in ("run", "fetch") and not options.get("fail_fast"):
         given.append("--keep-going")
-    # Gradings are quick, so they show no progress.
+    # Grading is quick, so its functions show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
-    # Raise the exception in this block, so that no error of the call is shown, too.
+    # Raises the exception inside this block, so that the listener does not print the error as well.
     with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
         finished = _program.call(["--json", word, *given, "--", *positional], on_message)
         found = _envelope.document(finished.stdout)
         has_results = "competitions" in found or "experiments" in found
         if has_results and name == "run":
-            # The program's result does not contain the data directory, which settings can determine.
+            # The program's result does not contain the data directory.
             data_dir = _data_dir(options)
             members = {"_data_dir": data_dir}
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
         for text in _envelope.warnings(finished.stderr):
-            # The caller of the public function, which `_options.verb` wraps.
+            # Level 4 is the caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
         results = _envelope.results(kind, found, members) if has_results else None
         failed = getattr(results, "failed", ())
-        # An unknown id is a problem of the entire call, although some verbs return it as a failure.
+        # An unknown id makes the entire call invalid, although some verbs return it as a failure.
         is_misuse = any(one.code == 2 and one.id in positional for one in failed)
         if results is None or is_misuse or (check and (finished.code not in answers or failed)):
             error = _envelope.error(finished.code, found, finished.stderr)
@@ -327,7 +337,7 @@ _ORDER = "the submission is the first argument, and the id of the competition is
 
 @contextmanager
 def _as_file(submission: Submission, id: Ids) -> Iterator[Path]:
-    """Provides a submission as a file. Writes a frame so that the program reads the same values and types."""
+    """Provides a submission as a file. Writes a frame with its types, so that the program reads the same values."""
     if not isinstance(id, str | Record | Sequence):
         raise TypeError(_ORDER)
     if isinstance(submission, (str, os.PathLike)):

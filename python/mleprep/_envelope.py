@@ -1,8 +1,7 @@
 """Converts the program's JSON to records. The JSON is `{"competitions": [{"id": ...}, ...]}`, or
 `{"error": {"code", "message", "help", "place"}}` if the entire command failed.
 
-The types of the records determine the conversion. A value of another type is an error, so the fields of a record always
-have their declared types.
+A value whose type differs from the declared type of the record's field is an error.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def document(stdout: str) -> Json:
 def results(kind: Any, found: Json, members: Mapping[str, Any] = MappingProxyType({})) -> Any:
     """Returns the results in the output of a call. `kind` is a type of `Results`, or of a record for one result.
 
-    Records are made of the program's objects and `members`.
+    Adds `members` to each of the program's objects.
     """
     entries = found.get("competitions", found.get("experiments"))
     if not isinstance(entries, list):
@@ -115,7 +114,7 @@ def unexpected(place: str, kind: Any, value: object) -> InternalError:
 
 
 def error(code: int, found: Json, stderr: str) -> PrepError:
-    """Returns the error of a call, from its JSON output or from its messages. The error names each failure once."""
+    """Returns the error of a call, from its JSON output or its messages. Names each failure once."""
     errors: list[Json] = [found["error"]] if "error" in found else []
     for entry in found.get("competitions", ()):
         inner = [*entry.get("failures", ()), *([entry["error"]] if entry.get("error") else [])]
@@ -134,7 +133,7 @@ def error(code: int, found: Json, stderr: str) -> PrepError:
 
 
 def _from_messages(stderr: str) -> list[Json]:
-    """Parses the errors on stderr, and the help that follows each one."""
+    """Parses the errors on stderr, and the help after each error."""
     return [{"message": message, "help": help or None} for message, help in _messages("error", stderr)]
 
 

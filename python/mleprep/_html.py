@@ -7,7 +7,7 @@ from html import escape
 
 
 def table(rows: Sequence[Mapping[str, object]]) -> str:
-    """Returns an HTML table. Escapes the cells, so that nothing in them is treated as markup."""
+    """Returns an HTML table. Escapes markup in cells."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     head = _row("th", (name.replace("_", " ") for name in names))
     body = "".join(_row("td", (_cell(name, row.get(name)) for name in names)) for row in rows)
@@ -23,7 +23,7 @@ def _cell(name: str, value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """Formats a value: an empty text for None, several texts separated by commas, and the number of other values."""
+    """Formats a value: nothing for None, commas between texts, and for other sequences only the number of elements."""
     match value:
         case None:
             return ""

@@ -1,8 +1,10 @@
 """The table of options: each option of the program is a key of a `TypedDict`, with its type and its description.
 
 The keys are the names of the options with underscores. The functions' signatures, docstrings, command lines and
-messages follow from this table. A parameter of type `bool` is an option without a value. If another type includes `bool`,
-True is the option without a value, and False is the value `no`.
+messages follow from this table.
+
+A parameter of type `bool` is an option without a value. If a parameter may be a `bool` or another type, True is the option
+without a value, and False is the value `no`.
 """
 
 from __future__ import annotations
@@ -135,6 +137,7 @@ class Run(Preparation, Limits, Unit, total=False):
     link_mode: Annotated[Literal["hardlink", "reflink", "copy"] | None, "how files share bytes with the cache"]
     descriptions: Annotated[Input | None, "publish your own descriptions: DIR/ID.md or DIR/ID/description.md"]
     remove_unpublished: Annotated[bool, "remove files in the prepared directory that no run published"]
+    unseal: Annotated[bool, "write the plain answers of sealed competitions again"]
 
 
 class Fetch(Selection, Source, Limits, Remote, Unit, total=False):
@@ -207,7 +210,7 @@ REPLACED = {
 }
 #: Functions that also work if the data directory does not exist yet.
 _WITHOUT_DATA = {"list", "plan", "run", "fetch", "fetch_list", "fetch_check_rules", "summarize"}
-#: Parameters of this package that are not options of the program.
+#: Parameters that are not options of the program.
 _OWN = {"check", "progress"}
 #: The parameters of each function: name of the function -> name of the parameter -> its type.
 VERBS: dict[str, dict[str, Any]] = {}
@@ -218,7 +221,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def verb(function: _Function) -> _Function:
-    """Gives a function with `**options: Unpack[...]` the signature and the docstring that follow from the table."""
+    """Gives a function with `**options: Unpack[...]` the signature and the docstring of its options."""
     unpacked = eval(function.__annotations__["options"], function.__globals__)
     table = typing.get_type_hints(typing.get_args(unpacked)[0], include_extras=True)
     VERBS[function.__name__] = table
@@ -269,7 +272,7 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _check_type(key: str, kind: Any, value: object) -> None:
-    """Raises `TypeError` for a boolean that is a mistake, and `UsageError` for a word that is not in the table."""
+    """Raises `TypeError` for a boolean in place of a value or the reverse, and `UsageError` for an invalid word."""
     kinds = typing.get_args(kind) or (kind,)
     if kind is bool and not isinstance(value, bool):
         raise TypeError(f"`{key}` must be True or False, not {value!r}")
@@ -290,14 +293,14 @@ def _check_directory(path: Path_) -> None:
     for home in (found, found.parent, found.parent.parent):
         places = [home / "prepared" / part for part in ("public", "private")]
         if any(place.is_dir() for place in places) and found in (home, home / "prepared", *places):
-            # The directories of variants and packs are between the data directory and the competition.
+            # Directories of variants and packs may be between the data directory and the competition.
             parent = next((one for one in home.parents if (one / "prep.lock").exists()), home.parent)
             message = f"{found} is the directory of a competition, not a data directory"
             raise UsageError(message, code=2, help=f"name the directory that contains it, {parent}")
 
 
 def _values(value: object) -> Iterator[tuple[str, Any]]:
-    """Yields the values of an option that can be repeated. The first element of a pair is the prefix `NAME=`."""
+    """Yields pairs of a prefix `NAME=`, which may be empty, and a value of an option that can be repeated."""
     if isinstance(value, Mapping):
         yield from ((f"{name}={inner}", one) for name, all in value.items() for inner, one in _values(all))
     elif isinstance(value, Iterable) and not isinstance(value, str):

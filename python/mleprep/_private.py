@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def is_private(directory: Path) -> bool:
-    """Returns whether only the current user and root can write a directory, or replace it or a directory above it.
+    """Returns whether only the current user and root can write or replace a directory and its parents.
 
-    Modules and settings are only read from such directories.
+    The package reads modules and settings only from private directories.
     """
     user = os.geteuid()
     path = Path(directory).resolve()
@@ -20,7 +20,7 @@ def is_private(directory: Path) -> bool:
             found = os.stat(place)
         except OSError:
             return False
-        # In a sticky directory, only owners can remove and replace files. Others could still add files.
+        # In a sticky directory, other users cannot replace files, but can add files.
         is_shared_safely = place != path and bool(found.st_mode & stat.S_ISVTX)
         if found.st_uid not in (user, 0) or (found.st_mode & 0o022 and not is_shared_safely):
             return False
@@ -28,7 +28,7 @@ def is_private(directory: Path) -> bool:
 
 
 def temporary_home() -> Path:
-    """Returns the current user's directory below the directory of temporary files, for users without a home directory."""
+    """Returns the user's directory below the directory of temporary files, for users without a home directory."""
     path = Path(tempfile.gettempdir()) / f"mle-bench-{os.geteuid()}"
     try:
         path.mkdir(mode=0o700, exist_ok=True)

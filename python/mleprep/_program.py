@@ -1,6 +1,6 @@
 """Finds the program `prep` and calls it.
 
-The program's output is never written to stdout of this process, because callers expect only their own output there.
+Never writes the program's output to stdout of this process, where callers expect only their own output.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Argument = str | os.PathLike[str]
 
 
 class ProgramNotFound(FileNotFoundError):
-    """The program `prep` was not found, or is not a program. `named` is the path in the variable `PREP_BINARY`."""
+    """`prep` does not exist, or is not a program. `named` is the path in the variable `PREP_BINARY`."""
 
     def __init__(self, named: str | None = None) -> None:
         if named is not None:
@@ -57,7 +57,7 @@ def _find(named: str | None, path: str | None) -> str:
 
 
 def program() -> str:
-    """Returns the path of the program: from `PREP_BINARY`, or next to this Python, or on the path, in this order."""
+    """Returns the path of the program. Searches `PREP_BINARY`, next to this Python, and the path, in this order."""
     return _find(os.environ.get(VARIABLE) or None, os.environ.get("PATH"))
 
 
@@ -73,11 +73,11 @@ class Finished:
 def call(arguments: Sequence[Argument], on_message: Callable[[str], object] | None = None) -> Finished:
     """Calls the program and waits until it ends. `on_message` receives each line of stderr immediately.
 
-    If `on_message` raises an exception, the program continues, and its exception is raised after the end.
+    An exception of `on_message` does not stop the program. This function raises the exception after the program's end.
     """
     path = program()
     command = [path, *(os.fspath(argument) for argument in arguments)]
-    # Notebooks set this variable, so that programs print colours into pipes.
+    # Notebooks set this variable to get colours from pipes.
     around = {name: value for name, value in os.environ.items() if name != "CLICOLOR_FORCE"}
     try:
         process = subprocess.Popen(
@@ -87,8 +87,7 @@ def call(arguments: Sequence[Argument], on_message: Callable[[str], object] | No
     except (FileNotFoundError, PermissionError) as error:
         raise ProgramNotFound(path) from error
     assert process.stdout is not None and process.stderr is not None
-    # Both streams are read until their end, whatever happens here. Otherwise the program could wait for ever until
-    # somebody reads its output.
+    # Reads both streams until their end, because the program would otherwise wait for a reader.
     stdout, stderr = _Reader(process.stdout), _Reader(process.stderr, on_message)
     try:
         code = process.wait()
@@ -97,7 +96,7 @@ def call(arguments: Sequence[Argument], on_message: Callable[[str], object] | No
         raise
     finally:
         for reader in (stdout, stderr):
-            # A process that the program started could hold the stream open after the program was killed.
+            # A child process may hold the stream open after the program is killed.
             reader.join(None if process.returncode == 0 else _STREAM_SECONDS)
     if stderr.error is not None:
         raise stderr.error
@@ -105,12 +104,12 @@ def call(arguments: Sequence[Argument], on_message: Callable[[str], object] | No
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Ends the program. It keeps the results of finished steps, so the next run continues from there."""
+    """Ends the program. The next run uses the results of finished steps."""
     process.terminate()
     try:
         process.wait(_TERMINATION_SECONDS)
     except BaseException:
-        # It does not end, or the user interrupts again.
+        # The program does not end, or the user interrupts again.
         process.kill()
         process.wait()
 

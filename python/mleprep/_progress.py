@@ -23,9 +23,9 @@ Show = Callable[[str], object]
 def listener(
     progress: bool | Show, hidden: Collection[str], translate: Callable[[str], str | None] = _words.translated
 ) -> Iterator[Show | None]:
-    """Provides a function that shows each line of a call, except errors and warnings if they are in `hidden`.
+    """Provides a function that shows each line of a call. `hidden` names errors or warnings that it does not show.
 
-    Other errors are shown with the next message, or at the end of the block unless that raises.
+    Shows an error with the next message. Shows the last error at the end of the block, unless the block raises.
     """
     if not progress:
         yield None
@@ -68,7 +68,7 @@ def listener(
 
 
 def _print(line: str) -> None:
-    # Look up `sys.stderr` for each line, because notebooks replace it.
+    # Notebooks replace `sys.stderr` during a call.
     print(line, file=sys.stderr)
 
 
@@ -79,7 +79,7 @@ def is_notebook() -> bool:
 
 
 def _tqdm() -> Any:
-    """Returns the class for bars in a notebook. Returns None outside of notebooks, and if it is not installed."""
+    """Returns tqdm's class for notebooks. Returns None outside of notebooks, and without tqdm."""
     if is_notebook():
         with suppress(ImportError), warnings.catch_warnings():
             # Without ipywidgets, tqdm warns and shows the bar as text.

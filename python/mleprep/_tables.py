@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from mleprep import _html
 
-# The functions are Any, because their results have no common type.
+# Any, because the results of these functions have no common type.
 _COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ALL_ROWS = {"infer_schema_length": None}
 #: For each library: suffix of a file -> the function that reads such a file, and its options.
@@ -41,7 +41,7 @@ _ARRAYS = (".npy", ".npz")
 
 
 class Tables(Mapping[str, Any]):
-    """The tables of a directory by name: `train` for train.csv. A table is read at the first access to it."""
+    """The tables of a directory by name: `train` for train.csv. Reads a table at the first access."""
 
     def __init__(self, directory: Path, library: str | None = None) -> None:
         self._library = _imported(library)
@@ -50,7 +50,7 @@ class Tables(Mapping[str, Any]):
         self._places: dict[str, tuple[Path, str | None]] = {}
         self._read: dict[str, Any] = {}
         files = sorted(os.path.join(parent, name) for parent, _, names in os.walk(directory) for name in names)
-        # Archives come last, so that a file next to an archive gets the short name, not its copy in the archive.
+        # Archives come last, so that a file gets the short name instead of its copy in an archive.
         for file in sorted(files, key=lambda file: file.endswith(".zip")):
             shown = file[len(str(directory)) + 1 :]
             self._add(shown, shown, Path(file), None)
@@ -110,7 +110,7 @@ class Tables(Mapping[str, Any]):
 
 
 def _suffix(name: str) -> str:
-    """Returns the suffix of a file's name before a suffix of compression: `.csv` for train.csv.gz."""
+    """Returns the suffix without a suffix of compression: `.csv` for train.csv.gz."""
     stem, suffix = os.path.splitext(name)
     return os.path.splitext(stem)[1] if suffix in _COMPRESSED else suffix
 

@@ -23,7 +23,8 @@ def _find() -> str:
 def replacement(version: str) -> str:
     """Returns the version of the distribution `mlebench`: upstream's, with the version of this package in its last part.
 
-    Requirements such as `mlebench>=1` accept it, and no release of upstream has it. 0.1.0 becomes 1.0.0.post100.
+    The version satisfies requirements such as `mlebench>=1`, and no release of upstream has it. 0.1.0 becomes
+    1.0.0.post100.
     """
     numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     major, minor, patch = map(int, numbers.groups()) if numbers else (0, 0, 0)

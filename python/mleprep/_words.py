@@ -15,7 +15,7 @@ _MENTION = re.compile(
     r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
     r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
 )
-# Texts that depend on the order of arguments, which is different for the functions.
+# Messages about the order of arguments, which differs from the order of the functions' parameters.
 _PHRASES = {"write its id first: ": "name the competition: "}
 _NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
 

@@ -1,7 +1,7 @@
 """Results of calls: frozen records with the fields of the program's JSON, and lists that notebooks show as tables.
 
-A field has the name and the type of the member in docs/reference/json.schema.json, unless `member` names another one.
-The tests compare all types with that schema.
+Names and types of fields are those of docs/reference/json.schema.json, unless `member` names another member of the
+schema. Tests compare all types with the schema.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ InvalidKind = Literal[
 
 
 def member(source: str | Callable[[Json], Any], **default: Any) -> Any:
-    """Declares a field whose value is another member (`b` in `a` for `a.b`), or is computed from the JSON object."""
+    """Declares a field that comes from another member (`a.b` is `b` in `a`), or from a function of the JSON object."""
     return field(metadata={"source": source}, **default)
 
 
@@ -70,14 +70,14 @@ class Competition(Record):
     #: Size of the bundle in bytes, if it is published.
     bytes: int | None = None
     state: str = ""
-    #: Files that differ from the prepared ones, and files of other programs, in words.
+    #: Which prepared files have changed, and which files of other programs exist, in words.
     reason: str | None = None
     #: Prepared variants.
     variants: tuple[str, ...] = ()
     #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
     launched: str | None = None
     closed: str | None = None
-    #: Whether scores on the prepared data can be compared with published scores. None if no data are prepared.
+    #: Whether scores on the prepared data are comparable with published scores. None without prepared data.
     comparable_with_v1: bool | None = None
     not_comparable_because: tuple[str, ...] = ()
 
@@ -90,7 +90,7 @@ class Step:
 
     name: str = member("step")
     kind: str = ""
-    #: `yes`, `no`, or `maybe`, which means only if the result of an earlier step changes.
+    #: `yes`, `no`, or `maybe`: only if the result of an earlier step changes.
     runs: Literal["yes", "no", "maybe"] = "no"
     #: Why the step runs. `json` has further members, such as the inputs that changed.
     reason: str | None = None
@@ -106,7 +106,7 @@ def _place(record: Json) -> str | None:
 
 
 def _message(record: Json) -> str:
-    """Returns the message of a failure. Mistakes of a pipeline have the form of other messages: no level, code and help."""
+    """Returns the message of a failure, without the level, code and help that mistakes of a pipeline have."""
     mistakes = re.findall(r"^(.+:\d+:\d+: )error: (.*) \[[a-z-]+\]$", record["message"], re.MULTILINE)
     text = "\n".join(place + message for place, message in mistakes).removeprefix(mistakes[0][0] if mistakes else "")
     return _words.translated(text or record["message"])
@@ -166,7 +166,7 @@ class Prepared(Record):
 
     variant: str = "v1"
     state: Literal["prepared", "up_to_date", "failed", "stopped"] = "failed"
-    #: Number of published files. The next field is their size in bytes.
+    #: Number of published files, and their size in bytes.
     files: int | None = None
     bytes: int | None = None
     seconds: float = 0.0
@@ -174,9 +174,9 @@ class Prepared(Record):
     steps_reused: int = 0
     checksums: Literal["ok", "depends_on_writer", "differ", "not_published", "not_checked"] = "not_checked"
     failures: tuple[Failure, ...] = member(_failures, default=())
-    #: Directory of the published files. It exists if the competition is prepared.
+    #: Directory of the published files, which exists if the competition is prepared.
     path: Path = member(lambda one: prepared_path(one["_data_dir"], one["id"], one["variant"]), default=Path())
-    #: Files and checksums that could not be verified after a partial download.
+    #: Files and checksums that the program cannot verify after a partial download.
     unverified: tuple[str, ...] = ()
 
     _COLUMNS = "id state checksums files bytes seconds path"
@@ -213,7 +213,7 @@ class Validation(Record):
     valid: bool
     #: The message that upstream's validation server would return.
     message: str
-    #: A message if the submission is invalid, as in a `Grade`.
+    #: Why the submission is invalid, as in a `Grade`.
     reason: str | None = member(lambda record: _cause(record), default=None)
     #: The kind of the reason, such as `row_count`.
     kind: InvalidKind | None = member("reason", default=None)
@@ -245,10 +245,10 @@ def _thresholds(report: Json) -> dict[str, float]:
 class Grade(Record):
     """A graded submission: the fields of upstream's report."""
 
-    #: The score. None if the submission is invalid; `reason` then explains why.
+    #: The score. None for an invalid submission.
     score: float | None
     valid: bool = member("valid_submission", default=False)
-    #: A message if the submission is invalid. `report["reason"]` also has the column and the row.
+    #: Why the submission is invalid. `report["reason"]` also has the column and the row.
     reason: str | None = member("reason.message", default=None)
     #: The kind of the reason, such as `row_count`.
     kind: InvalidKind | None = member("reason.kind", default=None)
@@ -263,7 +263,7 @@ class Grade(Record):
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False
-    #: The written report. None if there is no `output`.
+    #: The report's file. None without `output`.
     path: Path | None = member(lambda one: one.get("_path"), default=None)
 
     _COLUMNS = "id score medal above_median valid is_answers comparable_with_v1 reason"
@@ -295,7 +295,7 @@ class Ranking(Record):
 
 @dataclass(frozen=True)
 class Bundle(Record):
-    """A bundle that was downloaded or found, and whether the mirror has it."""
+    """A bundle on this machine, and whether the mirror has the bundle."""
 
     path: Path | None = None
     mirrored: bool | None = None
@@ -341,7 +341,7 @@ class Finding:
     detector: str
     what: str
     evidence: tuple[str, ...] = ()
-    #: The probability of this finding in data without a leak, if that was tested.
+    #: The probability of this finding in data without a leak, if the detector tests it.
     p_value: float | None = None
     advice: str | None = None
     #: The reason why the pipeline accepts the finding, if it does.
@@ -373,7 +373,7 @@ class Audit(Record):
     variant: str | None = None
     #: The verdict in words.
     conclusion: str | None = None
-    #: The comparisons of the bundle and the outputs with published checksums, and of a tree with the outputs.
+    #: Comparisons: the bundle and the outputs with published checksums, and the given tree with the outputs.
     bundle: Json | None = None
     outputs: Json | None = None
     tree: Json | None = None
@@ -478,9 +478,9 @@ Row = TypeVar("Row", bound=Record)
 class Results(Sequence[Row], Generic[Row]):
     """An immutable list of records, which can be indexed by position or id. Notebooks show it as a table."""
 
-    #: Competitions that failed and have no record. With `check`, they raise an exception instead.
+    #: Competitions that failed and have no record. With `check`, a failure raises an exception instead.
     failed: tuple[Failure, ...] = ()
-    #: The program's entire JSON document, or that of these records.
+    #: The program's entire JSON document. A slice has only the JSON of its records.
     json: Json
 
     def __init__(self, rows: Iterable[Row]) -> None:

@@ -210,7 +210,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("run `prep run leaf --skip-verification --variant fixed`",
          'run `mleprep.run("leaf", skip_verification=True, variant="fixed")`'),
         ("`prep fetch --list leaf` lists its members", '`mleprep.fetch_list("leaf")` lists its members'),
-        ("`prep fetch --check-rules` lists them", "`mleprep.fetch_check_rules()` lists them"),
+        ("`prep fetch --check-rules` lists the rules", "`mleprep.fetch_check_rules()` lists the rules"),
         ("`prep list` shows all competitions", "`mleprep.list()` shows all competitions"),
         ("grade with `prep grade ID a.csv`", 'grade with `mleprep.grade("a.csv", "ID")`'),
         ("run `prep cache verify --repair`", "run `prep cache verify --repair`"),

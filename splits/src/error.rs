@@ -6,17 +6,16 @@ use crate::RandomError;
 use crate::keys::KeyRole;
 use crate::size::SplitSize;
 
-/// The reason why a split is impossible. If scikit-learn or pandas raises an error for a split, this crate returns an
-/// error for the same reason.
+/// The reason why a split is impossible. Usually scikit-learn or pandas also raises an error for this reason.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SplitError {
     /// The table has more than 2^32 - 1 rows. Row positions have 32 bits.
-    #[error("{rows} rows are too many for a split (at most {max}); split keys instead of rows", max = u32::MAX)]
+    #[error("a table of {rows} rows cannot be split, because the maximum is {max} rows; split a table of keys instead", max = u32::MAX)]
     TooManyRows {
         /// Rows of the table.
         rows: usize,
     },
-    /// A part size that is a fraction outside (0, 1), or a number of rows that is not between 1 and `rows - 1`.
+    /// A fraction outside (0, 1), or a number of rows that is not between 1 and `rows - 1`.
     #[error(
         "{name} {size} must be a fraction between 0 and 1 or a positive integer below the number of rows, {rows}"
     )]
@@ -68,7 +67,7 @@ pub enum SplitError {
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// Too many rows have the value at which the table is cut, so that one of the parts has no rows.
+    /// Too many rows have the value at which the table is cut, so that a part has no rows.
     #[error(
         "the {part} part of {rows} rows would be empty, because too many of them have the value at the cut; choose another size or another value for `ties`"
     )]
@@ -78,8 +77,7 @@ pub enum SplitError {
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// The method cuts the table in the order of a column, so it needs the ranks of the rows in this order. Use
-    /// [`cut`](crate::cut) instead of [`split`](crate::split).
+    /// The method cuts the table in the order of a column, so it needs the ranks of the rows. Use [`cut`](crate::cut).
     #[error("the method `{method}` needs the order of the rows, and none was given")]
     RanksMissing {
         /// The method.
@@ -121,7 +119,7 @@ pub enum SplitError {
     },
     /// The keys are not numbered 0, 1, 2, ... without gaps.
     #[error(
-        "keys must be numbered from 0 without gaps, but no row has {missing}, one of the {keys} numbers"
+        "keys must be numbered from 0 without gaps, but no row has the key {missing}; expected all keys below {keys}"
     )]
     SparseKeys {
         /// Largest key number in use, plus one.
@@ -129,15 +127,15 @@ pub enum SplitError {
         /// The first number that no row has.
         missing: u32,
     },
-    /// A stratified split is impossible because a class has only one row.
+    /// A class has only one row, so a stratified split is impossible.
     #[error(
-        "class number {class} has a single row; a stratified split needs two rows of each class"
+        "the class with code {class} has a single row; a stratified split needs two rows of each class"
     )]
     ClassTooSmall {
         /// Code of the class.
         class: u32,
     },
-    /// A stratified split is impossible because a part has fewer rows than there are classes.
+    /// A part has fewer rows than there are classes, so a stratified split is impossible.
     #[error("{size} {part} rows cannot represent {classes} classes; make the {part} part larger")]
     TooFewForClasses {
         /// `train` or `test`.
@@ -147,8 +145,8 @@ pub enum SplitError {
         /// Distinct classes.
         classes: u32,
     },
-    /// A split `within` groups failed, because one of the groups cannot be split.
-    #[error("group number {group}, of {rows} rows, cannot be split")]
+    /// One of the groups of a split `within` groups cannot be split.
+    #[error("the {rows} rows of the group with code {group} cannot be split")]
     InGroup {
         /// Code of the group.
         group: u32,

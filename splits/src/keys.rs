@@ -12,7 +12,7 @@ pub enum KeyRole {
     Groups,
     /// Each key has about the same fraction of the rows in both parts (scikit-learn's `stratify`).
     Stratify,
-    /// The rows of each key are split separately. For each key, the generator is seeded again with the same seed.
+    /// The rows of each key are split separately, each time with the same seed.
     Within,
 }
 
@@ -26,8 +26,7 @@ impl KeyRole {
         }
     }
 
-    /// Returns whether keys must be numbered in sorted order, as `numpy.unique` does for scikit-learn. Otherwise they are
-    /// numbered by first appearance.
+    /// Returns whether keys must be numbered in sorted order, as by `numpy.unique`, instead of by first appearance.
     pub fn is_sorted(self) -> bool {
         self == KeyRole::Stratify
     }
@@ -44,7 +43,7 @@ impl fmt::Display for KeyRole {
 pub struct SplitKeys<'a> {
     /// The role of the keys.
     pub role: KeyRole,
-    /// The code of each row's key. Codes are 0, 1, 2, ... without gaps; see [`KeyRole::is_sorted`] for the numbering.
+    /// The code of each row's key: 0, 1, 2, ... without gaps. See [`KeyRole::is_sorted`] for the numbering.
     pub codes: &'a [u32],
 }
 
@@ -63,8 +62,7 @@ pub struct Split {
 pub enum SplitOrder {
     /// The order of the rows in the table that was split.
     File,
-    /// The order in which the rows were drawn. If groups are split: the groups in the order in which they were drawn, and
-    /// the rows of each group in table order.
+    /// The order in which the rows were drawn. Groups are in the order drawn, and their rows in table order.
     Split,
 }
 

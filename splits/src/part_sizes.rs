@@ -4,10 +4,9 @@ use crate::SplitSize;
 use crate::error::SplitError;
 
 impl SplitSize {
-    /// Interprets a computed number as a size: an integer of at least 1 is a number of rows, any other number is a
-    /// fraction.
+    /// Interprets a computed number as a size: an integer of at least 1 is a number of rows, any other number a fraction.
     ///
-    /// This function does not check the range of a fraction. The split checks it later.
+    /// The range of a fraction is checked when the table is split.
     ///
     /// # Errors
     /// [`SplitError::NeverFits`] if the number is not finite, or is an integer of more than 32 bits.
@@ -23,12 +22,11 @@ impl SplitSize {
         }
     }
 
-    /// Returns the number of rows of `sample(n=..)` or `sample(frac=..)` in pandas. A fraction is rounded to the
-    /// nearest integer, halves to even.
+    /// Returns the number of rows that pandas' `sample(n=..)` or `sample(frac=..)` draws. A fraction of the rows is rounded
+    /// to the nearest integer, halves to even.
     ///
     /// # Errors
-    /// [`SplitError::OutOfRange`] for a fraction outside 0..=1; [`SplitError::Random`] if more than `rows` rows are
-    /// requested.
+    /// [`SplitError::OutOfRange`] for a fraction outside 0..=1, and [`SplitError::Random`] if too many rows are requested.
     pub fn sampled(self, rows: u32) -> Result<u32, SplitError> {
         match self {
             SplitSize::Fraction(value) if !(0.0..=1.0).contains(&value) => {
@@ -63,8 +61,8 @@ pub struct PartSizes {
 impl PartSizes {
     /// Applies the rules of scikit-learn 1.5 (`train_test_split`) to `rows` rows.
     ///
-    /// The test fraction is rounded up and the train fraction down, both computed in doubles. If one size is missing,
-    /// its part consists of the remaining rows. If both are missing, a quarter of the rows is the test part.
+    /// The test fraction is rounded up and the train fraction down, both computed in doubles. A part without a size gets the
+    /// remaining rows. If both sizes are missing, a quarter of the rows is the test part.
     ///
     /// ```
     /// use prep_splits::{PartSizes, SplitSize};
@@ -74,8 +72,7 @@ impl PartSizes {
     /// ```
     ///
     /// # Errors
-    /// The errors of scikit-learn: a size is out of range, the parts together have more than `rows` rows, or a part would
-    /// be empty.
+    /// A size is out of range, the parts together have more than `rows` rows, or a part would be empty.
     pub fn new(
         rows: u32,
         test_size: Option<SplitSize>,
@@ -128,7 +125,6 @@ impl PartSizes {
     }
 }
 
-/// Returns an error if both sizes are fractions and their sum exceeds 1.
 fn check_sum(
     test_size: Option<SplitSize>,
     train_size: Option<SplitSize>,

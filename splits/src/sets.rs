@@ -1,12 +1,12 @@
 //! The named sets of competitions, read from text files in `sets/` with one id per line.
 //!
-//! `low`, `medium` and `high` are the categories of complexity and are disjoint. Together they form `all`, the 75
-//! scored competitions. `lite` is an alias of `low`. `systemcard` is a subset of `all`. `dev` contains additional
-//! competitions for development.
+//! - `low`, `medium` and `high` are categories of complexity. These sets are disjoint. Together they form `all`, the 75
+//!   scored competitions.
+//! - `lite` is an alias of `low`, and `systemcard` is a subset of `all`.
+//! - `dev` contains additional competitions for development.
 
 use std::sync::LazyLock;
 
-/// Name and ids of each set, without the alias `lite`.
 static SETS: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(|| {
     let files = [
         ("low", include_str!("../sets/low.txt")),
@@ -29,7 +29,7 @@ static SETS: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(||
     sets
 });
 
-/// Returns the ids of a set, in the order of its file. `None` if no set has this name.
+/// Returns the ids of a set in the order of its file, or `None` if no set has this name.
 ///
 /// ```
 /// assert_eq!(prep_splits::set("lite"), prep_splits::set("low"));

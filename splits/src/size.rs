@@ -22,8 +22,7 @@ impl Default for SplitSize {
 }
 
 impl SplitSize {
-    /// Returns the fraction `part / (part + rest)`, computed in doubles. `part` and `rest` are the numbers of rows of
-    /// the two parts of an existing split. With this fraction, another split has the same proportions.
+    /// Returns the fraction `part / (part + rest)` in doubles, for a split with the proportions of an existing split.
     pub fn fraction_of_total(part: u32, rest: u32) -> Self {
         SplitSize::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
     }

@@ -228,8 +228,7 @@ fn invalid_draws_and_states_are_errors() {
         assert_eq!(rng.integers(3, 3), empty(3, 3));
         assert_eq!(rng.choice(0).map(i64::from), empty(0, 0));
         assert!(rng.sample(2, 3).is_err());
-        // NumPy's legacy generator rejects infinite and NaN ranges. The newer generator also rejects negative ranges.
-        // Python accepts all ranges.
+        // NumPy's legacy generator rejects infinite and NaN ranges, the newer one also negative ranges, Python none.
         let refused: Vec<bool> = [
             (0.0, f64::INFINITY),
             (-1e308, 1e308),

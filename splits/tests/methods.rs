@@ -193,7 +193,7 @@ fn errors_state_their_reason() {
     };
     assert_eq!(
         inside.to_string(),
-        "group number 1, of 1 rows, cannot be split"
+        "the 1 rows of the group with code 1 cannot be split"
     );
     let cause = std::error::Error::source(&inside).map(ToString::to_string);
     assert_eq!(cause, Some(empty(1).to_string()));
@@ -212,8 +212,7 @@ fn errors_state_their_reason() {
     );
 }
 
-/// `check` finds sizes that are invalid for every table, without knowing the number of rows. `split` rejects these sizes,
-/// too.
+/// `check` finds sizes that are invalid for every table. `split` rejects these sizes, too.
 #[test]
 fn sizes_invalid_for_every_table_are_found_by_check() {
     let cases = [
@@ -294,7 +293,6 @@ fn keys_are_numbered_by_appearance_and_by_order() {
     assert_eq!(Groups::new(&[]).unwrap().len(), 0);
 }
 
-/// Methods whose parts together contain all rows.
 fn methods() -> impl Strategy<Value = SplitAlgorithm> {
     let texts = vec![
         SHUFFLE,

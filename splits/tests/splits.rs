@@ -141,7 +141,6 @@ fn python_samples_equal_recorded_splits() {
     }
 }
 
-/// Draws several samples from one generator.
 #[test]
 fn python_samples_in_sequence_equal_recorded_splits() {
     for entry in recorded("splits.json", "samples_in_sequence") {
@@ -198,8 +197,7 @@ fn cuts_equal_recorded_splits() {
     }
 }
 
-/// Sizes of test parts that the benchmark published. A case consists of the rows of the table, the fraction, and the test
-/// rows.
+/// Sizes of test parts that the benchmark published: the rows of the table, the fraction, and the test rows.
 #[test]
 fn published_test_sizes_are_reproduced() {
     let sizes = [

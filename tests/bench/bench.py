@@ -13,14 +13,16 @@ nothing     a run with nothing to do, of all competitions whose bundles are in -
 integers, comments, documents, json_lines, tar_gz, solid_7z, arrays, deep_images, nested_images, quoted
             a competition with a large made-up bundle: 56 columns of integers, quoted comments, BSON documents, JSON
             lines, a tar.gz, a solid 7z, npy arrays, deep directories of images, images in a nested zip, a large quoted CSV.
-            If the package `mlebench` can be imported, compared with upstream's own script (its `extract` and its
-            `prepare` in one process), and the trees are compared byte by byte. If bytes are only copied, also compared
-            with the archive's own tool. --scale N creates N times as much data.
+            Compared with upstream's own script (`extract` and `prepare` in one process), if the package `mlebench` can be
+            imported, with a comparison of the trees. If `prep` only copies bytes, also compared with the archive's own tool.
+            --scale N creates N times as much data.
 
-The alternatives run in PYTHON (default: this interpreter) with pandas 2.2, scikit-learn 1.5 and PyYAML, and for the last
-group with upstream's package, pymongo and py7zr. unzip, tar and 7z are Debian's. A missing alternative is skipped with a
-message. `prep` and the alternatives read from the page cache. `prep` runs twice, and the table shows the faster run. --save
-stores the measured values. --against lists values that got worse by more than 10 %, and then ends with exit code 1.
+The alternatives run in PYTHON (default: this interpreter) with pandas 2.2, scikit-learn 1.5 and PyYAML. The last group also
+needs upstream's package, pymongo and py7zr. unzip, tar and 7z are Debian's. A missing alternative is skipped with a message.
+
+`prep` and the alternatives read from the page cache. `prep` runs twice, and the table shows the faster run.
+
+--save stores the measured values. --against compares with stored values: the exit code is 1 if one got worse by over 10 %.
 """
 import argparse, shutil, sys, tempfile
 from pathlib import Path

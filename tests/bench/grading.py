@@ -1,5 +1,5 @@
-"""Benchmarks grading: recorded submissions, compared with scikit-learn's metrics, and a submission with many rows, compared
-with reading it in pandas."""
+"""Benchmarks grading: compares recorded submissions with scikit-learn's metrics, and a submission with many rows with
+reading it in pandas."""
 import json, multiprocessing, os, random, subprocess
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def many_rows(args, work):
                 out.write("".join(lines).encode())
     prep(args, work, "bench-grading")
     answers, submission = work / "data/bench-grading/prepared/private/test.csv", work / "submission.csv"
-    # Run in a separate process, because the peak memory of a child process includes the memory of its parent.
+    # A separate process, because the peak memory of a child process includes the memory of its parent.
     writer = multiprocessing.Process(target=write_submission, args=(answers, submission))
     writer.start()
     writer.join()

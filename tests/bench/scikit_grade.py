@@ -4,10 +4,11 @@
   scikit_grade.py PIPELINES DATA_DIR < LIST.jsonl
   scikit_grade.py PIPELINES
 
-LIST has the format of the list for `prep grade`. Rows are matched by `align` in the pipeline's `grade` section. The other
-rules are left out, so this script does less work than `prep`. Prints JSON: CPU seconds without the imports, and a score or
-null for each submission. Without DATA_DIR, prints the competitions whose metrics it supports. Needs pandas 2.2,
-scikit-learn 1.5 and PyYAML.
+LIST has the format of the list for `prep grade`. The script matches rows by `align` in the pipeline's `grade` section. It
+ignores the other rules, so it does less work than `prep`.
+
+Prints JSON: CPU seconds without the imports, and a score or null for each submission. Without DATA_DIR, prints the
+competitions whose metrics it supports. Needs pandas 2.2, scikit-learn 1.5 and PyYAML.
 """
 import functools, json, sys, time, warnings
 from pathlib import Path
@@ -27,7 +28,7 @@ def read(path):
 
 @functools.cache
 def competition(name):
-    """Returns rules, metric and answers of a competition, which are read only once."""
+    """Returns rules, metric and answers of a competition. Reads them only once."""
     grade = yaml.safe_load((pipelines / name / "pipeline.yaml").read_text())["grade"]
     return grade, read(rest[0] / name / "prepared" / grade["answers"])
 

@@ -1,5 +1,5 @@
-"""Benchmarks competitions at a larger size: the real pipeline on a made-up bundle, compared with upstream's own script and
-with the tool for the bundle's archive.
+"""Benchmarks the pipelines of real competitions on large made-up bundles, compared with upstream's own scripts and with
+the tools for the bundles' archives.
 
 The bundles contain the files that the pipelines read, in the real layout, with random content."""
 import dataclasses, os, shutil, subprocess, sys
@@ -24,7 +24,7 @@ importlib.import_module(f"mlebench.competitions.{competition}.prepare").prepare(
 @dataclasses.dataclass
 class Sized:
     """A competition: the function that makes its bundle, the number of units at scale 1, the name of a unit, the commands of a
-    tool that only copies (with {bundle} and {target}), and the scale above which upstream's script takes too long."""
+    copying tool (with {bundle} and {target}), and the scale above which upstream's script takes too long."""
     competition: str
     make: object
     units: int
@@ -41,8 +41,7 @@ class Sized:
         self.make(bundle, units)
         size = f"{units} {self.unit}, {bundle.stat().st_size / 1e6:.0f} MB"
         print(f"  {self.competition}: {size}", flush=True)
-        # The host of a virtual machine allocates memory on first use. The script runs in memory that is allocated
-        # already.
+        # The host of a virtual machine allocates memory on first use, which only the first run pays for.
         runs = [prep(args, work, self.competition, pipelines=None) for _ in range(2)]
         ours = min(runs, key=lambda cost: cost.wall)
         rows = [Row(work.name, size, ours)]
@@ -56,7 +55,7 @@ class Sized:
         if args.scale <= self.upstream_until and self.importable(args):
             target = work / "upstream"
             shutil.rmtree(target, ignore_errors=True)
-            # Some scripts draw from sets, whose order depends on the hash seed; the pipelines do not.
+            # Some scripts draw from sets, whose order depends on the hash seed.
             environment = dict(os.environ, PYTHONHASHSEED="0", PYTHONWARNINGS="ignore")
             theirs = run("upstream's script", [args.python, "-c", UPSTREAM, self.competition, bundle, target], env=environment)
             shutil.rmtree(target / "raw")

@@ -1,5 +1,5 @@
-"""Honest competitions of shapes that are easily mistaken for leaks: groups that are entirely in one part, files of equal
-length, ids that coincide or are unusual, empty cells, and few items.
+"""Competitions without leaks whose shapes look like leaks: groups that are entirely in one part, files of equal length,
+ids that coincide or are unusual, empty cells, and few items.
 
 `draw` makes a competition with random properties, for seeds that nobody has seen.
 """
@@ -37,8 +37,11 @@ def set_answers(one, truth, task):
 
 
 def grouped(seed, train_groups, test_groups, task="numbers", name=None, drift=0.0, signal=0.6, size=(6, 20), noise=0.0, mixed=0.0):
-    """Groups that are entirely in one part. The answer depends on the group; `drift` lets it change slowly in a group, `noise`
-    adds to it, and `mixed` is the fraction of items with a different class. `name` maps a group and a position in it to an id."""
+    """Groups that are entirely in one part. The answer depends on the group.
+
+    `drift` makes the answer change slowly within a group, and `noise` is added to the answer. `mixed` is the
+    fraction of items with a different class. `name` maps a group and a position in the group to an id.
+    """
     rng = np.random.default_rng(seed + 90_000)
     sizes = [int(v) for v in rng.integers(*size, train_groups + test_groups)]
     n_train = sum(sizes[:train_groups])

@@ -1,7 +1,7 @@
 """Mismatches between two prepared trees, each with the causes and the worst harm that the audit must report.
 
-A case is a function that changes the tree of the other program, with the causes that the audit must report (for each cause,
-the set of accepted ids) and the harm. Clean twins change nothing that matters and expect no cause at all or a harmless one.
+A case is a function that changes the tree of the other program. For each cause that the audit must report, the case has a
+set of accepted ids. Clean twins change nothing that matters, and expect no cause or a harmless one.
 """
 
 import bz2

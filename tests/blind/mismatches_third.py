@@ -1,4 +1,6 @@
-"""A third set of mismatches, written before the audit was changed for them: the same causes in compressed files, and in files with different roles."""
+"""A third set of mismatches, written before the audit was changed for these cases.
+
+The causes are those of the other sets, in compressed files and in files with different roles."""
 
 import csv
 import gzip
@@ -31,7 +33,10 @@ def case(causes, harm, by_place=False):
 
 
 def tree(seed):
-    """Returns the files of a prepared tree: ids are long numbers, answers are measurements, tables are compressed, pictures are in an archive, and each item has a file with notes."""
+    """Returns the files of a prepared tree. Ids are long numbers, and answers are measurements.
+
+    Tables are compressed, pictures are in an archive, and each item has a file with notes.
+    """
     rng = np.random.default_rng(seed + 4000)
     files = {}
     n_train, n_test = 140, 90

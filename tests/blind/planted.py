@@ -1,6 +1,7 @@
 """Planted leaks, and clean competitions that look suspicious. The detectors are tuned on this set.
 
-Each kind is a function of a seed and a strength (the fraction of items that the leak gives away) that returns a competition.
+Each kind is a function that returns a competition. Its arguments are a seed and a strength, the fraction of items whose
+answers the leak reveals.
 """
 
 import io

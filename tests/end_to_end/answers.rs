@@ -1,11 +1,11 @@
-//! Tests of grading: answers are verified, and several graders can write reports into one directory.
+//! Tests of grading: `prep` verifies answers, and several graders may write reports into one directory.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
 
-/// Returns a sandbox with a prepared competition and a submission in which all answers are correct.
+/// Returns a prepared competition, and a submission with correct answers.
 fn prepared() -> Sandbox {
     let sandbox = Harbour::prepared();
     let answers = sandbox.prepared(Harbour::ID).join("private/test.csv");
@@ -36,7 +36,7 @@ fn answers_modified_in_place_are_detected_and_restored() {
             c => c,
         })
         .collect();
-    // Modify the file in place, which its owner can do although it is read-only.
+    // Modifies the file in place. Its owner can do so although the file is read-only.
     let mut writable = metadata.permissions();
     writable.set_mode(0o644);
     fs::set_permissions(&path, writable).expect("the mode");

@@ -20,7 +20,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Returns the causes in one part of the audit (`corner`), and the entire result.
+/// Returns the causes in the part `corner` of the audit, and the entire result.
 fn audit(sandbox: &Sandbox, arguments: &[&str], code: i32, corner: &str) -> (Vec<String>, Value) {
     let arguments = [
         &["audit", Harbour::ID, "--json", "--source", "source"],
@@ -62,7 +62,6 @@ fn audit_explains_a_tree_of_another_program() {
     let (causes, report) = audit(&sandbox, &["--tree", "theirs"], 5, "tree");
     assert_eq!(causes, ["labels-changed", "line-ends"]);
     assert_eq!(report["verdict"], "answers_differ");
-    // The same audit as text for people.
     let ended = sandbox
         .prep(&["audit", Harbour::ID, "--tree", "theirs"])
         .code(5);
@@ -113,7 +112,7 @@ fn audit_explains_bundles_and_outputs() {
             .expect("blocks")
             .is_empty()
     );
-    // A bundle in which Kaggle changed a row. The earlier run recorded the members of the good bundle.
+    // Kaggle changed a row of the bundle. The earlier run recorded the members of the good bundle.
     sandbox.bundle(
         Harbour::ID,
         &Harbour::bundle(&Harbour::table().replace("\n3,", "\n3 ,")),
@@ -136,8 +135,7 @@ fn audit_explains_bundles_and_outputs() {
     empty.prep(&["audit"]).code(2);
 }
 
-/// A run that fails because of a checksum publishes nothing. The help of its error names the command that finds the
-/// cause.
+/// A failed checksum prevents the publication. The help of the error names the command that finds the cause.
 #[test]
 fn audit_reads_outputs_that_were_not_published() {
     let sandbox = Sandbox::new();
@@ -157,7 +155,6 @@ fn audit_reads_outputs_that_were_not_published() {
     let published = fs::read_to_string(&train).expect("a text");
     fs::remove_dir_all(sandbox.path("data")).expect("a directory");
 
-    // Nothing was ever published.
     sums(&published.replace('\n', "\r\n"));
     let help = format!(
         "`prep audit {} --source source` explains the difference",
@@ -181,14 +178,14 @@ fn audit_reads_outputs_that_were_not_published() {
     assert_eq!(fs::read_to_string(&train).expect("a text"), published);
     sandbox.prep(&["why", Harbour::ID]).code(0);
 
-    // The outputs were accepted, so the audit reads the data directory.
+    // `--skip-verification` accepts the outputs, so the audit reads the data directory.
     sandbox
         .prep(&[&run[..], &["--skip-verification"]].concat())
         .code(0);
     assert_eq!(found(5).1, Some(false));
 }
 
-/// Kaggle replaced the bundle after the checksums were published, so a published file is in an older bundle.
+/// Kaggle replaced the bundle after upstream published the checksums, so only an older bundle contains the published file.
 #[test]
 fn published_file_is_found_in_an_older_bundle() {
     let sandbox = Sandbox::new();
@@ -209,7 +206,7 @@ fn published_file_is_found_in_an_older_bundle() {
     // No bundle contains the published file.
     let (causes, _) = audit(&sandbox, &[], 5, "outputs");
     assert_eq!(causes, ["not-classified"]);
-    // A bundle in the data directory, in addition to the one in `--source`, contains the file.
+    // Another bundle, in the data directory, contains the file.
     sandbox.write(
         &format!("data/{0}/{0}.zip", Harbour::ID),
         Harbour::bundle(&older),
@@ -232,7 +229,7 @@ fn published_file_is_found_in_an_older_bundle() {
     assert_eq!(audit(&sandbox, &[], 5, "outputs").0, ["not-classified"]);
 }
 
-/// The harm, its rule, the proofs and the advice agree with docs/audit.md if the bundle is not the published one.
+/// With another bundle than the published one, harm, rule, proofs and advice agree with docs/audit.md.
 #[test]
 fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
     let sandbox = Sandbox::new();
@@ -267,17 +264,39 @@ fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
     assert_eq!(facts(1), (Some("not-classified"), Some("content")));
     assert_eq!(blocks[0]["paths"], serde_json::json!(["private/test.csv"]));
     let text = sandbox.prep(&["audit", Harbour::ID]).code(5);
-    text.shows(&[
+    let text = text.shows(&[
         "which may be why outputs differ",
         "proof   public/train.csv: the published MD5 is 1111",
         "proof   public/test.csv: the published MD5 is 2222",
         "do      prepare from the published bundle first",
-        "`prep run --skip-bundle-verification` accepts the bundle",
+        "`prep run harbour --skip-verification` accepts the bundle and the outputs",
     ]);
+    follow(&sandbox, &text.stdout, "--skip-verification");
 }
 
-/// A file that was changed after it was prepared does not show that the bundle or the pipeline differs. `plan`, `list` and the
-/// run that restores the files name them, too.
+/// Runs the command with this option that an audit advises.
+fn follow(sandbox: &Sandbox, audit: &str, option: &str) {
+    let mut commands = audit.split('`').skip(1).step_by(2);
+    let command = commands.find(|command| command.contains(option));
+    let words: Vec<&str> = command.expect("a command").split(' ').skip(1).collect();
+    sandbox.prep(&words).code(0);
+}
+
+/// The advised command prepares the audited bundle.
+#[test]
+fn advice_about_another_bundle_can_be_followed() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let other = format!("bundle: {{ kaggle: harbour, md5: {} }}", "0".repeat(32));
+    let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", &other);
+    sandbox.pipeline(Harbour::ID, &text);
+    let audit = ["audit", Harbour::ID, "--source", "source"];
+    let audit = sandbox.prep(&audit).code(5).stdout;
+    follow(&sandbox, &audit, "--skip-bundle-verification");
+}
+
+/// An edited file does not show that the bundle or the pipeline differs.
+/// `plan`, `list` and the run that restores the files also name the file.
 #[test]
 fn edited_files_are_named() {
     let sandbox = Harbour::prepared();

@@ -80,7 +80,7 @@ fn differing_checksums_are_remembered_when_skipped() {
     let strict = "--skip-verification=no";
     let why = [&why[..], &[strict]].concat();
     sandbox.prep(&why).code(0).shows(&["would run: it failed"]);
-    // With the right bundle, the comparison passes, and the record of the difference is removed.
+    // With the right bundle, the comparison passes, and `prep` removes the record of the difference.
     let right =
         hex_md5(&fs::read(sandbox.prepared(Harbour::ID).join("public/train.csv")).expect("a file"));
     sandbox.write(
@@ -93,7 +93,7 @@ fn differing_checksums_are_remembered_when_skipped() {
         "{}",
         list(&sandbox)
     );
-    // If a later run with the same data skips the checksums, the result of the earlier comparison is kept.
+    // A later run with the same data and without checksums keeps the result of the comparison.
     sandbox
         .prep(&[&RUN[..], &["--skip-verification"]].concat())
         .code(0);

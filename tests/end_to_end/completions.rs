@@ -5,8 +5,8 @@ use std::process::Command;
 
 use crate::support::{Ended, Harbour, Sandbox, skipped};
 
-/// The shells, each with its first arguments. They contain a script that loads the completions from the file in the
-/// script's first argument, and prints the values that complete its other arguments.
+/// The shells, with their first arguments: a script that loads the completions from its first argument, a file,
+/// and prints the values that complete its other arguments.
 const SHELLS: [(&str, &[&str]); 3] = [
     (
         "bash",
@@ -36,7 +36,7 @@ const SHELLS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Command lines of which the last word is completed, and the values.
+/// Command lines, and the values for their last word.
 const CASES: &[(&[&str], &[&str])] = &[
     (&["run", "spaceship"], &["spaceship-titanic"]),
     (&["run", "own-s"], &["own-spaceships"]),

@@ -6,13 +6,12 @@ use std::path::Path;
 
 use crate::support::{Harbour, Sandbox};
 
-/// The root of the repository.
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Returns the rows of the table below a heading, each as the code spans of the first cell (or the entire cell if it
-/// contains none) and the rest of the row.
+/// Returns the rows of the table below a heading: the code spans of the first cell, and the rest of the row.
+/// Without code spans, the first part is the entire cell.
 fn rows(heading: &str) -> Vec<(Vec<String>, String)> {
     let page =
         fs::read_to_string(root().join("docs/reference/configuration.md")).expect("the page");
@@ -65,7 +64,7 @@ fn documented_keys_are_those_of_prep_toml() {
     let ended = sandbox.prep(&["config"]).code(2);
     let ended = ended.says(&["unknown field `datadir`\n", "did you mean `data_dir`?"]);
     assert!(!ended.stderr.contains("cache_dir"), "{}", ended.stderr);
-    // Another mistake has nothing to do with the names of keys.
+    // This mistake has nothing to do with the names of keys.
     sandbox.write("data/prep.toml", "jobs = 'x'\n");
     let ended = sandbox.prep(&["config"]).code(2);
     assert!(!ended.stderr.contains("keys"), "{}", ended.stderr);
@@ -92,7 +91,7 @@ fn documented_address_forms_are_those_that_are_accepted() {
     }
 }
 
-/// Collects names of environment variables that are string literals in the sources of the program, except tests.
+/// Collects names of environment variables in string literals of the program, except in tests.
 fn variables(directory: &Path, found: &mut BTreeSet<String>) {
     const KINDS: [&str; 9] = [
         "PREP_",

@@ -1,8 +1,8 @@
-//! Tests that the steps of the pipelines in `kinds` give the guarantees of a step. These pipelines use every kind of
-//! table and output.
+//! Tests that the steps of the pipelines in `kinds` give the guarantees of a step.
+//! These pipelines use every kind of table and output.
 //!
-//! A test in `prep-steps` checks the sink that publishes. The sink of previews cannot give the guarantees of a sink, because it
-//! has no target: it returns its result to the caller.
+//! A test in `prep-steps` checks the sink that publishes. The sink of previews returns its result to the caller, so it has
+//! no target and cannot give the guarantees of a sink.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -19,7 +19,7 @@ use prep_steps::{BuildOptions, Expand, Sources, build, vocabulary};
 
 use crate::kinds;
 
-/// Makes the inputs of a step available in the cache of a different context.
+/// Copies the inputs of a step into the cache of another context.
 fn copy_inputs(inputs: &Inputs, from: &Context, to: &Context) -> Result<Inputs, StepError> {
     for object in inputs.values().flat_map(|value| &value.objects) {
         to.store.put(&from.store.read(object)?)?;
@@ -27,8 +27,8 @@ fn copy_inputs(inputs: &Inputs, from: &Context, to: &Context) -> Result<Inputs, 
     Ok(inputs.clone())
 }
 
-/// Runs the steps of the pipeline in a directory, and tests one step of each kind, format and method. Adds
-/// these to `tested`.
+/// Runs the steps of the pipeline in a directory, and tests one step per kind, format and method.
+/// Adds the tested kinds, formats and methods to `tested`.
 fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
     let text = fs::read_to_string(directory.join("pipeline.yaml")).expect("pipeline");
     let pipeline = prep_spec::load(vocabulary(), "kinds", "pipeline.yaml", &text, "v1");
@@ -109,6 +109,6 @@ fn steps_give_the_guarantees_of_a_step() {
     }
     let kinds = tested.iter().filter_map(|what| what.split(' ').next());
     let kinds: BTreeSet<&str> = kinds.collect();
-    // The remaining kinds are those of published checksums and of further sources, which these pipelines do not have.
+    // The remaining kinds are for published checksums and further sources, which these pipelines do not have.
     assert!(kinds.len() >= 25, "{kinds:?}");
 }

@@ -1,4 +1,5 @@
-//! Tests of prepared data after other programs copied, linked or touched them: the content decides, not the metadata.
+//! Tests of prepared data that other programs copied, linked or touched:
+//! the content decides, not the metadata.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -11,7 +12,6 @@ use crate::until::wait_until;
 
 const ID: &str = Gallery::ID;
 
-/// Prepares the gallery, and writes a submission in which all answers are correct.
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.pipeline(ID, &Gallery::pipeline(0));
@@ -31,7 +31,6 @@ fn shell(sandbox: &Sandbox, line: &str) -> bool {
     status.success()
 }
 
-/// Returns the files below `data/gallery/prepared`, sorted.
 fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
     let tree = sandbox.tree(ID);
     let directory = sandbox.prepared(ID);
@@ -42,7 +41,7 @@ fn grade(sandbox: &Sandbox, data: &str) -> Ended {
     sandbox.prep(&["grade", ID, "gold.csv", "-q", "--json", "--data-dir", data])
 }
 
-/// Shell commands after which `data` contains the same bytes as before.
+/// Shell commands that leave the same bytes in `data`.
 const WAYS: [&str; 19] = [
     "cp -r data other && rm -rf data && mv other data",
     "cp -a data other && rm -rf data && mv other data",
@@ -56,10 +55,10 @@ const WAYS: [&str; 19] = [
     "touch data/gallery/prepared data/gallery/prepared/public data/gallery/prepared/public/train",
     "find data -exec touch -d 2001-02-03 {} +",
     "chmod -R u+w data",
-    // Without the record of the lock, and with files of other programs that were removed again.
+    // Deletes the record of the lock; other programs add files and remove them again.
     "rm data/gallery/prepared.lock",
     "touch data/gallery/prepared/public/notes.txt && rm data/gallery/prepared/public/notes.txt",
-    // A content-addressed cache, as in DVC, with symbolic links, hard links and copies.
+    // Moves the files to a content-addressed cache, as DVC does, and links or copies them back.
     "mkdir cas && find data/gallery/prepared -type f | while read f; do \
        s=$PWD/cas/$(md5sum < $f | cut -c -32); mv $f $s && ln -s $s $f; done",
     "mkdir cas && find data/gallery/prepared -type f | while read f; do \
@@ -95,8 +94,8 @@ fn copied_and_touched_data_are_as_good_as_before() {
         assert_eq!(copy.contents(), before.contents(), "{way}");
         let touched = files_touched_by_run(&sandbox);
         assert_eq!(touched, [""; 0], "{way}");
-        // The comparison of digests is recorded, so the quick check succeeds. Times in full seconds are trusted only after
-        // these seconds have passed.
+        // The first check records that digests match, so the quick check succeeds later.
+        // It does not trust times in full seconds until these seconds have passed.
         wait_until(&format!("the data are intact after {way}"), || {
             assert_eq!(files_touched_by_run(&sandbox), [""; 0], "{way}");
             let manifest = prep_app::manifest(&sandbox.data(), ID).expect("a manifest");
@@ -105,7 +104,7 @@ fn copied_and_touched_data_are_as_good_as_before() {
     }
 }
 
-/// Runs the pipeline, asserts that no step runs, and returns the files that the run wrote.
+/// Asserts that a run executes no step, and returns the files that the run wrote.
 fn files_touched_by_run(sandbox: &Sandbox) -> Vec<String> {
     let before = sandbox.tree(ID);
     assert_eq!(sandbox.run_well(ID), 0);
@@ -135,7 +134,6 @@ fn data_of_another_machine_are_graded() {
     let state = ["list", ID, "--json", "--data-dir", "moved"];
     let state = sandbox.prep(&state).code(0).competition();
     assert_eq!(state["state"], "prepared v1 (own pipeline)", "{state}");
-    // Grading works if only the answers exist.
     assert!(shell(&sandbox, "rm -rf moved/gallery/prepared/public"));
     let found = grade(&sandbox, "moved").code(0);
     assert_eq!(found.competition()["score"], 1.0);
@@ -170,7 +168,7 @@ fn files_of_other_programs_are_a_warning() {
     }
 }
 
-/// Changes of a public file, by a function of its path.
+/// Changes the public file at a path.
 type Change = fn(&Path);
 
 #[test]
@@ -181,7 +179,6 @@ fn changed_public_files_are_a_warning_and_prevent_copies() {
             fs::remove_file(path).expect("removed")
         }),
         ("public/train.csv", |path| {
-            // Other content of the same length.
             let text = fs::read_to_string(path).expect("read");
             replace(path, &text.replace(",a", ",d"));
         }),
@@ -218,7 +215,6 @@ fn changed_public_files_are_a_warning_and_prevent_copies() {
     }
 }
 
-/// Harnesses replace the description, which `prep` allows.
 #[test]
 fn a_replaced_description_is_no_changed_file() {
     let sandbox = prepared();
@@ -246,7 +242,7 @@ fn replace(path: &Path, text: &str) {
     fs::write(path, text).expect("written");
 }
 
-/// The verdict about the answers is the same, whatever the record of the data directory contains.
+/// The verdict about the answers does not depend on the record of the data directory.
 #[test]
 fn the_verdict_about_answers_does_not_depend_on_the_record() {
     type Change = fn(&Sandbox);
@@ -272,7 +268,7 @@ fn the_verdict_about_answers_does_not_depend_on_the_record() {
         }),
     ];
     for (name, record) in records {
-        // The answers in the data directory are the published ones, although the record describes others.
+        // The answers are the published ones, although the record describes others.
         let sandbox = prepared();
         let path = sandbox.prepared(ID).join("private/test.csv");
         let text = fs::read_to_string(&path).expect("answers");
@@ -282,7 +278,7 @@ fn the_verdict_about_answers_does_not_depend_on_the_record() {
         record(&sandbox);
         let found = grade(&sandbox, "data");
         assert_eq!(found.code, Some(0), "{name}: {found:?}");
-        // The answers are neither the published ones nor those of the record.
+        // The answers match neither the published checksum nor the record.
         published(&sandbox, &"0".repeat(32));
         let found = grade(&sandbox, "data");
         assert_eq!(found.code, Some(4), "{name}: {found:?}");
@@ -300,7 +296,7 @@ fn unwritable_directories_can_be_graded() {
     assert!(shell(&sandbox, "chmod -R u+w other"));
 }
 
-/// Each case is a path at which a run would publish, and a function that creates a file or directory of the user there.
+/// Each case is a path of a future publication, and a function that creates a file or directory of the user at this path.
 #[test]
 fn a_run_never_overwrites_a_file_that_no_run_published() {
     type Put = fn(&Path);
@@ -360,7 +356,7 @@ fn a_run_never_overwrites_a_file_that_no_run_published() {
     }
 }
 
-/// If another program, for example upstream's, prepared data with the same bytes, `prep` adopts them as its own.
+/// `prep` adopts equal bytes that another program, such as upstream's, prepared.
 #[test]
 fn equal_files_of_other_programs_are_adopted() {
     let sandbox = prepared();
@@ -377,7 +373,7 @@ fn equal_files_of_other_programs_are_adopted() {
     for name in ["notes.txt", ".prep-backup"] {
         assert_eq!(fs::read_to_string(home.join(name)).expect("kept"), "mine");
     }
-    // From now on, `prep` treats the files as published by its own runs.
+    // From now on, `prep` treats the files as its own.
     sandbox.pipeline(ID, &Gallery::pipeline(1));
     sandbox.run_well(ID);
     assert_eq!(sandbox.state(ID), "prepared v1");
@@ -409,7 +405,6 @@ fn a_picture_that_was_edited_in_place_is_found_and_restored() {
         let mut bytes = fs::read(&path).expect("a picture");
         bytes[0] ^= 1;
         fs::write(&path, &bytes).expect("written");
-        // The time of the directory is as before.
         assert_eq!(sandbox.run_well(ID), 0);
         let ended = sandbox.prep(verb);
         match verb[0] {

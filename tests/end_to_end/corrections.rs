@@ -1,5 +1,5 @@
-//! Tests of corrections for which the recorded cases are too small. Each test creates a bundle for which `v1` has
-//! upstream's mistake, in its data or in grading, and `fixed` does not.
+//! Tests of corrections for which the recorded cases are too small.
+//! Each test creates a bundle for which `v1` has upstream's mistake, in its data or in grading, and `fixed` does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Archive, Ended, Sandbox};
 
-/// Prepares a bundle as `v1` and as `fixed`. Returns the sandbox and both prepared directories.
+/// Returns the sandbox and both prepared directories.
 fn both_of(id: &str, bundle: &[u8]) -> (Sandbox, [PathBuf; 2]) {
     let sandbox = Sandbox::new();
     sandbox.bundle(id, bundle);
@@ -36,7 +36,6 @@ fn recorded(id: &str, case: &str) -> Vec<u8> {
     fs::read(tests.join(format!("cases/{id}/{case}/raw.zip"))).expect("a bundle")
 }
 
-/// Returns the only member of a zip.
 fn unzipped(path: &Path) -> String {
     let archive = fs::read(path).expect("an archive");
     let end = archive.len() as u64;
@@ -50,7 +49,6 @@ fn unzipped(path: &Path) -> String {
     text
 }
 
-/// Returns the only member of a 7z archive.
 fn unpacked(path: &Path) -> Vec<u8> {
     let archive = Cursor::new(fs::read(path).expect("an archive"));
     let mut found = Vec::new();
@@ -72,7 +70,6 @@ fn packed(name: &str, content: &[u8]) -> Vec<u8> {
     archive.finish().expect("7z").into_inner()
 }
 
-/// Returns the cells of each row below the header.
 fn rows(text: &str, delimiter: char) -> Vec<Vec<String>> {
     let lines = text.lines().skip(1);
     let cells = |line: &str| line.split(delimiter).map(str::to_owned).collect();
@@ -159,7 +156,6 @@ fn fixed_keeps_images_of_an_angle_in_one_part() {
             let text = unpacked(&prepared.join("public").join(name));
             let images: Vec<Value> = serde_json::from_slice(&text).expect("a list");
             let angles = images.iter().map(|image| image["inc_angle"].to_string());
-            // Some images have no angle.
             angles.filter(|angle| angle != "\"na\"").collect()
         };
         let shown: BTreeSet<String> = angles("train.json.7z").into_iter().collect();
@@ -174,7 +170,6 @@ fn fixed_keeps_images_of_an_angle_in_one_part() {
     assert_eq!(after, 0);
 }
 
-/// Number of values per frame of a recording.
 const FRAME: usize = 2;
 
 fn array(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
@@ -220,7 +215,7 @@ fn fixed_keeps_windows_of_a_recording_in_one_part() {
         .bytes();
     let (_sandbox, places) = both_of("ml2021spring-hw2", &bundle);
     let [before, after] = places.map(|prepared| {
-        // Identify a window by its first frame.
+        // Identifies a window by its first frame.
         let firsts = |name: &str| -> BTreeSet<u32> {
             let file =
                 fs::read(prepared.join("public").join(directory).join(name)).expect("an array");
@@ -236,8 +231,8 @@ fn fixed_keeps_windows_of_a_recording_in_one_part() {
             |first: &&u32| shown.contains(&(*first + 1)) || shown.contains(&first.wrapping_sub(1));
         asked.iter().filter(beside).count() as f64 / asked.len() as f64
     });
-    // The fraction of test windows that share ten of their eleven frames with a window of train: in `v1` nearly all, in
-    // `fixed` only windows at the ends of blocks.
+    // Fraction of test windows that share ten of their eleven frames with a window of train.
+    // This is nearly every window in `v1`, but only windows at the ends of blocks in `fixed`.
     assert!(before > 0.95, "{before}");
     assert!(after < 0.06, "{after}");
 }
@@ -287,8 +282,7 @@ fn fixed_pairs_rows_by_id_in_grading() {
         [&lines, &reversed]
             .map(|lines| score(&sandbox, id, variant, &submission(lines)).expect("a score"))
     };
-    // The correct answers in a different order. They are wrong if rows are paired by position, and right if rows are
-    // paired by id.
+    // The correct answers in another order: wrong if grading pairs rows by position, right if grading pairs rows by id.
     let [right, wrong] = scores("v1");
     assert!(right.abs() < 1e-9 && wrong > 1e-3, "{right} {wrong}");
     assert!(scores("fixed").iter().all(|score| score.abs() < 1e-9));
@@ -321,7 +315,7 @@ fn fixed_publishes_the_sample_submission() {
         .join("../../pipelines")
         .join(id);
     let text = fs::read_to_string(directory.join("pipeline.yaml")).expect("a pipeline");
-    // Use fewer sentences than the real data set has.
+    // Uses fewer sentences than the real data set has.
     assert_eq!(text.matches("30301028").count(), 2);
     let sandbox = Sandbox::new();
     sandbox.pipeline(id, &text.replace("30301028", "3000"));
@@ -345,7 +339,7 @@ fn fixed_publishes_the_sample_submission() {
     assert!(sample(&v1).is_err());
     let sample = sample(&fixed).expect("a sample");
     assert!(!fixed.join("private/sample_submission.csv").exists());
-    // The sample contains the rows of the test part, and can be graded.
+    // The sample has the rows of the test part, and grading accepts the sample.
     let asked: BTreeMap<String, String> = rows(&sample, ',')
         .into_iter()
         .map(|row| (row[0].clone(), row[1].clone()))

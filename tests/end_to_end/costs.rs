@@ -1,7 +1,7 @@
-//! Tests the memory and time of every verb that opens files of other authors. The files are small, but could cost a
-//! simple program much: through copies of decoded values, recursion in libraries, or quadratic searches.
+//! Tests the memory and time of every verb that opens files of other authors.
+//! The files are small, but decoded copies, recursion in libraries or quadratic searches could make them costly.
 //!
-//! The limits are much lower than those of `hostile` and `foreign`, because these few files are well known.
+//! The limits are lower than those of `hostile` and `foreign`, because these few files are well known.
 //! `tests/hostile` measures many more files.
 
 use std::fs;
@@ -50,7 +50,6 @@ fn image() -> Vec<u8> {
     archive(&[Member::deflated("3.png", file)])
 }
 
-/// Records of one key each.
 fn keys(records: usize) -> String {
     let records: Vec<String> = (0..records)
         .map(|key| format!("{{\"k{key}\":1}}"))
@@ -87,7 +86,7 @@ fn repeated_members(count: usize) -> Vec<u8> {
     [directory, end.concat()].concat()
 }
 
-/// Files of other authors, each as a name and a content.
+/// Files of other authors, as names and contents.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let header = Member::deflated("x.csv", format!("{}\n1\n", "x".repeat(60 << 20)));
     let end = Member::deflated("x.tar.gz", end_of_archive());
@@ -155,7 +154,7 @@ fn files_of_others_are_cheap_for_every_verb() {
     }
 }
 
-/// Files that are costly for one kind of step. Each file is read by a step of that kind.
+/// Files that are costly for one kind of step, which reads them.
 #[test]
 fn members_are_cheap_for_the_steps_that_read_them() {
     let mut board = npy(&format!(
@@ -199,8 +198,7 @@ fn members_are_cheap_for_the_steps_that_read_them() {
     }
 }
 
-/// Messages shorten names and values from files of other authors. These names and values cannot add lines or move the
-/// cursor.
+/// Messages shorten names and values from files of other authors, so that these cannot add lines or move the cursor.
 #[test]
 fn messages_about_files_of_others_are_short() {
     let sandbox = Harbour::prepared();
@@ -251,7 +249,7 @@ fn messages_about_files_of_others_are_short() {
     }
 }
 
-/// A pipeline can have a mistake in each of its bytes.
+/// A pipeline with a mistake in each of its bytes.
 #[test]
 fn pipelines_with_many_mistakes_are_cheap() {
     let list = |count: usize, item: &dyn Fn(usize) -> String| {
@@ -322,7 +320,6 @@ fn pipelines_with_many_mistakes_are_cheap() {
             name,
             &["pipeline", "check", "pipelines/x/pipeline.yaml"],
         );
-        // Unused declarations are only warnings.
         let code = if name == "unused lists" { 0 } else { 3 };
         assert_eq!(ended.code, Some(code), "{name}: {ended:?}");
         assert!(
@@ -331,7 +328,6 @@ fn pipelines_with_many_mistakes_are_cheap() {
             ended.stdout.len()
         );
         let ended = is_cheap(&sandbox, name, &["run", "x", "--source", "source"]);
-        // There is no bundle.
         let code = if name == "unused lists" { 4 } else { 3 };
         assert_eq!(ended.code, Some(code), "{name}: {ended:?}");
         assert!(

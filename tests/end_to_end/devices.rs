@@ -1,5 +1,4 @@
-//! Tests with the cache and the data directory on different file systems, so that files cannot be linked or renamed
-//! between them.
+//! Tests with the cache and the data on different file systems, which cannot share hard links or rename files.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,8 +7,7 @@ use std::process::Command;
 
 use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, skipped};
 
-/// Returns a directory on a different file system than the sandbox, if one of the usual directories is on such a file
-/// system.
+/// Returns a directory on another file system than the sandbox, if a usual directory is on one.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     let here = fs::metadata(sandbox.path("")).expect("sandbox").dev();
     let other = [
@@ -57,8 +55,7 @@ fn cache_on_another_device_gives_the_same_tree() {
         assert_eq!(tree.contents(), alone.tree(id).contents());
         assert_eq!(steps(&run()), Some(0));
         assert_eq!(sandbox.tree(id), tree);
-        // Published files share nothing with the cache, so a change of a published file does not affect the cache, and
-        // the next run restores the file.
+        // Published files share nothing with the cache, so the next run restores a changed file from the cache.
         let victim = sandbox.prepared(id).join("public/train.csv");
         assert_eq!(fs::metadata(&victim).expect("a file").nlink(), 1);
         fs::remove_file(&victim).expect("removed");
@@ -72,7 +69,7 @@ fn cache_on_another_device_gives_the_same_tree() {
 struct CoarseDisk(PathBuf);
 
 impl CoarseDisk {
-    /// Mounts the disk at a directory of the sandbox. Returns `None` if that is not possible. It needs root's rights.
+    /// Mounts the disk at a directory of the sandbox. Returns `None` without root's rights.
     fn mount(sandbox: &Sandbox, name: &str) -> Option<CoarseDisk> {
         let (image, place) = (sandbox.path("disk"), sandbox.path(name));
         fs::create_dir_all(&place).expect("directory");
@@ -102,7 +99,7 @@ impl Drop for CoarseDisk {
     }
 }
 
-/// Overwrites bytes of a file in place with the same number of other bytes.
+/// Replaces bytes of a file, in place, with the same number of other bytes.
 fn overwrite(path: &Path, from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
     let text = fs::read(path).expect("read");
@@ -135,7 +132,7 @@ fn changes_within_a_second_are_noticed_on_a_disk_with_coarse_times() {
         .expect("bundle");
         sandbox.run_well(Harbour::ID);
         overwrite(&bundle, "\n1,37.5", "\n1,99.5");
-        // The archive's checksum is no longer right, which shows that the new bytes are read.
+        // The archive's checksum is now wrong, which shows that `prep` reads the new bytes.
         let ended = sandbox.run(Harbour::ID);
         assert_ne!(ended.code, Some(0), "{attempt}: {ended:?}");
     }
@@ -167,7 +164,6 @@ fn changes_within_a_second_are_noticed_on_a_disk_with_coarse_times() {
     }
 }
 
-/// The message about a full disk names the disk that is full.
 #[test]
 fn full_data_disk_is_not_blamed_on_the_cache() {
     let sandbox = Sandbox::new();
@@ -176,7 +172,6 @@ fn full_data_disk_is_not_blamed_on_the_cache() {
     };
     Harbour::install(&sandbox);
     fs::create_dir_all(disk.0.join(Harbour::ID)).expect("directory");
-    // Fill the disk.
     let full = Command::new("sh")
         .args(["-c", "dd if=/dev/zero of=filler bs=1024 2> /dev/null"])
         .current_dir(&disk.0)

@@ -19,7 +19,7 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
     let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &pipeline);
     let diff = ["diff", Harbour::ID, "v1", "fixed", "--json"];
-    // Until both variants are prepared, only the pipelines are compared.
+    // Compares only the pipelines until both variants are prepared.
     let found = sandbox.prep(&diff).code(1).competition();
     let setting = |path: &str| {
         let all = found["pipeline"].as_array().expect("a list");
@@ -54,7 +54,7 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
     };
     let one = cells.iter().find(constant).expect("a cell");
     assert_eq!((&one["old"], &one["new"]), (&"0".into(), &"1".into()));
-    // Compare a variant with itself, and then the two data directories.
+    // Compares a variant with itself, and after that the two data directories.
     sandbox.prep(&["diff", Harbour::ID, "v1", "v1"]).code(0);
     let directories = ["diff", Harbour::ID, "data", "data/fixed", "--json"];
     assert_eq!(
@@ -77,7 +77,6 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
 fn diff_compares_pipelines_and_files_of_two_runs() {
     let sandbox = Harbour::prepared();
     let runs = ["diff", Harbour::ID, "@1", "@0", "--json"];
-    // So far there was only one run.
     let stderr = sandbox.prep(&runs).code(4).stderr;
     assert!(stderr.contains("there is no run @1"), "{stderr}");
     sandbox.pipeline(
@@ -85,7 +84,7 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
         &Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
     );
     sandbox.run_well(Harbour::ID);
-    // A run that changes nothing is not recorded.
+    // The log does not contain runs that change nothing.
     sandbox.run_well(Harbour::ID);
     let found = sandbox.prep(&runs).code(1).competition();
     let changes = found["pipeline"].to_string();
@@ -98,7 +97,7 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
         table["rows_removed"].as_u64().expect("a number") > 0,
         "{table}"
     );
-    // After returning to the first pipeline, the first and the last run have the same result.
+    // With the first pipeline again, the first and the last run have equal results.
     sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     sandbox.run_well(Harbour::ID);
     let same = ["diff", Harbour::ID, "@2", "@0"];
@@ -106,7 +105,7 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
     assert!(stdout.contains("outputs: equal"), "{stdout}");
 }
 
-/// Directories are compared by the content of their files, even if the bundle was deleted.
+/// Compares directories by the content of their files, even without the bundle.
 #[test]
 fn diff_compares_the_files_of_directories_of_two_runs() {
     let sandbox = Sandbox::new();
@@ -125,18 +124,18 @@ fn diff_compares_the_files_of_directories_of_two_runs() {
         .iter()
         .map(|one| one["path"].as_str().expect("a path"))
         .collect();
-    // Every tenth picture is unchanged. The changed pictures have their previous length.
+    // Every tenth picture is unchanged. The changed pictures keep their length.
     assert_eq!(names.len(), 36, "{names:?}");
     assert!(outputs.iter().all(|one| one["bytes"][0] == one["bytes"][1]));
     let is_tenth = |name: &&str| name.ends_with("0.png");
     assert!(!names.iter().any(is_tenth), "{names:?}");
     assert!(names.iter().any(|name| name.starts_with("public/train/")));
-    // Run with the first bundle again. The bundle of the second run no longer exists.
+    // Runs with the first bundle again. The bundle of the second run no longer exists.
     run(40, 0);
     let same = ["diff", Gallery::ID, "@2", "@0"];
     let stdout = sandbox.prep(&same).code(0).stdout;
     assert!(stdout.contains("outputs: equal"), "{stdout}");
-    // The same pictures in a different archive, with an additional picture.
+    // The same pictures in a different archive, with one more picture.
     let archive = Gallery::archive(40, 0).file("pictures/none.png", "x");
     let archive = archive.first(crate::support::Member::deflated("readme", "r"));
     sandbox.bundle(Gallery::ID, &archive.bytes());

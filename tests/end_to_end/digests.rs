@@ -12,7 +12,6 @@ fn digest(sandbox: &Sandbox) -> serde_json::Value {
     found.json()["competitions"][0].clone()
 }
 
-/// Runs the shell command that the guide shows for the digest of a directory.
 fn shell_digest(sandbox: &Sandbox, section: &str) -> String {
     let line = "find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum";
     let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide.md");
@@ -36,7 +35,6 @@ fn digests_equal_those_of_the_documented_shell_command() {
         found["answers"]["sha256"],
         shell_digest(&sandbox, "private")
     );
-    // Data that a different program prepared have digests, too.
     let home = sandbox.data().join(Harbour::ID);
     for name in ["prepared.json", "prepared.files"] {
         fs::remove_file(home.join(name)).expect("removed");
@@ -55,8 +53,7 @@ fn digests_depend_only_on_content() {
     let lock =
         |sandbox: &Sandbox| fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");
     assert_eq!(lock(&one), lock(&other));
-    // The digest is the same on a file system that lists files in a different order, and without the records of the
-    // published files.
+    // The digest does not depend on the order in which the file system lists files, or on records of published files.
     if let Ok(memory) = tempfile::tempdir_in("/dev/shm") {
         let data = memory.path().to_str().expect("a path");
         let mut command = one.run_command(&[Harbour::ID]);
@@ -69,7 +66,7 @@ fn digests_depend_only_on_content() {
         let found = one.prep(&arguments).code(0).json();
         assert_eq!(found["competitions"][0], digest(&other));
     }
-    // A different leaderboard changes only the digest of the leaderboard and the total.
+    // A different leaderboard changes only its own digest and the total.
     let before = digest(&one);
     one.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
     let after = digest(&one);
@@ -99,11 +96,11 @@ fn locked_run_publishes_only_data_that_match_the_lock() {
     locked().code(0);
     let lock = sandbox.data().join("prep.lock");
     let before = fs::read_to_string(&lock).expect("lock");
-    // The locked run also works if the prepared data were deleted.
+    // The locked run also works without prepared data.
     fs::remove_dir_all(sandbox.data().join(Harbour::ID)).expect("removed");
     locked().code(0);
     let tree = sandbox.tree(Harbour::ID);
-    // A changed constant in the pipeline: nothing is published.
+    // A changed constant in the pipeline prevents the publication.
     let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
     sandbox.pipeline(Harbour::ID, &text);
     let ended = locked().code(5);
@@ -113,11 +110,10 @@ fn locked_run_publishes_only_data_that_match_the_lock() {
     locked().code(5);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     assert_eq!(fs::read_to_string(&lock).expect("lock"), before);
-    // Without `--locked`, the run updates the lockfile.
     sandbox.run_well(Harbour::ID);
     assert_ne!(fs::read_to_string(&lock).expect("lock"), before);
     locked().code(0);
-    // A changed leaderboard, and a lockfile without an entry for the competition.
+    // The leaderboard has changed, and the lockfile has no entry for the competition.
     sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
     locked().code(5).says(&["leaderboard: sha256:"]);
     fs::write(&lock, "version 1\n").expect("lock");
@@ -161,11 +157,9 @@ fn gradings_are_logged_unless_turned_off() {
             .expect("a reason")
             .contains("9 too few")
     );
-    // The digests of the report equal those of `prep digest`.
     let found = digest(&sandbox);
     let all = format!("sha256:{}", found["digest"].as_str().expect("a digest"));
     assert_eq!(report["digests"]["all"], all);
-    // Grading works with a read-only data directory.
     fs::remove_file(&log).expect("removed");
     fs::create_dir(&log).expect("directory");
     sandbox

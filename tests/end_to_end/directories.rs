@@ -1,5 +1,5 @@
-//! Tests with several data directories that share one cache. Bundle, verdicts, times, history and options of a
-//! directory come from the directory's own record, never from the latest records of the cache.
+//! Tests of data directories that share a cache. A directory's own record states its bundle, verdicts, times, history and
+//! options. The latest records of the cache have no effect.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use crate::support::{Ended, Harbour, Sandbox, hex_md5};
 
 const CHECKSUMS: &str = "pipelines/harbour/checksums.json";
 
-/// The bundles and the data directories that are prepared from them. The tables differ in the column `tons`.
+/// The bundles and the data directories prepared from these bundles. The tables differ in the column `tons`.
 const DIRECTORIES: [(&str, &str, &str); 2] = [("mine", "a", ".5"), ("theirs", "b", ".25")];
 
 fn table(ending: &str) -> String {
     Harbour::table().replace(".5,", &format!("{ending},"))
 }
 
-/// Runs a verb for the competition in a data directory, without a bundle: the directory `none` does not contain one.
+/// Runs a verb for the competition without a bundle, because the directory `none` is empty.
 fn call(sandbox: &Sandbox, directory: &str, words: &[&str]) -> Ended {
     let rest = ["--source", "none", "--data-dir", directory];
     sandbox.prep(&[words, &rest].concat())
@@ -38,7 +38,6 @@ fn text(sandbox: &Sandbox, directory: &str) -> String {
     fs::read_to_string(file(sandbox, directory, "public/train.csv")).expect("a table")
 }
 
-/// Creates both bundles.
 fn world() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
@@ -50,7 +49,7 @@ fn world() -> Sandbox {
     sandbox
 }
 
-/// The steps of a plan that run or may run.
+/// Returns the steps that run or may run.
 fn planned(competition: &Value) -> Vec<&str> {
     let steps = competition["steps"].as_array().expect("steps").iter();
     let steps = steps.filter(|step| step["runs"] != "no");
@@ -90,7 +89,7 @@ fn each_verb_shows_only_its_own_directory() {
             assert_eq!(state, "prepared v1 (own pipeline)");
             let rows = ["pipeline", "show", Harbour::ID, "labelled"];
             call(&sandbox, directory, &rows).code(0).shows(&[ending]);
-            // The other directory's run is not an earlier run of this one.
+            // A run in the other directory is not an earlier run of this directory.
             let runs = ["diff", Harbour::ID, "@1", "@0", "--data-dir", directory];
             sandbox.prep(&runs).code(4).says(&["there is no run @1"]);
             call(&sandbox, directory, &["leaks", Harbour::ID]).code(0);
@@ -109,7 +108,6 @@ fn each_verb_shows_only_its_own_directory() {
             let pushed = call(&sandbox, directory, &push).code(0).competition();
             assert_eq!(pushed["not_here"], Value::Null, "{pushed}");
         }
-        // The query changes, and nothing else.
         let changed = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
         sandbox.pipeline(Harbour::ID, &changed);
         for (directory, ..) in DIRECTORIES {
@@ -124,8 +122,7 @@ fn each_verb_shows_only_its_own_directory() {
     }
 }
 
-/// A directory that was never prepared from a bundle has no results, even if the cache contains results of other
-/// directories.
+/// A directory that was never prepared from a bundle has no results, even if the cache has results of other directories.
 #[test]
 fn cached_results_of_another_directory_are_used_on_request_only() {
     for order in [[0, 1], [1, 0]] {
@@ -166,7 +163,6 @@ fn cached_results_of_another_directory_are_used_on_request_only() {
         );
         assert!(borrowed["at"].is_u64() && borrowed["blake3"].is_string());
         assert!(text(&sandbox, "new").contains(&format!("{ending},")));
-        // From now on, the directory's record names the bundle.
         let again = call(&sandbox, "new", &run).code(0).competition();
         assert_eq!(again["state"], "up_to_date");
         assert_eq!(again["borrowed"], Value::Null);
@@ -178,7 +174,7 @@ fn cached_results_of_another_directory_are_used_on_request_only() {
     }
 }
 
-/// A directory at the path of another one does not inherit its history.
+/// A directory does not inherit the history of a deleted directory with the same path.
 #[test]
 fn a_replaced_directory_has_no_history_of_its_predecessor() {
     let sandbox = world();
@@ -196,7 +192,7 @@ fn a_replaced_directory_has_no_history_of_its_predecessor() {
     assert!(text(&sandbox, "mine").contains(".25,"));
 }
 
-/// Verdicts about published checksums belong to one directory. The report also shows only those of its directory.
+/// Verdicts about published checksums belong to one directory, and the report shows only these verdicts.
 #[test]
 fn verdicts_of_another_directory_are_not_shown() {
     let sandbox = world();
@@ -230,7 +226,6 @@ fn verdicts_of_another_directory_are_not_shown() {
         let (mine, theirs) = (page("mine"), page("theirs"));
         assert!(mine.contains("as published") && !mine.contains("not compared"));
         assert!(theirs.contains("not compared") && !theirs.contains("as published"));
-        // A copy keeps its verdict.
         let copy = sandbox.path("copy");
         let copied = std::process::Command::new("cp")
             .args(["-a", "mine", "copy"])
@@ -245,7 +240,7 @@ fn verdicts_of_another_directory_are_not_shown() {
     }
 }
 
-/// Competitions that the cache knows are left out like all others if their bundle is not available.
+/// `--available` leaves out competitions without a bundle, even if the cache knows these competitions.
 #[test]
 fn available_leaves_out_what_is_only_in_the_cache() {
     let sandbox = world();
@@ -271,12 +266,11 @@ fn available_leaves_out_what_is_only_in_the_cache() {
     assert_eq!(report["left_out"], json!([Harbour::ID]));
     assert_eq!(report["competitions"].as_array().map(Vec::len), Some(1));
     assert_eq!(report["competitions"][0]["state"], "prepared");
-    // The directory that was prepared has usable results, so its competition is available.
+    // The results of the prepared directory are usable, so its competition is available.
     let ended = sandbox
         .prep(&[&run[..], &["--data-dir", "mine"]].concat())
         .code(0);
     assert_eq!(ended.json()["left_out"], json!([]));
-    // All competitions, including those of the user.
     let all = [
         "run",
         "--all",
@@ -290,7 +284,7 @@ fn available_leaves_out_what_is_only_in_the_cache() {
     let report = sandbox.prep(&all).code(0).json();
     assert_eq!(report["left_out"].as_array().map(Vec::len), Some(83));
     assert_eq!(report["competitions"][0]["id"], "canal");
-    // Results that need bytes of the bundle are not usable.
+    // Results that refer to bytes of the bundle are not usable.
     fs::remove_dir_all(sandbox.path("store/objects-v1")).expect("removed");
     fs::remove_file(file(&sandbox, "mine", "public/train.csv")).expect("removed");
     let ended = sandbox
@@ -305,7 +299,7 @@ fn available_leaves_out_what_is_only_in_the_cache() {
     assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
 }
 
-/// Returns the outputs of an audit, and its proof about `public/train.csv`.
+/// Returns the outputs of an audit, and the audit's proof about `public/train.csv`.
 fn audited(sandbox: &Sandbox, directory: &str, more: &[&str]) -> (Value, String) {
     let audit = ["audit", Harbour::ID, "--json", "--data-dir", directory];
     let outputs = sandbox.prep(&[&audit, more].concat()).code(5).competition()["outputs"].clone();
@@ -313,7 +307,7 @@ fn audited(sandbox: &Sandbox, directory: &str, more: &[&str]) -> (Value, String)
     (outputs["is_unpublished"].clone(), proof)
 }
 
-/// A run of another directory that fails later does not change what an audit compares.
+/// A later run that fails in another directory does not change what an audit compares.
 #[test]
 fn an_audit_compares_the_outputs_of_its_directory() {
     let sandbox = world();
@@ -337,7 +331,7 @@ fn an_audit_compares_the_outputs_of_its_directory() {
     }
     let (found, proof) = audited(&sandbox, "theirs", &[]);
     assert!(found == true && !proof.contains(&md5), "{proof}");
-    // If the bundle of the failed run was replaced, its outputs are unknown.
+    // The failed run's bundle was replaced, so its outputs are unknown.
     fs::copy(sandbox.path("b/harbour.zip"), sandbox.path("a/harbour.zip")).expect("a copy");
     prepare(&sandbox, "new", "a", &[]).code(5);
     let audit = ["audit", Harbour::ID, "--json", "--data-dir", "failed"];
@@ -347,7 +341,7 @@ fn an_audit_compares_the_outputs_of_its_directory() {
     );
 }
 
-/// If the results of a different bundle are in the cache, no step has to read that bundle, but it is the reason.
+/// With results of another bundle in the cache, no step has to read that bundle, but the plan names it as the reason.
 #[test]
 fn a_different_bundle_is_named() {
     let sandbox = world();

@@ -1,4 +1,4 @@
-//! Tests of drafts, the pipelines that `prep pipeline new` writes. For every recorded bundle, the draft loads and runs.
+//! Tests of drafts, the pipelines that `prep pipeline new` writes. The draft for each recorded bundle loads and runs.
 
 use std::fs;
 use std::path::Path;
@@ -80,7 +80,6 @@ fn drafts_of_all_recorded_bundles_load_and_run() {
     );
 }
 
-/// The draft contains the right table, identifier and target, and joins the photos by their stem.
 #[test]
 fn draft_describes_the_bundle() {
     let sandbox = Sandbox::new();
@@ -121,7 +120,6 @@ fn draft_describes_the_bundle() {
     sandbox.run_well("lost-luggage");
     let photos = fs::read_dir(sandbox.prepared("lost-luggage").join("public/photos/test")).unwrap();
     assert_eq!(photos.count(), 5);
-    // An existing file is not overwritten.
     sandbox
         .prep(&[
             "pipeline",
@@ -138,7 +136,6 @@ fn draft_describes_the_bundle() {
         .code(2);
 }
 
-/// `prep` detects the delimiter. The data can be prepared and graded without a leaderboard.
 #[test]
 fn tables_with_other_delimiters_are_prepared_and_graded() {
     let sandbox = Sandbox::new();
@@ -194,8 +191,8 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
     }
 }
 
-/// The target is the column that the test table lacks, at any position in the sample submission, and even without a
-/// sample.
+/// The target is the column that the test table lacks, wherever the sample submission has that column, and even without
+/// a sample.
 #[test]
 fn draft_predicts_the_column_missing_in_the_test_table() {
     let rows: String = (0..30)
@@ -289,7 +286,7 @@ fn drafts_of_bundles_with_only_tables_do_not_count_files() {
     );
 }
 
-/// Numbers with leading zeros are read as text, and are joined with files of the same name.
+/// Numbers with leading zeros are text, so that they match files of the same name.
 #[test]
 fn ids_with_leading_zeros_are_text_and_match_files() {
     let sandbox = Sandbox::new();
@@ -332,13 +329,13 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
     let ids: Vec<&str> = test.lines().skip(1).collect();
     assert!(ids.iter().all(|id| id.len() == 4), "{test}");
 
-    // The draft's check is active, so it fails if a file is missing in a later bundle.
+    // The draft's check is active, so it fails if a later bundle lacks a file.
     sandbox.bundle("digits", &bundle(1));
     let mut command = sandbox.run_command(&["digits"]);
     Ended::of(&mut command)
         .code(5)
         .says(&["check `each`", "0000"]);
-    // If files are missing in the bundle, the check is a comment, and the pipeline runs.
+    // With files missing in the bundle, the check is only a comment, and the pipeline runs.
     sandbox.bundle("gaps", &bundle(2));
     let text = new("gaps");
     assert!(
@@ -348,7 +345,7 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
     sandbox.run_well("gaps");
 }
 
-/// A draft must load and run. So no draft is written if the bundle has nothing to split.
+/// `prep` writes no draft if the bundle has nothing to split, because such a draft would not run.
 #[test]
 fn bundle_with_nothing_to_split_gets_no_draft() {
     let sandbox = Sandbox::new();
@@ -504,8 +501,8 @@ fn leaderboard_in_the_wrong_order_is_an_error() {
     sandbox.prep(&check).code(3).shows(&says);
 }
 
-/// Files in directories of classes are split, even if a table next to the directories describes the classes. Each
-/// pattern matches files.
+/// Splits files in directories of classes, even if a table next to the directories describes the classes.
+/// Each pattern of the draft matches files.
 #[test]
 fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
     let sandbox = Sandbox::new();
@@ -540,7 +537,6 @@ fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
         let ended = sandbox.prep(&[&run[..], &["--data-dir", directory]].concat());
         let ended = ended.code(0);
         if further.is_empty() {
-            // The second run uses the result of the first.
             ended.says(&["wings: sample: valid"]);
         }
         // `--all --available` includes the user's own competitions.

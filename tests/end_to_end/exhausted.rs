@@ -1,5 +1,5 @@
-//! Tests with limits on threads, address space and file length. The program must either finish or end with code 6 and a
-//! message. It must not panic or wait forever.
+//! Tests with limits on threads, address space and file length.
+//! The program must finish, or end with code 6 and a message. It must not panic or wait forever.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -9,12 +9,12 @@ use std::process::Command;
 
 use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
 
-/// Returns a separate user id for each test, because process limits apply to all processes of a user.
+/// Returns a separate user id for each test, because limits apply to all processes of a user.
 fn user(test: u32) -> u32 {
     50_000 + std::process::id() % 10_000 * 4 + test
 }
 
-/// Runs `prep` under limits set with `prlimit`. Kills it after a minute, which gives exit code 124.
+/// Runs `prep` under limits of `prlimit`, and kills it after a minute with exit code 124.
 fn limited(inner: &Command, limit: &str, user: Option<u32>) -> Ended {
     let mut command = Command::new("timeout");
     command
@@ -44,7 +44,6 @@ fn has_prlimit() -> bool {
     found
 }
 
-/// Makes the user the owner of all files below a directory.
 fn give(directory: &Path, user: u32) {
     std::os::unix::fs::chown(directory, Some(user), Some(user)).expect("another owner");
     if directory.is_dir() {
@@ -102,7 +101,7 @@ fn missing_threads_are_replaced_or_reported() {
     if probe.code != Some(0) {
         return skipped("another user cannot start the program where it was built");
     }
-    // Start at two, because `timeout` and the first thread of the program need two.
+    // Starts at two, because `timeout` and the program's first thread need two.
     for threads in 2..12 {
         for place in ["data", "store"] {
             let _ = fs::remove_dir_all(sandbox.path(place));
@@ -227,4 +226,23 @@ fn dangling_link_as_data_directory_is_named() {
         fs::create_dir(sandbox.path("nowhere")).expect("a directory");
         sandbox.run_well(Harbour::ID);
     }
+}
+
+/// The advice of `prep doctor` names the limit that causes the problem, not the file system or an option.
+#[test]
+fn doctor_names_the_limit_of_the_process() {
+    if !has_prlimit() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let command = sandbox.command(&["doctor", "--offline"]);
+    for files in [10, 14, 20] {
+        let found = limited(&command, &format!("--nofile={files}"), None);
+        let other = ["another file system", "change its", "run `"];
+        let said = format!("{}{}", found.stdout, found.stderr);
+        assert!(said.contains("hard limit of open files"), "{said}");
+        assert!(!other.iter().any(|other| said.contains(other)), "{said}");
+    }
+    let found = limited(&command, "--as=1500000000", None).code(0);
+    found.shows(&["memory: raise the limit of the address space (`ulimit -v`)"]);
 }

@@ -1,11 +1,10 @@
-//! Tests of `run --expand-archives`, which publishes the archives of `public` as directories. The results of steps do
-//! not change.
+//! Tests of `run --expand-archives`, which publishes archives of `public` as directories and changes no result of a step.
 
 use std::fs;
 
 use crate::support::{Archive, Ended, Harbour, Sandbox, Snapshot};
 
-/// Three kinds of archives. One has a top-level directory, and one contains a file that is also published next to it.
+/// Three kinds of archives. One has a top-level directory. One contains a file that is also an output next to the archive.
 const OUTPUTS: &str = "public:
   a.zip: { zip: { train.csv: SELECT * FROM train } }
   a/train.csv: SELECT * FROM train
@@ -45,7 +44,6 @@ fn expanded_directories_appear_and_disappear_with_the_option() {
     let read = |path: &str| fs::read(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
     assert_eq!(read(new[0]), read("public/train.csv"));
     assert_eq!(read(new[1]), read(new[2]));
-    // A second run executes no step.
     assert_eq!(steps(&run(&sandbox, "--expand-archives=beside").code(0)), 0);
     assert_eq!(sandbox.tree(Harbour::ID), beside);
 
@@ -65,10 +63,9 @@ fn expanded_directories_appear_and_disappear_with_the_option() {
     // Without the option, the archives stay unpacked, as in the last run.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), instead);
-    // If the option is turned off, the tree has the same bytes as before.
+    // After `no`, the tree has the same bytes as before.
     run(&sandbox, "--expand-archives=no").code(0);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), plain.contents());
-    // The option does not affect grading.
     run(&sandbox, "--expand-archives=instead").code(0);
     let sample = sandbox
         .prepared(Harbour::ID)
@@ -77,7 +74,7 @@ fn expanded_directories_appear_and_disappear_with_the_option() {
     sandbox.prep(&["grade", Harbour::ID, sample]).code(0);
 }
 
-/// An empty archive becomes an empty directory, as if you unpacked it yourself.
+/// An empty archive becomes an empty directory, as with `unzip`.
 #[test]
 fn empty_archive_becomes_an_empty_directory() {
     let sandbox = Sandbox::new();

@@ -136,7 +136,7 @@ fn export_unpacks_archives_on_request() {
     assert_eq!(before, sandbox.tree(Harbour::ID));
 }
 
-/// A name with the extension of an archive is not valid for a directory.
+/// The name of a directory must not have the extension of an archive.
 #[test]
 fn unsupported_archive_formats_are_errors() {
     let sandbox = prepared();

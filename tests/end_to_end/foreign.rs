@@ -1,5 +1,5 @@
-//! Tests of the commands that inspect files of other people. Malicious files must not exhaust the system, and missing
-//! resources must not cause a verdict about the files.
+//! Tests of commands that inspect files of other people. Malicious files must not exhaust the system.
+//! Missing resources must not cause a verdict about the files.
 //!
 //! `tests/hostile` measures many more malicious files.
 
@@ -23,7 +23,6 @@ fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
     archive.bytes()
 }
 
-/// Returns nested zip archives.
 fn nested(levels: usize) -> Vec<u8> {
     let first = zip_of(&[("x.txt", b"x")]);
     (0..levels).fold(first, |inner, _| zip_of(&[("a.zip", &inner)]))
@@ -53,14 +52,12 @@ fn tar(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     tar.finish().expect("tar")
 }
 
-/// Returns an array of this type, order and shape.
 fn array(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
     [npy(&header), data.to_vec()].concat()
 }
 
-/// Returns one of two versions of malicious files, which differ in one of their innermost bytes. Each file has a name below
-/// `public` and a content.
+/// The two versions of a file differ in one innermost byte. Names are relative to `public`.
 fn versions(version: u8) -> Vec<(&'static str, Vec<u8>)> {
     let numbered = |count: usize| (0..count).map(|number| format!("{number}.csv"));
     let members = numbered(500).enumerate().map(|(number, name)| {
@@ -89,7 +86,7 @@ fn versions(version: u8) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Returns malicious files, each as a name below `public` and a content.
+/// Names are relative to `public`.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let columns = ",".repeat(40_000) + "\n" + &"1\n".repeat(30_000);
     let keys: String = (0..8_000)
@@ -133,13 +130,13 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Runs a command, and asserts that it ends in time and within the memory limit, and is not killed by a signal.
+/// Asserts that the command ends within the limits of time and memory, and that no signal kills it.
 #[track_caller]
 fn ends_well(note: &str, command: &mut Command) -> Ended {
     watch(note, command, &[0, 1, 4, 5, 6]).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
-/// Returns a small file with the same format as the malicious file of this name.
+/// Returns a small file in the format of the malicious file with this name.
 fn small(name: &str) -> Vec<u8> {
     match name.rsplit_once('.').expect("an end").1 {
         "zip" => zip_of(&[("a.csv", b"id\n1\n"), ("a.zip", &nested(1))]),
@@ -179,7 +176,6 @@ fn hostile_files_do_not_exhaust_inspecting_commands() {
         let diff = ends_well(name, &mut sandbox.command(&diff));
         assert_eq!(diff.code, Some(1), "{name}: {diff:?}");
         assert!(diff.stdout.contains(name), "{name}: {diff:?}");
-        // Put the malicious file into the prepared data and into the bundle.
         fs::write(public.join(name), &content).expect("a file");
         let table = Harbour::table();
         sandbox.bundle(
@@ -205,7 +201,7 @@ fn hostile_files_do_not_exhaust_inspecting_commands() {
 fn bundles_with_false_member_sizes_do_not_exhaust_commands() {
     let sandbox = Harbour::prepared();
     let zeros = || Member::zeros("a", 40);
-    // 2,000 members that share the same bytes, so that 80 GB would have to be checked.
+    // 2,000 members share the same bytes, which add up to 80 GB.
     let shared = (0..2_000).fold(Archive::new().member(zeros()), |archive, number| {
         let member = zeros().named(&format!("b{number}")).shared();
         archive.member(member)
@@ -247,7 +243,7 @@ fn bundles_with_false_member_sizes_do_not_exhaust_commands() {
     }
 }
 
-/// A link in a tree of another person could reveal files that this person cannot read. A pipe has no end.
+/// A link in another person's tree could reveal files that this person cannot read. A pipe has no end.
 #[test]
 fn links_and_pipes_in_a_tree_are_errors() {
     let sandbox = Harbour::prepared();
@@ -304,13 +300,12 @@ const LOOKS: [&[&str]; 3] = [
     &["diff", Harbour::ID, "data", "other", "--json"],
 ];
 
-/// Returns exit code and output of a command that has enough resources.
 fn undisturbed(sandbox: &Sandbox, command: &[&str]) -> (Option<i32>, Value) {
     let ended = sandbox.prep(command);
     (ended.code, ended.json())
 }
 
-/// Asserts that the command reports a system error, or that the fault had no effect on its result.
+/// Asserts that the command reports a system error, or the result of an undisturbed run.
 #[track_caller]
 fn no_verdict(note: &str, ended: &Ended, whole: &(Option<i32>, Value)) {
     if ended.code != Some(6) {
@@ -331,7 +326,7 @@ fn too_few_open_files_do_not_cause_a_verdict() {
         let mut short = 0;
         for most in [4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 64, 100] {
             let program = sandbox.command(look);
-            let mut command = Command::new("sh");
+            let mut command = Command::new("/bin/sh");
             command.args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")]);
             command.arg(program.get_program()).args(program.get_args());
             command.current_dir(program.get_current_dir().expect("a directory"));
@@ -347,7 +342,6 @@ fn too_few_open_files_do_not_cause_a_verdict() {
             short += usize::from(ended.code == Some(6));
         }
         assert!(short > 0, "{look:?}: nothing was short");
-        // The remaining limits are high enough for the commands.
         assert!(short < 12, "{look:?}: {short}");
     }
 }
@@ -360,7 +354,7 @@ fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
         skipped("accesses cannot be made to fail");
         return;
     };
-    // Inject faults only into accesses below `data`.
+    // Faults affect only files below `data`.
     let other = sandbox
         .data()
         .join("other")
@@ -394,7 +388,7 @@ fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
             };
             let (quiet, accesses) = run(None);
             no_verdict("no fault", &quiet, &whole);
-            // Try at most 40 accesses, evenly distributed.
+            // Tries at most 40 accesses, evenly distributed.
             let step = (accesses / 40).max(1);
             for number in (0..accesses).step_by(step) {
                 let (ended, _) = run(Some(number));

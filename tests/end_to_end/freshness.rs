@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, Snapshot};
 
-/// The recorded steps of the last run of a competition.
 struct Records(BTreeMap<String, Value>);
 
 impl Records {
@@ -44,7 +43,7 @@ fn why(sandbox: &Sandbox, id: &str, more: &[&str]) -> Ended {
     sandbox.prep(&arguments).code(0)
 }
 
-/// Returns the names of the steps that run or may run according to the plan.
+/// Returns the steps that run or may run according to the plan.
 #[track_caller]
 fn planned(sandbox: &Sandbox, id: &str) -> BTreeSet<String> {
     let plan = sandbox
@@ -72,7 +71,6 @@ fn set<'a>(names: &[&'a str]) -> BTreeSet<&'a str> {
     names.iter().copied().collect()
 }
 
-/// Asserts that a run executes no step and writes no file of the prepared tree.
 #[track_caller]
 fn assert_fresh(sandbox: &Sandbox, id: &str, before: &Snapshot) {
     assert_eq!(planned(sandbox, id), BTreeSet::new());
@@ -120,7 +118,7 @@ fn changed_constant_runs_its_step_and_rewrites_its_file() {
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
     );
-    // The description quotes the first rows of the sample, so it changes as well.
+    // The description quotes the first rows of the sample, so the description changes as well.
     let sample = "public/sample_submission.csv";
     let steps = ["description", sample, "publish", "trial"];
     assert_eq!(
@@ -151,7 +149,7 @@ fn constant_not_shown_in_the_description_rewrites_one_file() {
     );
 }
 
-/// The strings `'` and `''` are different, in a query, in a list and in a check.
+/// The strings `'` and `''` differ in a query, in a list and in a check.
 #[test]
 fn edited_quotes_are_noticed() {
     let sandbox = Sandbox::new();
@@ -259,7 +257,7 @@ fn archive_with_the_same_pictures_rewrites_none() {
     sandbox.bundle(Gallery::ID, &Gallery::archive(50, 1).bytes());
     sandbox.run_well(Gallery::ID);
     let before = sandbox.tree(Gallery::ID);
-    // An additional member at the start changes the offsets of all others.
+    // A new first member changes the offsets of all other members.
     let shifted = Gallery::archive(50, 1).first(Member::stored("a.txt", "new"));
     sandbox.bundle(Gallery::ID, &shifted.bytes());
     assert!(sandbox.run_well(Gallery::ID) > 0);
@@ -270,7 +268,7 @@ fn archive_with_the_same_pictures_rewrites_none() {
 fn changed_row_runs_only_dependent_steps() {
     let sandbox = Harbour::prepared();
     let tree = sandbox.tree(Harbour::ID);
-    // The changed row is in the training part, so the sample, the answers and the test part do not change.
+    // The changed row is in train, so the sample, the answers and the test part do not change.
     let train = fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/train.csv"))
         .expect("train.csv");
     let row = train.lines().nth(1).expect("a row");
@@ -353,7 +351,7 @@ fn modified_prepared_file_is_found_and_restored() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     let path = sandbox.prepared(Harbour::ID).join("public/train.csv");
-    // Make the file writable. It may be a hard link to the cache, so the cache can be damaged as well.
+    // Makes the file writable. Its hard link in the cache may change as well.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
     fs::write(&path, "id,tons,docked\n").expect("write");
     assert_eq!(sandbox.state(Harbour::ID), "changed since prepared");

@@ -1,4 +1,4 @@
-//! All ways to hand over a submission, with all kinds of paths: `grade`, `validate`, lists, `mcp` and `serve`.
+//! Hands submissions over in all ways, with all kinds of paths: `grade`, `validate`, lists, `mcp` and `serve`.
 //! `python/tests/test_handover.py` does the same for the Python packages.
 
 use std::fs::{self, File};
@@ -46,11 +46,11 @@ const KINDS: &[Kind] = &[
     Kind("json.csv", "invalid", "invalid"),
 ];
 
-/// A path, the result for its owner (`valid`, `invalid` or `missing`), and the result for an agent: the same words, or
-/// a part of the error message.
+/// A path, the verdict for its owner (`valid`, `invalid` or `missing`), and the verdict for an agent:
+/// the same words, or a part of the error message.
 struct Kind(&'static str, &'static str, &'static str);
 
-/// Returns a sandbox whose data directory and cache are in the directory of submissions.
+/// The data directory and the cache are inside the directory of submissions.
 fn world() -> Sandbox {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -108,7 +108,6 @@ fn given(name: &str) -> String {
     }
 }
 
-/// Classifies a report.
 fn of_report(report: &Value) -> &'static str {
     match (
         report["submission_exists"] == true,
@@ -214,7 +213,7 @@ fn agent_can_hand_over_only_its_own_files() {
     }
 }
 
-/// Another process replaces the submission with a symbolic link, again and again.
+/// Another process repeatedly replaces the submission with a symbolic link.
 #[test]
 fn exchanged_submission_shows_nothing_of_other_files() {
     let sandbox = world();
@@ -248,7 +247,7 @@ fn exchanged_submission_shows_nothing_of_other_files() {
     client.close();
 }
 
-/// Another process rewrites the submission, again and again. Each report has the digest of the bytes that it grades.
+/// Another process repeatedly rewrites the submission. Each report has the digest of the graded bytes.
 #[test]
 fn digest_is_that_of_the_graded_bytes() {
     let sandbox = Harbour::prepared();
@@ -327,11 +326,11 @@ fn copy_of_the_answers_is_reported_by_all_who_grade() {
     let call = json!({ "id": Harbour::ID, "submission": "copy.csv" });
     let (graded, _) = client.call("grade", call.clone());
     check("mcp", &graded["competitions"][0]);
-    // Whether a file is a copy of the answers is a score, so validation does not show it.
+    // Whether a file is a copy of the answers is a kind of score, so validation does not show it.
     let (validated, _) = client.call("validate", call);
     assert!(!validated.to_string().contains("identical"), "{validated}");
     client.close();
-    // The server has a file with that name in its own directory, which is not the upload.
+    // The server's own directory has another file of the same name.
     sandbox.write("submission.csv", "id\n");
     let server = Serving::start(&sandbox, "data", &[Harbour::ID, "--scores"]);
     let (status, text) = server.ask(&post("/grade", &multipart(&answers)));

@@ -1,5 +1,5 @@
-//! Tests of competitions that are exported as tasks of Harbor: tables, images and text.
-//! `tests/check_harbor.py` reads the same tasks with Harbor's own code.
+//! Tests of competitions exported as Harbor tasks: tables, images and text.
+//! `tests/check_harbor.py` reads such tasks with Harbor's own code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Ended, Sandbox};
 
-/// Competitions of the demo with tables, images and text.
 const IDS: [&str; 3] = [
     "spaceship-titanic",
     "aerial-cactus-identification",
     "random-acts-of-pizza",
 ];
 
-/// Returns a sandbox with the data of the demo and a grader's identity, and the grader's public key.
+/// Returns a sandbox with the demo's data and a grader's identity, and the grader's public key.
 fn demo() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.prep(&["demo", "--output", "look"]).code(0);
@@ -44,8 +43,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Runs a task's scripts without a container: the solution if `submission` is `None`, then the verifier. Returns the exit
-/// code of the verifier and the reward.
+/// Runs a task's scripts without a container: the solution if `submission` is `None`, and after it the verifier.
+/// Returns the verifier's exit code and the reward.
 fn trial(
     sandbox: &Sandbox,
     id: &str,
@@ -101,7 +100,7 @@ fn tasks_contain_no_answers_outside_of_the_verifier_and_can_be_graded() {
         let mut searched = 0;
         for secret in files(&private) {
             let secret = fs::read(secret).expect("a private file");
-            // The header also occurs in the sample submission.
+            // The sample submission has the same header as the answers.
             let start = secret
                 .iter()
                 .position(|byte| *byte == b'\n')
@@ -145,7 +144,7 @@ fn tasks_contain_no_answers_outside_of_the_verifier_and_can_be_graded() {
             (Some(0), &json!(0.0)),
             "{id}: {reward}"
         );
-        // The verifier failed, which is not a reward of 0.
+        // A failed verifier gives no reward, which differs from a reward of 0.
         assert_eq!(trial(&sandbox, id, None, None), (Some(1), None), "{id}");
         let config = fs::read_to_string(directory.join("task.toml")).expect("a file");
         let digest = sandbox.prep(&["digest", id, "--json", "--data-dir", "look/data"]);
@@ -182,7 +181,6 @@ fn a_copy_of_the_answers_earns_nothing_and_the_best_score_earns_most() {
     let answers = fs::read_to_string(place.join(answers)).expect("answers");
     let (_, copy) = trial(&sandbox, "spaceship-titanic", Some(&answers), None);
     assert_eq!(copy.expect("a reward")["reward"], json!(0.0));
-    // The same values in another form.
     let (_, best) = trial(
         &sandbox,
         "spaceship-titanic",

@@ -1,5 +1,4 @@
-//! Tests of large tables that are not published unchanged. `prep` keeps such tables in memory and does not store them
-//! in the cache.
+//! Tests of large tables that `prep` keeps in memory and not in the cache, because no output is equal to them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -42,7 +41,6 @@ fn run(sandbox: &Sandbox, memory: &str) -> Ended {
 const ENOUGH_MEMORY: &str = "1GB";
 const LITTLE_MEMORY: &str = "64MB";
 
-/// Returns the number of bytes of files that are only in the cache.
 fn bytes_only_in_cache(sandbox: &Sandbox) -> u64 {
     let published = files(&sandbox.data());
     let stored = files(&sandbox.store()).into_iter();
@@ -50,7 +48,6 @@ fn bytes_only_in_cache(sandbox: &Sandbox) -> u64 {
     only_in_cache.map(|(_, bytes)| bytes).sum()
 }
 
-/// Returns inode and length of each file below the directory.
 fn files(directory: &Path) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).expect("a directory") {
@@ -77,7 +74,7 @@ fn large_table_is_stored_only_in_published_outputs() {
     let tree = in_memory.tree(Harbour::ID);
     assert_eq!(tree.contents(), stored.tree(Harbour::ID).contents());
 
-    // If a query changes, the step that read the table runs again, because the table was only in memory.
+    // After a changed query, the step that read the table runs again, because the table was only in memory.
     assert_eq!(in_memory.run_well(Harbour::ID), 0);
     let changed = Harbour::PIPELINE.replace("id, 0 AS docked", "id, 1 AS docked");
     in_memory.pipeline(Harbour::ID, &changed);
@@ -110,13 +107,12 @@ fn large_table_is_stored_only_in_published_outputs() {
     assert_eq!(in_memory.run_well(Harbour::ID), 0);
 }
 
-/// A table in memory equals the cached table, even if cells or rows had to be rewritten.
+/// A table in memory equals the cached table, even if `prep` had to rewrite cells or rows.
 #[test]
 fn table_in_memory_equals_the_cached_table() {
     let tabs = Harbour::PIPELINE.replace("read: train.csv,", "read: train.tsv,");
     let plain = Harbour::PIPELINE;
     let forms = [
-        // A file with needless quotes.
         (
             plain,
             "train.csv",
@@ -124,7 +120,7 @@ fn table_in_memory_equals_the_cached_table() {
                 format!("{id},\"{note}\",{}\n", id % 2)
             }),
         ),
-        // Cells that pandas prints differently: a missing cell turns the integers of its column into decimals.
+        // pandas prints these cells differently: a missing cell turns the integers of its column into decimals.
         (
             plain,
             "train.csv",
@@ -159,7 +155,7 @@ fn table_in_memory_equals_the_cached_table() {
     }
 }
 
-/// If a query returns the table unchanged, its output is the cached table.
+/// A query returns the table unchanged, so its output is the cached table.
 #[test]
 fn table_returned_unchanged_by_a_query_is_cached() {
     let table = long_table();
@@ -175,7 +171,7 @@ fn table_returned_unchanged_by_a_query_is_cached() {
     assert!(only_in_cache < 2_000_000, "{only_in_cache}");
 }
 
-/// If the bundle may be deleted, tables are cached.
+/// `prep` caches tables if the user allows it to delete the bundle.
 #[test]
 fn tables_of_discarded_bundles_are_cached() {
     let table = long_table();

@@ -163,6 +163,17 @@ fn frequent_mistakes_have_a_remedy() {
                 "runs contains run groups; write runs/*/",
             ],
         ),
+        // The groups of the first directory must not be left out.
+        (
+            &["grade", "runs", "runs/a", "-o", "r"],
+            4,
+            &["runs contains run groups; write runs/*/"],
+        ),
+        (
+            &["list", "--memory", "0"],
+            2,
+            &["expected a size above 0, such as 8GB"],
+        ),
         (
             &["grade", "inner", "-o", "r"],
             4,

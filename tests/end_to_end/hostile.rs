@@ -1,7 +1,7 @@
 //! Tests with malicious input: small files of every format that declare huge sizes or unpack to huge files.
 //!
-//! Each file is tried as a bundle of about 1 and 100 KB, with default settings. The program must end with one of
-//! its exit codes, and use at most 1 GB of memory and 30 s.
+//! Each file becomes a bundle of about 1 KB and of about 100 KB, with default settings.
+//! The program must end with one of its exit codes, within 1 GB of memory and 30 s.
 
 use std::fs;
 use std::io::{Read, Write as _};
@@ -23,13 +23,12 @@ const LIMITS: CostLimits = CostLimits {
     time: Duration::from_secs(30),
 };
 
-/// Maximum memory and CPU time of a command.
 pub(crate) struct CostLimits {
     pub kilobytes: u64,
     pub time: Duration,
 }
 
-/// A program that has not ended after this time is treated as waiting forever.
+/// A program that runs longer is treated as waiting forever.
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
 const SIZES: [usize; 2] = [1_000, 100_000];
@@ -60,10 +59,16 @@ fn repeated(text: &str, bytes: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Returns a compressed member of about this size.
 fn packed(name: &str, front: &str, text: &str, back: &str, bytes: usize) -> Member {
-    let middle = repeated(text, bytes * RATIO);
-    Member::deflated(name, [front.as_bytes(), &middle, back.as_bytes()].concat())
+    let total = bytes * RATIO;
+    let middle = repeated(text, total.min(1 << 20));
+    let times = u32::try_from(total / middle.len()).expect("a small number");
+    let parts = [
+        (front.as_bytes(), 1),
+        (&middle[..], times),
+        (back.as_bytes(), 1),
+    ];
+    Member::repeated(name, &parts)
 }
 
 pub(crate) fn npy(header: &str) -> Vec<u8> {
@@ -88,7 +93,7 @@ pub(crate) fn png(width: u32, height: u32, data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns zeros, compressed by zlib to about this number of bytes.
+/// Returns zeros, which zlib compresses to about this number of bytes.
 pub(crate) fn zlib(bytes: usize) -> Vec<u8> {
     let mut out = ZlibEncoder::new(Vec::new(), Compression::best());
     out.write_all(&vec![0; bytes * RATIO]).unwrap();
@@ -104,7 +109,6 @@ fn record(length: u64, payload: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns a protobuf field that contains bytes.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut length = content.len();
@@ -132,8 +136,7 @@ pub(crate) fn sparse() -> Vec<u8> {
         let end = (at + field.len()).min(512);
         header[at..end].copy_from_slice(&field[..end - at]);
     }
-    // Write 1 TiB as a number in base 256: the length of the file, and the offset of its only piece of data, which is
-    // empty.
+    // Writes 1 TiB in base 256: the length of the file, and the offset of its only data block, which is empty.
     for at in [386, 483] {
         header[at..at + 12].copy_from_slice(b"\x80\0\0\0\0\0\x01\0\0\0\0\0");
     }
@@ -149,7 +152,7 @@ pub(crate) fn gzip(content: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// Returns a 7z archive whose list of members compresses well: one file, and directories of the same name.
+/// Returns a 7z archive with a compressible list of members: one file, and directories of the same name.
 fn sevenz(bytes: usize) -> Vec<u8> {
     let mut archive = SevenZWriter::new(std::io::Cursor::new(Vec::new()), 6);
     archive.add_file("a.csv", &b"id\n1\n"[..]).unwrap();
@@ -159,7 +162,6 @@ fn sevenz(bytes: usize) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// Returns nested zips without compression.
 fn nested(bytes: usize) -> Vec<u8> {
     let mut inner = b"id\n1\n".to_vec();
     let mut name = "a.csv";
@@ -438,14 +440,14 @@ fn all() -> Vec<Hostile> {
     ]
 }
 
-/// Returns the peak memory of a process in kilobytes. `None` after the process has ended.
+/// Returns a process's peak memory in kilobytes, or `None` after the process has ended.
 fn peak(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Returns the CPU time of a process. Wall time would depend on other processes of the machine.
+/// Returns CPU time. Wall time would depend on other processes.
 fn worked(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -477,15 +479,12 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<Ended, String> {
     watch(&name, &mut sandbox.run_command(&[id]), &[0, 4, 6])
 }
 
-/// Runs a command, and ends it if it exceeds a limit.
-///
-/// # Errors
-/// Returns an error if the command exceeded a limit, was killed, or returned a code other than `codes`.
+/// Runs a command, and ends it at a limit.
+/// Returns an error after a limit, a signal, or an exit code that is not in `codes`.
 pub(crate) fn watch(name: &str, command: &mut Command, codes: &[i32]) -> Result<Ended, String> {
     watch_within(&LIMITS, name, command, codes)
 }
 
-/// Same as [`watch`], with other limits.
 pub(crate) fn watch_within(
     limits: &CostLimits,
     name: &str,
@@ -497,7 +496,7 @@ pub(crate) fn watch_within(
     let stdout = child.stdout.take().expect("stdout");
     let stderr = child.stderr.take().expect("stderr");
     let ended = std::thread::scope(|scope| {
-        // Read the output, because otherwise the program would wait until somebody reads it.
+        // Reads the output, because the program would otherwise wait for a reader.
         let stdout = scope.spawn(|| read_all(stdout));
         let stderr = scope.spawn(|| read_all(stderr));
         let status = loop {

@@ -1,4 +1,4 @@
-//! Tests that kill runs (`kill -9`) at random times: an incomplete tree is never treated as prepared, and the next run
+//! Tests that kill runs (`kill -9`) at random times: `prep` never treats an incomplete tree as prepared, and the next run
 //! repairs it. Ctrl-C ends a run in an orderly way.
 
 use std::fs;
@@ -10,15 +10,14 @@ use crate::support::{Ended, Gallery, Random, Sandbox, Snapshot};
 
 const PICTURES: usize = 1500;
 
-/// Returns the number of kills in a test: `PREP_KILLS`, or a few by default.
+/// Number of kills in a test: `PREP_KILLS`, or a few by default.
 fn kills() -> usize {
     std::env::var("PREP_KILLS").map_or(6, |text| text.parse().expect("PREP_KILLS is a number"))
 }
 
-/// Generates random delays.
 struct Moments {
     random: Random,
-    /// Factor for the measured duration of a run, because the machine may have been busier during the measurement.
+    /// Factor for the measured duration of a run, which is too long if the machine was busier during the measurement.
     scale: f64,
 }
 
@@ -30,23 +29,21 @@ impl Moments {
         }
     }
 
-    /// Returns a random delay below `end`.
     fn next(&mut self, end: Duration) -> Duration {
         end.mul_f64(self.random.fraction() * self.scale)
     }
 
-    /// Reduces later delays, because a run ended before it could be killed.
+    /// Shortens later delays, because a run ended before its kill.
     fn too_late(&mut self) {
         self.scale *= 0.8;
     }
 }
 
-/// A pipeline and a bundle, and the tree that an undisturbed run produces from them.
+/// A pipeline and a bundle, and the tree that an undisturbed run produces.
 struct Goal {
     pipeline: String,
     bundle: Vec<u8>,
     tree: Snapshot,
-    /// Duration of the undisturbed run.
     time: Duration,
 }
 
@@ -73,7 +70,6 @@ impl Goal {
     }
 }
 
-/// The time at which a run is killed.
 #[derive(Debug, Clone, Copy)]
 enum When {
     After(Duration),
@@ -81,7 +77,7 @@ enum When {
     Publishing,
 }
 
-/// Returns whether a publication is in progress, which is when the directory for unfinished files exists.
+/// A publication is in progress while the directory for unfinished files exists.
 fn is_publishing(sandbox: &Sandbox) -> bool {
     let home = sandbox.data().join(Gallery::ID);
     let names = sandbox.names_in_home(Gallery::ID);
@@ -89,7 +85,7 @@ fn is_publishing(sandbox: &Sandbox) -> bool {
     hidden.any(|name| home.join(name).is_dir())
 }
 
-/// Starts a run and kills it. Returns true if it was still running.
+/// Starts a run and kills it. Returns whether the kill came before the end of the run.
 fn kill(sandbox: &Sandbox, when: When) -> bool {
     let mut child = sandbox
         .run_command(&[Gallery::ID])
@@ -109,7 +105,7 @@ fn kill(sandbox: &Sandbox, when: When) -> bool {
     running
 }
 
-/// Checks the files that can mark the tree as prepared. Returns whether there is a tree that is marked incomplete.
+/// Checks the files that mark the tree as prepared. Returns whether a tree exists that is marked incomplete.
 fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
     let state = sandbox.state(Gallery::ID);
     let tree = sandbox.tree(Gallery::ID);
@@ -123,8 +119,7 @@ fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
     let sample = sandbox
         .prepared(Gallery::ID)
         .join("public/sample_submission.csv");
-    // If the sample does not exist, use a submission without rows. The command must still report that the data are not
-    // prepared.
+    // Without a sample, uses a submission without rows. The command must still report that the data are not prepared.
     let sample = match sample.exists() {
         true => sample,
         false => sandbox.write("submission.csv", "id,artist\n"),
@@ -143,7 +138,7 @@ fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
     state == "incomplete"
 }
 
-/// Checks that the run after a kill produces the same tree as an undisturbed run, and leaves no other files.
+/// The run after a kill must produce the tree of an undisturbed run, and leave no other files.
 fn check_repair(sandbox: &Sandbox, goal: &Goal, note: &str) {
     sandbox.run_well(Gallery::ID);
     assert_eq!(
@@ -171,10 +166,10 @@ fn killed_first_run_leaves_no_tree_or_a_complete_one() {
     let (mut number, mut hits) = (0, 0);
     let sandbox = Sandbox::new();
     goal.install(&sandbox);
-    // After a kill that came too late, the next delays are shorter, so that a kill hits eventually.
+    // A kill that comes too late shortens the next delays, so that a kill hits eventually.
     while number < kills() || hits == 0 {
         let note = format!("kill {number} with seed {}", moments.random.seed);
-        // Keep the cache every third time, so that the kill hits the publication.
+        // Keeps the cache every third time, so that the kill hits the publication.
         for (directory, goes) in [(sandbox.data(), true), (sandbox.store(), number % 3 != 2)] {
             if goes && directory.exists() {
                 fs::remove_dir_all(directory).expect("remove");
@@ -197,7 +192,7 @@ fn killed_first_run_leaves_no_tree_or_a_complete_one() {
 
 #[test]
 fn killed_later_run_is_marked_incomplete() {
-    // A different seed moves pictures between directories. A different edition changes the content of most pictures.
+    // Another seed moves pictures between directories. Another edition changes the content of most pictures.
     let goals = [Goal::new(0, 1), Goal::new(5, 1), Goal::new(5, 2)];
     let mut moments = Moments::new();
     let sandbox = Sandbox::new();
@@ -222,7 +217,7 @@ fn killed_later_run_is_marked_incomplete() {
         if number % 2 == 0 {
             check_repair(&sandbox, goal, &note);
         } else {
-            // Return to the earlier pipeline and bundle, starting from the tree that the kill left.
+            // Returns to the earlier pipeline and bundle, starting from the tree that the kill left.
             let before = &goals[number % goals.len()];
             before.install(&sandbox);
             check_repair(&sandbox, before, &note);
@@ -233,8 +228,8 @@ fn killed_later_run_is_marked_incomplete() {
     sandbox.prep(&["cache", "verify"]).code(0);
 }
 
-/// Starts a run, waits until its first step begins, so that its signal handler is installed, waits for `moment`, and
-/// sends a signal.
+/// Starts a run, waits for the first step and for `moment`, and sends a signal.
+/// The program installs its signal handler before the first step.
 fn interrupt(sandbox: &Sandbox, signal: &str, moment: Duration) -> Ended {
     let mut child = sandbox
         .run_command(&[Gallery::ID])
@@ -262,7 +257,7 @@ fn ctrl_c_ends_with_code_130_and_the_next_run_continues() {
     let mut moments = Moments::new();
     for signal in ["-INT", "-TERM"] {
         let (mut stopped, mut late) = (0, 0);
-        // After a signal that came too late, the next delays are shorter.
+        // A signal that comes too late shortens the next delays.
         while stopped < 2 {
             assert!(late < 100, "{signal} never stopped a run");
             let note = format!("{signal} with seed {}", moments.random.seed);

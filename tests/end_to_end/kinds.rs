@@ -1,12 +1,11 @@
-//! Tests every kind that reads, draws or writes in a separate pipeline. From `bundle`, `kinds/NAME/pipeline.yaml` must
-//! produce the files in `expected`, which were written by the original libraries (`kinds/record.py`).
+//! Tests every kind that reads, draws or writes in a separate pipeline. `kinds/NAME/pipeline.yaml` must produce the files
+//! in `expected` from `bundle`. The original libraries wrote `expected` (`kinds/record.py`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{Archive, Member, Sandbox};
 
-/// Collects all files below a directory with their relative paths.
 fn files(directory: &Path, inner: &str, found: &mut Vec<(String, PathBuf)>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory)
         .expect("directory")
@@ -30,13 +29,11 @@ fn below(directory: &Path) -> Vec<(String, PathBuf)> {
     found
 }
 
-/// Returns a directory in `kinds`.
 pub fn directory(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
     root.join(name)
 }
 
-/// Returns the directories in `kinds`.
 pub fn directories() -> Vec<PathBuf> {
     let entries = fs::read_dir(directory("")).expect("kinds");
     let mut directories: Vec<PathBuf> = entries
@@ -47,7 +44,6 @@ pub fn directories() -> Vec<PathBuf> {
     directories
 }
 
-/// Returns the files of a directory's bundle.
 pub fn members(directory: &Path) -> Vec<(String, Vec<u8>)> {
     below(&directory.join("bundle"))
         .into_iter()
@@ -55,7 +51,7 @@ pub fn members(directory: &Path) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Returns an archive of the members, of which every second one is deflated.
+/// Returns an archive of the members, and deflates every second one.
 pub fn archive(members: &[(String, Vec<u8>)]) -> Archive {
     let all = members.iter().enumerate();
     all.fold(Archive::new(), |archive, (number, (name, content))| {
@@ -66,7 +62,7 @@ pub fn archive(members: &[(String, Vec<u8>)]) -> Archive {
     })
 }
 
-/// Installs bundle and pipeline in the sandbox. Returns the competition's id and its bundle.
+/// Returns the competition's id and bundle.
 pub fn install(sandbox: &Sandbox, directory: &Path) -> (String, Vec<u8>) {
     let id = directory.file_name().expect("name").to_string_lossy();
     let bundle = archive(&members(directory)).bytes();

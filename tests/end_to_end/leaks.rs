@@ -1,5 +1,5 @@
-//! Tests `prep leaks` on recorded cases into which the leaks of the real bundles were planted
-//! (`tests/leaks/record.py`). The detector for a leak must find it in `v1` but not in `fixed`. The program contains no
+//! Tests `prep leaks` on recorded cases with planted leaks of the real bundles (`tests/leaks/record.py`).
+//! A detector must find its leak in `v1` but not in `fixed`. The program knows nothing about single competitions.
 //! knowledge about single competitions.
 
 use std::fs;
@@ -53,8 +53,8 @@ const KNOWN_LEAKS: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Tests answers in JSON lines: grading creates their rows from members of the records, and no member is a column of
-/// the sample.
+/// Answers in JSON lines: grading creates their rows from members of the records.
+/// No member is a column of the sample.
 #[test]
 fn leaks_reads_json_answers_as_grading_does() {
     let sandbox = Sandbox::new();
@@ -119,7 +119,7 @@ fn known_leaks_are_found_in_v1_and_gone_in_fixed() {
         let open = findings.iter().filter(|one| one["level"] != "note").count();
         assert!(open == 0, "{report:#}");
     }
-    // If the pipeline does not accept the leak, the command fails.
+    // Without this acceptance, the command fails.
     let id = ids[0];
     let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../pipelines")

@@ -1,8 +1,8 @@
-//! Tests that run the program `prep` as a user would, in separate directories, and check exit codes, messages and
-//! files. (`faults` also runs the library in separate processes.)
+//! Tests that run the program `prep` as a user would, in separate directories, and check exit codes, messages and files.
+//! Tests in `faults` also run the library in separate processes.
 //!
 //! ```text
-//! cases/        raw bundle -> prepared files -> scores, compared with upstream's for the same input
+//! cases/        recorded bundles: files and scores, compared with upstream's
 //! diff          differences of variants, pipelines, data directories
 //! digests       digests, the lock file, the log of gradings
 //! audit         causes of mismatches: bundles, outputs, trees
@@ -10,17 +10,17 @@
 //! devices       cache and data directory on different file systems
 //! differential/ random tables in complete pipelines, compared with pandas and scikit-learn
 //! completions   completions in bash, zsh and fish
-//! comparable    comparable scores, and data that are called `v1`
+//! comparable    comparable scores, and data that `prep` calls `v1`
 //! conformance   the guarantees of steps
 //! configuration the page about keys, variables and exit codes
 //! costs         memory and time of every verb that opens files of other authors
-//! copies        prepared data after cp, tar, rsync, links, touch; files of other programs in their place
+//! copies        prepared data after cp, tar, rsync, links, touch; files of other programs at the same paths
 //! corrections   corrections of `fixed`, by competition
 //! description   the published description
 //! deep          generators of deeply nested files
 //! demo          the first command of a new user
 //! download/     bundles from a server that imitates Kaggle
-//! drafts        a first pipeline for a bundle; checking one file
+//! drafts        pipelines that `prep pipeline new` writes
 //! faults/       failing reads and writes, full disks, Ctrl-C, damage, little memory: in every kind of step
 //! exhausted     limits of threads, address space and file length
 //! expand        archives of `public` as directories
@@ -29,7 +29,7 @@
 //! freshness     only changed steps run, and only changed files are written
 //! harbor        tasks of Harbor
 //! held          large tables that are kept in memory and not in the cache
-//! hints         frequent mistakes of new users, and the commands that are printed
+//! hints         frequent mistakes of new users, and printed commands
 //! hostile       bundles with small files of every format that declare huge sizes or unpack to huge files
 //! kinds         pipelines for each kind, compared with the original libraries
 //! kill          `kill -9` at random moments: the next run repairs incomplete trees
@@ -42,14 +42,14 @@
 //! answers       verified answers; reports of several graders
 //! outputs       two outputs on one path
 //! packs         competitions that others wrote; hostile packs
-//! others        prepared directories of other programs
+//! others        prepared directories that other programs wrote
 //! parallel      several processes with one cache and one data directory
 //! previews      rows of tables and queries for authors
 //! projection    tables with a few columns in memory
 //! queries       results, memory and error messages of queries
 //! remote        machines that share results and bundles
 //! remembered    options of the last run in a data directory
-//! remove        prepared data, bundles and cached results are removed
+//! remove        removal of prepared data, bundles and cached results
 //! report        the HTML page
 //! rerun         steps that run again, compared with the cache and the remote
 //! restart       a loss of power after a publication: truncated files are found and restored
@@ -57,14 +57,15 @@
 //! skipped       reports of tests that cannot run
 //! temporary     temporary directories in different parts of the disk
 //! until         waiting for another process
-//! unpublished   files of other programs in a prepared directory stay
+//! unpublished   files of other programs in a prepared directory
 //! users         several users with one cache and one data directory
 //! variants      the variant `fixed`
-//! workflows     what Make, Snakemake and DVC do with prepared data, and the rules of the page about them
+//! workflows     Make, Snakemake and DVC with prepared data, and the rules of the page about them
 //! writer        published checksums that depend on the library that wrote the file
 //! waiting       Ctrl-C while another process holds a lock
-//! shapes        first pipelines for bundles of many shapes
+//! shapes        drafts for bundles of many shapes
 //! streams       help and messages with closed and full streams, and in unusual environments
+//! summaries     from an agent's runs to figures of experiments
 //! sharing       how published files share bytes with the cache, and descriptions of the user
 //! times         metadata of published files
 //! trust         signed reports, the log of gradings and sealed answers against attacks
@@ -72,8 +73,8 @@
 //! support/      directories, archives, pipelines and snapshots for the tests
 //! ```
 //!
-//! `PREP_KILLS=100` kills 100 times (default: a few), `PREP_FAULTS=20` tries 20 accesses of each kind of step, `SEED=7`
-//! makes other random choices, `UPDATE=1` writes the transcripts again.
+//! `PREP_KILLS=100` kills 100 times (default: a few), and `PREP_FAULTS=20` tries 20 accesses of each kind of step.
+//! `SEED=7` makes other random choices, and `UPDATE=1` writes the transcripts again.
 
 #![allow(
     clippy::print_stderr,
@@ -142,6 +143,7 @@ mod sharing;
 #[path = "../skipped/mod.rs"]
 mod skipped;
 mod streams;
+mod summaries;
 mod support;
 #[path = "../temporary/mod.rs"]
 mod temporary;

@@ -1,4 +1,4 @@
-//! Tests of `prep mcp`, the tools for agents, through a client of the protocol.
+//! Tests of `prep mcp`, the tools for agents, through a client of the Model Context Protocol.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::support::{Harbour, Sandbox};
 
-/// A client of the protocol.
 pub struct Client {
     server: Child,
     input: ChildStdin,
@@ -61,7 +60,7 @@ impl Client {
         response
     }
 
-    /// Calls a tool. Returns the object that it returns, and whether it is an error.
+    /// Returns the object that the tool returns, and whether the object is an error.
     pub fn call(&mut self, tool: &str, arguments: Value) -> (Value, bool) {
         let params = json!({ "name": tool, "arguments": arguments });
         let response = self.request("tools/call", params);
@@ -81,7 +80,6 @@ impl Client {
         names.map(str::to_owned).collect()
     }
 
-    /// Closes the connection, and checks that the server then ends.
     pub fn close(mut self) {
         drop(self.input);
         assert!(self.server.wait().expect("the end").success());
@@ -201,7 +199,7 @@ fn mistakes_of_an_agent_are_errors_with_help() {
         json!({ "id": "harbor", "submission": "good.csv" }),
     );
     assert_eq!(found["error"]["help"], "did you mean `harbour`?");
-    // A long id is neither compared with ids nor quoted completely.
+    // `prep` neither compares a long id with other ids nor quotes the entire id.
     let begun = Instant::now();
     let (found, _) = client.call("describe", json!({ "id": "x".repeat(900_000) }));
     assert!(found.to_string().len() < 10_000 && begun.elapsed() < Duration::from_secs(5));
@@ -210,7 +208,7 @@ fn mistakes_of_an_agent_are_errors_with_help() {
     client.close();
 }
 
-/// A line that is not a message gets an error, and the next message gets its answer.
+/// The server answers an invalid message with an error, and continues with the next message.
 #[test]
 fn unusable_lines_do_not_end_the_connection() {
     let sandbox = prepared();

@@ -4,11 +4,11 @@
 //! ## a pattern with a wrong suffix      a remark
 //! photos/*.jpg => photos/*.jpeg         replaces a text in the pipeline; `\n` is a line break
 //! check:                                the output of `prep pipeline check`
-//! run: 3                                if that is empty, the exit code and messages of `prep run`
+//! run: 3                                only without output of the check: exit code and messages of `prep run`
 //! ```
 //!
-//! `UPDATE=1 cargo test -p mleprep --test end_to_end mistakes` writes the file again. Read the difference before you
-//! commit it.
+//! `UPDATE=1 cargo test -p mleprep --test end_to_end mistakes` writes the file again.
+//! Read the difference before a commit.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,6 @@ use crate::support::{Archive, Sandbox};
 
 const ID: &str = "yard";
 
-/// The correct pipeline.
 const PIPELINE: &str = "\
 name: Yard
 category: Tabular
@@ -183,7 +182,7 @@ fn errors_in_json_have_all_mistakes_and_the_possible_values() {
     assert!(help.starts_with("possible values: hardlink, "), "{help}");
 }
 
-/// Applies the replacements of an entry, and returns it with the current output.
+/// Applies the replacements of an entry, and returns the entry with the current output.
 fn replay(sandbox: &Sandbox, entry: &str) -> String {
     let mut lines = entry.lines();
     let mut text = format!("{}\n", lines.next().expect("a remark"));
@@ -208,7 +207,7 @@ fn replay(sandbox: &Sandbox, entry: &str) -> String {
         let run = ["run", ID, "--source", "source", "--quiet"];
         let ended = match checked.stdout.is_empty() {
             true => sandbox.prep(&run),
-            // The warnings of the check are not recorded again.
+            // Does not record the warnings of the check again.
             false => return text,
         };
         text.push_str(&format!("run: {}\n", ended.code.expect("a code")));

@@ -38,7 +38,6 @@ fn name(number: usize) -> String {
     format!("{number:04}.jpg")
 }
 
-/// Returns a zip of the photos in the given order.
 pub fn photos(order: impl Iterator<Item = usize>) -> Vec<u8> {
     let photos = order.map(|number| (name(number), photo(number)));
     let archive = photos.fold(Archive::new(), |archive, (name, content)| {
@@ -47,7 +46,6 @@ pub fn photos(order: impl Iterator<Item = usize>) -> Vec<u8> {
     archive.bytes()
 }
 
-/// Returns the photos in a given kind of archive.
 fn packed(kind: &str) -> Vec<u8> {
     let photos = (0..PHOTOS).map(|number| (name(number), photo(number)));
     if kind == "7z" {
@@ -66,13 +64,13 @@ fn packed(kind: &str) -> Vec<u8> {
     if kind == "tar" {
         return tar;
     }
-    // Use the default level, because at the fastest level the encoder writes a single block.
+    // The default level, because the fastest level writes a single block.
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(&tar).expect("memory");
     gzip.finish().expect("memory")
 }
 
-/// Returns a bundle with an archive of photos and an archive with a table.
+/// Returns a bundle of two archives: the photos, and a table.
 pub fn bundle(photos: Vec<u8>) -> Archive {
     bundle_with(Member::deflated("photos.zip", photos))
 }
@@ -86,8 +84,8 @@ fn bundle_with(photos: Member) -> Archive {
         .member(Member::deflated("labels.csv.zip", labels.bytes()))
 }
 
-/// Returns a pipeline that publishes all photos in a directory. If `archive` is not empty, it also publishes them in an
-/// archive, in a different order than in the bundle.
+/// Returns a pipeline that publishes all photos in a directory.
+/// If `archive` is not empty, also publishes an archive of photos, in another order than in the bundle.
 pub fn pipeline(archive: &str) -> String {
     format!(
         "\
@@ -136,7 +134,7 @@ fn has_all_photos(sandbox: &Sandbox) {
     );
 }
 
-/// Returns the number of bytes of files that have no other hard link.
+/// Counts the bytes of files without another hard link.
 fn bytes_below(directory: &Path) -> u64 {
     let mut bytes = 0;
     for entry in fs::read_dir(directory).expect("a directory") {
@@ -162,7 +160,7 @@ fn nested_archives_are_read_without_a_copy() {
         let store = bytes_below(&sandbox.store());
         assert!(store * 50 < prepared, "{store} bytes for {prepared}");
         assert!(names_in(&sandbox.store().join("tmp")).is_empty());
-        // Missing files are restored from the bundle, and no other file changes.
+        // A run restores missing files from the bundle, and changes no other file.
         let path = sandbox.prepared(ID).join("public/photos").join(name(7));
         fs::remove_file(&path).expect("removed");
         assert_eq!(sandbox.run_well(ID), 1);
@@ -171,7 +169,7 @@ fn nested_archives_are_read_without_a_copy() {
     }
 }
 
-/// Outputs can contain files in a different order than the bundle, even with little memory.
+/// Outputs may have another order of files than the bundle, even with little memory.
 #[test]
 fn files_can_be_read_in_any_order() {
     let sandbox = installed(photos(0..PHOTOS), MIXED);
@@ -195,7 +193,7 @@ fn is_mixed(members: &BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Tests archives of every kind, stored or deflated in the bundle.
+/// Archives of every kind, stored or deflated in the bundle.
 #[test]
 fn archives_of_every_kind_are_read_in_place() {
     let tar = MIXED
@@ -245,7 +243,7 @@ fn archives_of_every_kind_are_read_in_place() {
     }
 }
 
-/// A 7z has a checksum for each member. Gzip has one checksum at the end.
+/// A 7z has a checksum per member, and gzip one checksum at the end.
 #[test]
 fn damage_in_archives_of_every_kind_is_reported() {
     let tar = MIXED
@@ -266,7 +264,7 @@ fn damage_in_archives_of_every_kind_is_reported() {
     }
 }
 
-/// The damage is found by one of two kinds of checksums: of the nested archive, and of its members.
+/// A checksum of the nested archive or of its members reveals the damage.
 #[test]
 fn damaged_nested_archive_prevents_publishing() {
     let whole = bundle(photos(0..PHOTOS));
@@ -286,8 +284,7 @@ fn damaged_nested_archive_prevents_publishing() {
     }
 }
 
-/// If the bundle was deleted but the cache exists, steps that need bytes of the bundle fail with a message, and other
-/// steps run.
+/// With a cache but without the bundle, steps that need bytes of the bundle fail, and other steps run.
 #[test]
 fn steps_that_need_a_missing_bundle_fail() {
     let sandbox = installed(photos(0..PHOTOS), "");

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::{Harbour, Sandbox, hex_md5};
 
-/// Prepares `harbour` and removes the records that `prep` wrote. `md5` returns the published checksum of the answers.
+/// Prepares `harbour`, and removes the records that `prep` wrote. `md5` returns the published checksum of the answers.
 fn world(md5: impl FnOnce(&[u8]) -> String) -> Sandbox {
     let sandbox = Harbour::prepared();
     let home = sandbox.data().join(Harbour::ID);
@@ -34,7 +34,7 @@ fn answers_without_the_published_checksum_are_rejected() {
     let sandbox = world(|_| "00000000000000000000000000000000".to_owned());
     let ended = sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);
     ended.says(&["was not prepared by prep", "`prep run harbour`"]);
-    // If no checksum is published, the answers cannot be verified.
+    // Without a published checksum, `prep` cannot verify the answers.
     fs::remove_file(sandbox.path("pipelines/harbour/checksums.json")).expect("removed");
     sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);
 }

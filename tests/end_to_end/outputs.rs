@@ -1,9 +1,8 @@
-//! Tests that two outputs with the same path are an error that names both, at every stage, and that nothing is
-//! published.
+//! Two outputs with the same path are an error that names both, at every stage. Nothing is published.
 
 use crate::support::{Gallery, Sandbox, Snapshot};
 
-/// Returns a sandbox with the gallery's pipeline and an additional public output.
+/// Returns a sandbox with the gallery's pipeline and one more public output.
 fn with(output: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.bundle(Gallery::ID, &Gallery::archive(20, 0).bytes());
@@ -66,7 +65,7 @@ fn two_outputs_with_one_path_are_an_error_naming_both() {
     }
 }
 
-/// If the paths are constants of the pipeline, the plan reports the error.
+/// If the pipeline states both paths, the plan already reports the error.
 #[test]
 fn constant_paths_that_collide_are_errors_at_load() {
     for (output, part) in [

@@ -1,5 +1,4 @@
-//! Tests of packs: they can be added, used under the ids `PACK/ID`, and removed. Hostile packs are rejected and leave
-//! no files behind.
+//! Tests of packs: adding, using the ids `PACK/ID`, and removing. `prep` rejects hostile packs and leaves no files behind.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -138,7 +137,7 @@ fn a_pack_is_used_under_its_ids() {
     let page = fs::read_to_string(page).expect("a page");
     assert!(page.contains("lab/harbour") && page.contains("2024-01-01 to 2024-03-01"));
 
-    // A variant of the same name and a competition of the same name are separate.
+    // A variant and a competition of the same name are separate.
     sandbox.prep(&["remove", "lab/harbour", "--yes"]).code(0);
     assert!(!prepared.exists());
     sandbox.prep(&["pack", "remove", "lab"]).code(0);
@@ -227,7 +226,7 @@ fn a_source_directory_is_inside_the_pack() {
     assert_eq!(fs::read_to_string(flags).expect("a file"), "id,flag\n1,a\n");
 }
 
-/// A change that makes a pack hostile, and the expected exit code and text of the message.
+/// A change that makes a pack hostile, and the expected exit code and message.
 type Hostile = (&'static str, Box<dyn Fn(&Sandbox)>, i32, &'static str);
 
 fn hostile(
@@ -245,7 +244,7 @@ fn manifest(text: &'static str) -> impl Fn(&Sandbox) {
     }
 }
 
-/// Replaces the beginning of `pack.yaml` and keeps the competitions.
+/// Replaces the beginning of `pack.yaml`, and keeps the competitions.
 fn head(text: &'static str) -> impl Fn(&Sandbox) {
     move |sandbox| {
         sandbox.write("lab/pack.yaml", format!("{text}{COMPETITIONS}"));
@@ -602,7 +601,7 @@ fn hostile_directories_are_rejected_and_leave_nothing_behind() {
 fn assert_rejected(sandbox: &Sandbox, name: &str, ended: Ended, code: i32, message: &str) {
     assert_eq!(ended.code, Some(code), "{name}: {ended:#?}");
     for part in [message, "help"] {
-        // A mistake whose message is complete has no help.
+        // A mistake with a complete message has no help.
         let is_given = ended.stderr.contains(part) || part == "help" && code == 3;
         assert!(is_given, "{name}: `{part}` is not in {}", ended.stderr);
     }
@@ -618,7 +617,7 @@ fn assert_rejected(sandbox: &Sandbox, name: &str, ended: Ended, code: i32, messa
     );
 }
 
-/// Returns a tar archive of one member without content. `kind` is the type in its header, and `declared` its size.
+/// Returns a tar archive of one member without content. Its header states the type `kind` and the size `declared`.
 fn tar(path: &str, kind: u8, target: &str, declared: u64) -> Vec<u8> {
     let mut header = [0; 512];
     let mut set = |place: usize, text: &str| {
@@ -777,7 +776,7 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
         sandbox.prep(arguments).code(code).says(&[message]);
         assert_eq!(names_in(&installed), ["lab"], "{arguments:?}");
     }
-    // A competition of the user cannot use the data directory of a pack.
+    // A competition of the user must not use the data directory of a pack.
     sandbox.pipeline("LAB", Harbour::PIPELINE);
     sandbox
         .prep(&["list"])
@@ -838,7 +837,7 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     let sandbox = Sandbox::new();
     write_pack(&sandbox);
     fs::remove_file(sandbox.path("source/Quay.zip")).expect("removed");
-    // A pipeline that publishes the answers as its test file, and accepts this leak.
+    // The pipeline publishes the answers as test file, and accepts this leak.
     let leaky = Harbour::PIPELINE
         .replace("SELECT * EXCLUDE (docked) FROM test", "SELECT * FROM test")
         .replace(
@@ -863,7 +862,6 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     assert_eq!(harbour["lock"]["is_equal"], serde_json::Value::Null);
     assert!(!sandbox.data().exists());
 
-    // The digests are those of `prep digest`, and a changed file is noticed.
     sandbox.prep(&["remote", "key", "new", "k"]).code(0);
     check(&["harbour", "--write", "lab/pack.lock"])
         .code(0)
@@ -880,7 +878,7 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         .competition();
     let public = digest["public"]["sha256"].as_str().expect("a digest");
     assert!(lock.contains(public), "{lock}");
-    // If the digests of one competition are written, the other competition keeps its digests.
+    // Writing the digests of one competition keeps those of the other.
     sandbox.bundle("Quay", &Harbour::bundle(&Harbour::table()));
     check(&["Quay", "--write", "lab/pack.lock"]).code(0);
     let lock = fs::read_to_string(sandbox.path("lab/pack.lock")).expect("a lock");
@@ -924,7 +922,6 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         "{table}"
     );
 
-    // A failure of one competition does not stop the others.
     sandbox.bundle("Quay", b"not a zip");
     let both = check(&["--json"]);
     assert_eq!(both.code, Some(4));
@@ -995,7 +992,6 @@ fn mle_dojo_reads_an_export() {
     export(&["-o", "public"]).code(0);
     assert_eq!(names_in(&sandbox.path("public/harbour/data")), ["public"]);
     export(&["-o", "all.tar", "--private"]).code(0);
-    // Without the option, a pack's own layout applies.
     sandbox
         .prep(&["export", "lab/harbour", "-o", "plain"])
         .code(0);

@@ -19,7 +19,7 @@ fn install(sandbox: &Sandbox) {
     sandbox.bundle(Gallery::ID, &Gallery::archive(PICTURES, 1).bytes());
 }
 
-/// Several times, starts all runs at the same time. Checks that every tree equals the tree of a single run.
+/// Several times, starts all runs at once, and checks that every tree equals that of a single run.
 fn check(ids: &[&[&str]]) {
     let alone = Sandbox::new();
     install(&alone);
@@ -86,7 +86,7 @@ fn garbage_collection_during_a_run_removes_nothing_it_needs() {
     install(&sandbox);
     let run = start(&sandbox, &[Gallery::ID, Harbour::ID]);
     for _ in 0..5 {
-        // The garbage collection may fail during the run, but must not harm it.
+        // The garbage collection may fail during the run, but must not harm the run.
         let ended = sandbox.prep(&["cache", "gc", "--max-size", "1KB"]);
         assert!(matches!(ended.code, Some(0 | 6)), "{ended:?}");
     }

@@ -1,5 +1,5 @@
-//! Tests of `prep pipeline show ID TABLE` and `--sql`: every column can be shown, counted and queried, and large
-//! results are not kept in memory.
+//! Tests of `prep pipeline show ID TABLE` and `--sql`: users can show, count and query every column.
+//! `prep` does not keep large results in memory.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ fn show_counts_every_column_and_sql_can_query_it() {
             column("flag", "text", false, 3, 2),
         ])
     );
-    // A query can use columns that are not declared, and needs no defined order of rows.
+    // Queries may use columns that are not declared, and need no defined order of rows.
     let sql = "SELECT port, sum(tons) AS tons FROM train GROUP BY port";
     show(&sandbox, &["--sql", sql]).code(0);
     let sql = "SELECT * EXCLUDE (flag) FROM seen WHERE tons > 2 ORDER BY tons DESC";
@@ -97,7 +97,7 @@ fn large_results_are_not_kept_in_memory() {
         writeln!(table, "{id},p{},{note}", id % 7).unwrap();
     }
     let sandbox = sandbox(&table);
-    // The result has a million rows of 200 bytes each, of which only two are kept.
+    // The result has a million rows of 200 bytes each, of which `prep` keeps only two.
     let sql = "SELECT a.port, b.note FROM ships a, ships b WHERE a.id < 50";
     let shown = show(
         &sandbox,

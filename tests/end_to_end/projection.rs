@@ -1,11 +1,10 @@
-//! Tests of tables whose declared columns are kept in memory.
+//! Tests of tables of which `prep` keeps declared columns in memory.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use crate::support::{Harbour, Sandbox};
 
-/// Prepares `harbour` with other tables, outputs and checks.
 fn run_with(sandbox: &Sandbox, tables: &str) {
     let head = Harbour::PIPELINE.split("tables:").next();
     let pipeline = format!("{}{tables}", head.unwrap_or_default());
@@ -13,7 +12,6 @@ fn run_with(sandbox: &Sandbox, tables: &str) {
     sandbox.run_well(Harbour::ID);
 }
 
-/// Prepares `harbour` with the given table in the bundle and with an empty cache.
 fn prepared(table: &str, tables: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.bundle(Harbour::ID, &Harbour::bundle(table));
@@ -21,7 +19,6 @@ fn prepared(table: &str, tables: &str) -> Sandbox {
     sandbox
 }
 
-/// Asserts that the published files have these contents.
 fn holds(sandbox: &Sandbox, files: &[(&str, &str)]) {
     for (path, expected) in files {
         let found = fs::read_to_string(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
@@ -29,7 +26,7 @@ fn holds(sandbox: &Sandbox, files: &[(&str, &str)]) {
     }
 }
 
-/// Asserts that no process mapped the table. Then the published file and the object are hard links to one file.
+/// Asserts that no process mapped the table, so the published file and the object are hard links to one file.
 fn was_never_mapped(sandbox: &Sandbox, path: &str) {
     let file = fs::metadata(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
     assert_eq!(file.nlink(), 2, "{path} was mapped");
@@ -73,7 +70,7 @@ checks:
     );
 }
 
-/// All columns are declared, and one of them makes up most of the table. Only the other columns are kept in memory.
+/// All columns are declared. One column makes up most of the table, so `prep` keeps only the others in memory.
 #[test]
 fn long_column_is_not_kept_in_memory() {
     let note = "long, ".repeat(60);

@@ -9,7 +9,6 @@ use crate::support::{Archive, Ended, Sandbox};
 
 const ID: &str = "ledger";
 
-/// Returns a sandbox with a competition that has one table `t` and one output.
 fn sandbox(columns: &str, table: &str, query: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let pipeline = format!(
@@ -61,7 +60,7 @@ fn thousands_of_columns_become_rows() {
     assert!(found == expected, "{}", &found[..200]);
 }
 
-/// If the last columns have only one value in a batch of thousands of rows, they are printed once per batch.
+/// If the last columns have a single value in a batch of thousands of rows, `prep` prints that value once per batch.
 #[test]
 fn constant_columns_are_printed_like_others() {
     let rows = 20_000;
@@ -114,7 +113,7 @@ fn constant_columns_are_printed_like_others() {
     }
 }
 
-/// Computed values do not depend on how the numbers are written in the file.
+/// Computed values do not depend on the notation of numbers in the file.
 #[test]
 fn number_columns_are_doubles_even_for_integer_cells() {
     let query = "SELECT a / 2 AS half, a + 1 AS more, a * a AS square FROM t";
@@ -128,7 +127,7 @@ fn number_columns_are_doubles_even_for_integer_cells() {
         let found = result("a: number", &format!("a\n{cells}"), query);
         assert_eq!(found, expected, "{cells}");
     }
-    // A number that a query only passes on keeps pandas' text, but is still a number in the next query.
+    // A number that a query only passes on keeps pandas' text, but the next query still treats it as a number.
     assert_eq!(
         result("a: number", "a\n1\n2\n", "SELECT a FROM t"),
         "a\n1\n2\n"
@@ -150,8 +149,7 @@ fn number_columns_are_doubles_even_for_integer_cells() {
     );
 }
 
-/// In an outer join, the cells of the other table are missing if a row has no match, even if the query selects only
-/// cells of that table.
+/// In a row of an outer join without a match, the other table has missing cells, even if the query selects only these.
 #[test]
 fn unmatched_rows_of_a_join_have_missing_cells() {
     let wanted = "(SELECT 2 AS id UNION ALL SELECT 99 AS id UNION ALL SELECT 1 AS id)";
@@ -170,8 +168,8 @@ fn unmatched_rows_of_a_join_have_missing_cells() {
     }
 }
 
-/// Tests queries that depend on an order or add doubles. Their files are equal for every amount of memory and any
-/// number of parallel steps. The smallest amount is too small for the table.
+/// Queries that depend on an order or add doubles: their files do not depend on memory or parallel steps.
+/// The smallest amount of memory is too small for the table.
 #[test]
 fn results_do_not_depend_on_memory_or_jobs() {
     let mut state = 7_u64;
@@ -233,7 +231,7 @@ public:
     }
 }
 
-/// Each failure is reported with its place in the pipeline, the value, and the exit code of its cause.
+/// The message of a failure has the place in the pipeline, the value, and the exit code of the cause.
 #[test]
 fn failing_query_reports_place_and_cause() {
     let table = "a,b,c\n9223372036854775807,x,0\n2,7,1\n";
@@ -300,7 +298,7 @@ fn failing_query_reports_place_and_cause() {
     }
 }
 
-/// Errors that occur while a split, a draw or a file is processed are also reported with a place in the pipeline.
+/// Errors during a split, a draw or the reading of a file also have a place in the pipeline.
 #[test]
 fn invalid_setting_reports_its_place() {
     let mut table = "id,g,k,h,d,t\n".to_owned();
@@ -537,7 +535,6 @@ fn ctrl_c_stops_a_running_query() {
     let sandbox = large();
     let child = sandbox.run_command(&[ID]).spawn();
     let child = child.expect("the program starts");
-    // The query is the next step.
     sandbox.wait_until_ended("table/t");
     thread::sleep(Duration::from_millis(100));
     let id = child.id().to_string();

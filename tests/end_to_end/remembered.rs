@@ -1,4 +1,4 @@
-//! The options with which a directory was prepared are used again by later commands that do not repeat them.
+//! Later commands use the options with which a directory was prepared.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::support::{Ended, Harbour, Sandbox};
 
-/// Installs a competition whose bundle does not have the published MD5.
 fn world() -> Sandbox {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -22,6 +21,19 @@ fn run(sandbox: &Sandbox, more: &[&str]) -> Ended {
 }
 
 #[test]
+fn a_bundle_of_the_last_run_is_not_downloaded_again() {
+    let sandbox = world();
+    let skip = ["--source", "source", "--skip-bundle-verification"];
+    run(&sandbox, &skip).code(0);
+    let list = ["fetch", "--list", Harbour::ID, "--no-download", "--json"];
+    let listed = sandbox.prep(&list).code(0).competition();
+    let bundle = sandbox.source().join("harbour.zip").display().to_string();
+    assert_eq!(listed["bundle"], json!(bundle));
+    let fetch = ["fetch", Harbour::ID, "--skip-bundle-verification"];
+    sandbox.prep(&fetch).code(0).shows(&[&bundle]);
+}
+
+#[test]
 fn options_of_the_last_run_are_used_again() {
     let sandbox = world();
     run(&sandbox, &["--source", "source"])
@@ -29,12 +41,11 @@ fn options_of_the_last_run_are_used_again() {
         .says(&["--skip-bundle-verification"]);
     let skip = ["--source", "source", "--skip-bundle-verification"];
     let first = run(&sandbox, &skip).code(0);
-    // The help does not name results of a bundle without the published checksum.
+    // The help does not offer results of a bundle without the published checksum.
     let new = run(&sandbox, &["--data-dir", "new"]).code(4);
     assert!(!new.stderr.contains("--from-cache"), "{}", new.stderr);
     assert!(!first.stderr.contains("as last time"), "{}", first.stderr);
     assert_eq!(first.competition()["as_last_time"], Value::Null);
-    // This also works after the bundle was deleted.
     for is_deleted in [false, true] {
         if is_deleted {
             fs::remove_file(sandbox.source().join("harbour.zip")).expect("removed");
@@ -60,7 +71,7 @@ fn options_of_the_last_run_are_used_again() {
         let why = sandbox.prep(&["why", Harbour::ID, "--json"]).code(0);
         assert_eq!(why.competition()["as_last_time"], names);
     }
-    // An option that is given has precedence.
+    // A given option has precedence.
     run(&sandbox, &["--skip-verification=no"])
         .code(4)
         .says(&["no bundle"]);
@@ -77,7 +88,7 @@ fn options_of_the_last_run_are_used_again() {
     run(&sandbox, &[]).code(0);
 }
 
-/// The file that failed is the one that the failed run read.
+/// `prep why` names the file that the failed run read.
 #[test]
 fn a_rejected_bundle_is_the_reason_to_run() {
     let sandbox = world();
@@ -97,7 +108,7 @@ fn a_rejected_bundle_is_the_reason_to_run() {
     why(&source).code(0).shows(&["not read yet"]);
 }
 
-/// An audit and a search for leaks find the bundle of the last run.
+/// An audit and a search for leaks use the bundle of the last run.
 #[test]
 fn the_source_of_the_last_run_is_audited() {
     let sandbox = world();
@@ -108,13 +119,12 @@ fn the_source_of_the_last_run_is_audited() {
     assert_eq!(*cause, "bundle-other-md5");
     let leaks = sandbox.prep(&["leaks", Harbour::ID, "--json"]);
     assert_eq!(leaks.competition()["bundle"], true);
-    // An option has precedence.
     let empty = ["audit", Harbour::ID, "--json", "--source", "data"];
     let empty = sandbox.prep(&empty);
     assert_eq!(empty.competition()["bundle"], Value::Null);
 }
 
-/// An option that was given once is used until it is given another value.
+/// An option keeps its value until the user gives another one.
 #[test]
 fn each_option_is_remembered_and_can_be_turned_off() {
     let archive = "public:\n  a.zip: { zip: { train.csv: SELECT * FROM train } }\n";
@@ -164,7 +174,7 @@ fn each_option_is_remembered_and_can_be_turned_off() {
     assert_eq!(last["as_last_time"], json!(["source"]));
 }
 
-/// `prep.toml` and variables set verification, and have precedence over the last run.
+/// `prep.toml` and variables configure verification, and have precedence over the last run.
 #[test]
 fn settings_turn_verification_off() {
     let sandbox = world();
@@ -191,7 +201,7 @@ fn settings_turn_verification_off() {
     );
     assert_eq!(setting("skip_verification")["from"], "default");
     run(&sandbox, &["--skip-bundle-verification=no"]).code(5);
-    // The last run was not verified, but the setting requires it.
+    // The last run did not verify, but the setting requires verification.
     sandbox.write(
         "prep.toml",
         "source = 'source'\nskip_bundle_verification = false\n",
@@ -205,8 +215,8 @@ fn settings_turn_verification_off() {
         .says(&["PREP_SKIP_VERIFICATION is `perhaps`: expected yes or no"]);
 }
 
-/// A failed run is recorded: `list` shows its error, later commands use its directory of bundles, and a complete run ends
-/// that.
+/// After a failed run, `list` shows the error, and later commands use the run's directory of bundles.
+/// A complete run removes the record of the failure.
 #[test]
 fn a_failed_run_is_recorded() {
     let sandbox = world();
@@ -236,7 +246,7 @@ fn a_failed_run_is_recorded() {
     run(&sandbox, &source).code(5);
     run(&sandbox, &["--skip-bundle-verification"]).code(0);
     assert_eq!(reason(), "");
-    // The data of the last complete run stay, and so do its options.
+    // The data and the options of the last complete run stay.
     run(&sandbox, &["--skip-bundle-verification=no"]).code(5);
     assert!(reason().contains("the last run failed: "), "{}", reason());
     assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
@@ -244,7 +254,7 @@ fn a_failed_run_is_recorded() {
     let names = json!(["source", "skip_bundle_verification"]);
     assert_eq!(again["as_last_time"], names);
     assert_eq!(reason(), "");
-    // Another variant only needs the directory of bundles.
+    // Another variant takes only the directory of bundles from the record.
     let fixed = run(&sandbox, &["--variant", "fixed"]).code(5).competition();
     assert_eq!(fixed["as_last_time"], json!(["source"]));
 }

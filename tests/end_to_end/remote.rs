@@ -1,5 +1,5 @@
-//! Tests of machines that share a remote, which is a directory (`file://`) in these tests. `engine/extras/remote/tests` tests
-//! other storage and faults of the remote, and `tests/cluster` tests real servers.
+//! Tests of machines that share a remote, here a directory (`file://`).
+//! `engine/extras/remote/tests` covers other storage and faults, `tests/cluster` real servers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Lab {
         format!("file://{}", self.remote.path().display())
     }
 
-    /// Creates a machine with pipelines and a key. It trusts the keys `trusted`. Returns the machine and its key.
+    /// Returns a machine that has pipelines and trusts the keys `trusted`, and the machine's own key.
     pub fn machine(&self, trusted: &[&str], more: &str) -> (Sandbox, String) {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
@@ -40,8 +40,7 @@ impl Lab {
         (sandbox, key)
     }
 
-    /// Creates a machine that has prepared both competitions and uploaded their bundles to the mirror. Returns the
-    /// machine and its key.
+    /// Returns a machine that has prepared both competitions and uploaded their bundles, and the machine's key.
     fn first(&self) -> (Sandbox, String) {
         let (one, key) = self.machine(&[], "mirror = true\n");
         one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
@@ -69,7 +68,6 @@ fn pull(sandbox: &Sandbox) -> Ended {
     sandbox.prep(&["remote", "pull", "--skip-verification", "--json"])
 }
 
-/// Returns the kinds of the steps that ran.
 fn ran(ended: &Ended) -> Vec<String> {
     let report = ended.json();
     let timings = report["timings"].as_array().expect("timings");
@@ -104,7 +102,7 @@ fn second_machine_uses_results_of_the_first() {
     assert!(kinds.contains(&"check".to_owned()), "checks are its own");
     assert_same_trees(&one, &two);
     two.prep(&["cache", "verify"]).code(0);
-    // The machine needs no further request to the remote, and garbage collection loses nothing.
+    // The machine sends no further request to the remote, and garbage collection loses nothing.
     fs::rename(lab.remote.path().join("v1"), lab.remote.path().join("away")).unwrap();
     assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
     two.prep(&["cache", "gc"]).code(0);
@@ -135,7 +133,6 @@ fn nested_archive_is_read_from_the_mirror() {
     assert_eq!(trees[0].contents(), trees[1].contents());
 }
 
-/// Pulls, and then runs without the remote.
 fn pull_again(sandbox: &Sandbox) -> Ended {
     let run = [
         "run",
@@ -166,7 +163,7 @@ fn machine_without_results_prepares_from_the_mirror() {
     for id in BOTH {
         assert!(!two.data().join(id).join(format!("{id}.zip")).exists());
     }
-    // The results of this machine are available to other machines.
+    // This machine also offers its results to other machines.
     assert!(!lab.files("v1/ledger").is_empty());
 }
 
@@ -177,7 +174,7 @@ fn untrusted_and_unsigned_results_are_not_used() {
     let (two, _) = lab.machine(&[], "");
     let ended = pull(&two);
     assert_ne!(ended.code, Some(0));
-    // The warning has the line to add.
+    // The warning shows the line for prep.toml.
     let line = format!("trusted = [{key:?}]");
     assert!(ended.stderr.contains(&line), "{}", ended.stderr);
     assert_eq!(
@@ -221,7 +218,7 @@ fn damaged_remote_object_is_computed_again_and_replaced() {
     let ended = pull(&two);
     assert_ne!(ended.code, Some(0), "nothing else can bring it");
     ended.says(&["is damaged", "prep remote push --replace"]);
-    // A machine that has the results repairs the remote.
+    // A machine that has the objects repairs the remote.
     let push = ["remote", "push", "--skip-verification"];
     one.prep(&push).code(0);
     let (three, _) = lab.machine(&[&key], "");
@@ -229,7 +226,7 @@ fn damaged_remote_object_is_computed_again_and_replaced() {
     one.prep(&[&push[..], &["--replace"]].concat()).code(0);
     pull(&three).code(0);
     assert_same_trees(&one, &three);
-    // A machine that computes the objects again replaces them.
+    // A machine that computes the damaged objects again replaces them.
     damage();
     let run = ["run", "--json", "--skip-verification", "--no-download"];
     let all: Vec<&str> = run.into_iter().chain(BOTH).collect();
@@ -261,7 +258,7 @@ fn unreachable_remote_is_reported_once_and_the_run_continues() {
         "{}",
         ended.stderr
     );
-    // Neither messages nor files contain the user and password of the address.
+    // Neither messages nor files contain the user and password of the remote's address.
     for text in [&ended.stdout, &ended.stderr] {
         assert!(!text.contains("verysecret") && !text.contains("somebody"));
     }
@@ -319,7 +316,7 @@ fn push_uploads_results_that_the_run_did_not() {
     assert_same_trees(&one, &two);
 }
 
-/// Checks on the other machine read the table, which that machine cannot read from a bundle.
+/// The other machine has no bundle, so checks read the table from the remote.
 #[test]
 fn push_uploads_tables_that_were_kept_in_memory() {
     let lab = Lab::new();
@@ -361,11 +358,11 @@ fn push_without_uploads_reports_the_reason() {
     let run = ["run", Harbour::ID, "--no-remote", "--skip-verification"];
     one.prep(&[&run[..], &["--source", "source"]].concat())
         .code(0);
-    // The competition was prepared with a bundle that is not the published one.
+    // The bundle of the competition is not the published one.
     one.prep(&["remote", "push", Harbour::ID, "--skip-verification=no"])
         .code(4)
         .says(&["harbour: this data directory has no results for these options"]);
-    // If there are two keys, `prep` chooses neither of them.
+    // With two keys, `prep` chooses neither.
     one.prep(&["remote", "key", "new", "another"]).code(0);
     one.prep(&[
         "remote",
@@ -376,7 +373,7 @@ fn push_without_uploads_reports_the_reason() {
     ])
     .code(2)
     .says(&[
-        "contains several keys, and it is not stated which one signs",
+        "contains several keys, and the settings do not name the key that signs",
         "select one of several with `[remote] key`",
     ]);
 }
@@ -438,7 +435,7 @@ fn scripts_and_manifests_contain_no_secrets() {
     );
 }
 
-/// Jobs need the mirror to exchange bundles and a key to sign results, so both are checked before jobs are submitted.
+/// Jobs exchange bundles through the mirror and sign results with a key, so the command checks both first.
 #[test]
 fn jobs_need_a_mirror_and_a_key() {
     let lab = Lab::new();
@@ -456,8 +453,8 @@ fn jobs_need_a_mirror_and_a_key() {
         .says(&["no key", "prep remote key new"]);
 }
 
-/// Jobs start in another directory, and perhaps without the variables of this shell, so the script names the directories of
-/// pipelines and bundles. Pods see no directory of this machine.
+/// Jobs start in another directory, perhaps without this shell's variables, so the script names absolute directories.
+/// Pods see no directory of this machine.
 #[test]
 fn jobs_get_the_directories_of_pipelines_and_bundles() {
     let lab = Lab::new();
@@ -469,7 +466,7 @@ fn jobs_get_the_directories_of_pipelines_and_bundles() {
         Ended::of(command.args(given).env_remove("PREP_PIPELINES"))
     };
     let script = jobs(&["slurm"], &["--data-dir", "data"]).code(0).stdout;
-    // `sbatch` is replaced by a command that prints the script of the job.
+    // Replaces `sbatch` with a command that prints the job's script.
     let stub = one.write("bin/sbatch", "#!/bin/sh\ncat >&2\necho 7\n");
     fs::set_permissions(&stub, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", one.path("bin").display());
@@ -514,13 +511,12 @@ fn slurm_script_has_partition_account_and_qos() {
     assert!(chosen.ends_with(expected), "{chosen}");
 }
 
-/// Returns a directory in which the bundle is an invalid file.
 fn bad_source(sandbox: &Sandbox) -> &'static str {
     sandbox.write(&format!("bad/{}.zip", Harbour::ID), b"no zip");
     "bad"
 }
 
-/// The remote records the bundle from which the results were computed, not the bundle that was opened last.
+/// The remote records the bundle of the results, not the bundle that was opened last.
 #[test]
 fn push_records_the_bundle_of_the_results() {
     let lab = Lab::new();
@@ -592,7 +588,7 @@ fn failed_run_does_not_record_its_bundle() {
     assert_eq!(fs::read(path).unwrap(), record);
 }
 
-/// `prep` ignores the remote in the `prep.toml` of a data directory that another user can write to.
+/// Rejects a `prep.toml` that other users can write to, so that these users cannot choose the remote.
 #[test]
 fn data_directory_writable_by_others_does_not_choose_the_remote() {
     use std::os::unix::fs::PermissionsExt;
@@ -618,7 +614,7 @@ fn data_directory_writable_by_others_does_not_choose_the_remote() {
         .code(2)
         .says(&["can be written by other users", "safe_data_dirs"]);
     assert_eq!(elsewhere.path().read_dir().unwrap().count(), 0);
-    // The `prep.toml` of a directory that only you can write to is used, with a message.
+    // `prep` uses the file, with a message, if only its owner can write to the file.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     let ended = one.prep(&run).code(0);
     let set = format!("(set in {})", path.display());

@@ -164,7 +164,7 @@ fn page_of_a_directory_of_gradings_states_its_omissions() {
         .says(&["empty contains no file *grading_report*.json"]);
 }
 
-/// The table of experiments agrees with the page: it uses the runs that the page shows.
+/// The table of experiments uses the runs that the page shows.
 #[test]
 fn page_ignores_gradings_of_other_variants_and_competitions() {
     let sandbox = prepared();
@@ -207,7 +207,7 @@ fn page_ignores_gradings_of_other_variants_and_competitions() {
     assert!(!page.contains("Experiments"), "{page}");
 }
 
-/// A run that fails because of a checksum publishes nothing, but the page shows its competition.
+/// A failed checksum prevents the publication, but the page shows the competition.
 #[test]
 fn page_shows_competitions_whose_last_run_failed() {
     let sandbox = prepared();
@@ -231,6 +231,6 @@ fn page_shows_competitions_whose_last_run_failed() {
         "{page}"
     );
     assert!(page.contains("0123456789abcdef0123456789abcdef"));
-    // The sections have the order of the table: problems first.
+    // Sections have the order of the table, which begins with problems.
     assert!(place("id=\"other") < place("id=\"harbour"));
 }

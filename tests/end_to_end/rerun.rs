@@ -1,5 +1,5 @@
-//! Tests of `prep cache verify --rerun`, which runs steps again with different limits and compares their results with
-//! the cache and the remote.
+//! Tests of `prep cache verify --rerun`, which runs steps again under other limits.
+//! The results must be equal to those in the cache and in the remote.
 
 use std::fs;
 
@@ -23,14 +23,12 @@ fn steps(report: &Value) -> Vec<&Value> {
     steps.flat_map(|steps| steps.expect("steps")).collect()
 }
 
-/// Returns the key of a step.
 fn key(report: &Value, step: &str) -> Digest {
     let step = steps(report).into_iter().find(|one| one["step"] == step);
     let key = step.expect("the step")["key"].as_str().expect("a key");
     key.parse().expect("a digest")
 }
 
-/// Replaces the outputs of a step in the ledger with those of another step.
 fn plant(sandbox: &Sandbox, step: &Digest, other: &Digest) {
     let store = Store::open(&sandbox.store()).expect("the store");
     let wrong = store.lookup(other).expect("the ledger").expect("an entry");
@@ -151,7 +149,7 @@ fn rerun_finds_a_wrong_remote_result() {
 #[test]
 fn steps_that_cannot_run_or_were_never_recorded_are_reported() {
     let sandbox = Harbour::prepared();
-    // With a changed pipeline, the changed steps are not in the cache.
+    // The cache lacks the steps that the new pipeline changes.
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),

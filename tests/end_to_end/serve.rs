@@ -1,5 +1,4 @@
-//! Tests of the validation server: many clients upload different submissions at the same time, and each gets the
-//! response for its own upload.
+//! Tests of the validation server: clients upload different submissions at once, and each gets the response for its own.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -11,14 +10,13 @@ use std::time::{Duration, Instant};
 use crate::support::{Harbour, Sandbox};
 use crate::until::{self, wait_until_open};
 
-/// A running server, which is killed when the test ends.
+/// A running server. Dropping it kills the server.
 pub struct Serving {
     child: Child,
     address: String,
 }
 
 impl Serving {
-    /// Starts a server for the directory `data` of the sandbox.
     pub fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
         Serving::start_with(sandbox, data, more, |_| ())
     }
@@ -38,7 +36,7 @@ impl Serving {
         let first = lines.next().unwrap().unwrap();
         let address = first.strip_prefix("listening on http://").expect(&first);
         let address = address.to_owned();
-        // Read and discard the log, so that the pipe does not fill up.
+        // Discards the log, so that the pipe does not fill up.
         std::thread::spawn(move || lines.for_each(drop));
         Serving { child, address }
     }
@@ -51,10 +49,10 @@ impl Serving {
         stream
     }
 
-    /// Sends a raw request. Returns status and body of the response.
+    /// Returns the status and body of the response.
     pub fn ask(&self, request: &[u8]) -> (u16, String) {
         let mut stream = self.connect();
-        // Ignore errors, because the server may respond and close the connection before it has read the entire request.
+        // Ignores errors, because the server may respond and close the connection before it has read the entire request.
         let _ = stream.write_all(request);
         answer(stream)
     }
@@ -63,7 +61,7 @@ impl Serving {
         self.ask(&post("/validate", &multipart(content)))
     }
 
-    /// Returns the peak memory of the server in kilobytes.
+    /// Returns the server's peak memory in kilobytes.
     fn peak(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmHWM"));
@@ -112,7 +110,7 @@ pub fn post(path: &str, body: &[u8]) -> Vec<u8> {
 
 const VALID: &str = "{\"result\":\"Submission is valid.\"}\n";
 
-/// Prepares `harbour`. Returns the sandbox and the sample submission.
+/// Returns the sandbox and the sample submission.
 fn prepared() -> (Sandbox, Vec<u8>) {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -124,7 +122,6 @@ fn prepared() -> (Sandbox, Vec<u8>) {
     (sandbox, sample)
 }
 
-/// Returns a submission with a given wrong number of rows.
 fn short(rows: usize) -> Vec<u8> {
     let mut text = "id,docked\n".to_owned();
     for row in 0..rows {
@@ -155,7 +152,7 @@ fn each_of_200_clients_gets_its_own_response() {
             assert_eq!(status, 413, "{body}");
         }
         3 => {
-            // This client sends two bytes and then nothing.
+            // This client sends two bytes and no more.
             let mut stream = server.connect();
             stream.write_all(&head("/validate", 1000)).unwrap();
             stream.write_all(b"--").unwrap();
@@ -181,8 +178,7 @@ fn each_of_200_clients_gets_its_own_response() {
     assert!(peak < 200_000, "{peak} kB");
 }
 
-/// Tests uploads with one huge cell or with millions of rows. Several large uploads are not in memory at the same time,
-/// and their cells are not parsed.
+/// Uploads with one huge cell or millions of rows: the server does not parse their cells, and keeps only one in memory.
 #[test]
 fn large_uploads_are_graded_one_by_one() {
     let (sandbox, sample) = prepared();
@@ -212,7 +208,7 @@ fn large_uploads_are_graded_one_by_one() {
     assert!(peak < 200_000, "{peak} kB");
 }
 
-/// The temporary file of an upload has no name, so no file is left behind if the server is killed.
+/// The temporary file of an upload has no name, so a killed server leaves no file behind.
 #[test]
 fn uploads_have_no_name() {
     let (sandbox, sample) = prepared();
@@ -291,7 +287,7 @@ fn invalid_uploads_are_rejected() {
     }
 }
 
-/// As in a container that mounts only `prepared/private`, which any program may have written.
+/// A container may mount only `prepared/private`, which any program may have written.
 #[test]
 fn server_needs_only_the_answers() {
     let (sandbox, sample) = prepared();
@@ -303,7 +299,6 @@ fn server_needs_only_the_answers() {
          prepare the dataset.\",\"error\":\"An unexpected error occurred.\"}}\n"
     );
     assert_eq!((status, body), (500, expected));
-    // After a restart, the server reads the answers again.
     let answers = fs::read_to_string(sandbox.prepared(id).join("private/test.csv")).unwrap();
     sandbox.write(
         &format!("mount/{id}/prepared/private/test.csv"),
@@ -354,13 +349,12 @@ fn server_stops_on_a_signal() {
     );
 }
 
-/// Returns the head of a request without `Connection: close`, so the connection stays open unless the server closes it.
+/// Returns a request head without `Connection: close`. The connection stays open unless the server closes it.
 fn kept(path: &str, length: usize) -> Vec<u8> {
     let head = String::from_utf8(head(path, length)).unwrap();
     head.replace("Connection: close\r\n", "").into_bytes()
 }
 
-/// Reads the head of the next response.
 fn next_head(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
     let mut byte = [0];
@@ -381,7 +375,7 @@ fn early_response_closes_the_connection() {
         let found = next_head(&mut stream);
         assert!(found.contains("connection: close"), "{path}: {found}");
     }
-    // The server read the entire body, including the bytes after the last part, so the connection can be used again.
+    // The server read the entire body, including the bytes after the last part, so the client can use the connection again.
     let mut stream = server.connect();
     for _ in 0..2 {
         let body = [multipart(&sample), vec![b'e'; 3000]].concat();
@@ -402,7 +396,7 @@ fn early_response_closes_the_connection() {
 fn idle_connections_do_not_block_other_clients() {
     let (sandbox, sample) = prepared();
     let server = Serving::start(&sandbox, "data", &[Harbour::ID]);
-    // More connections than the server serves at the same time.
+    // Opens more connections than the server serves at the same time.
     let idle: Vec<TcpStream> = (0..600)
         .filter_map(|_| TcpStream::connect(&server.address).ok())
         .collect();
@@ -440,7 +434,7 @@ fn server_uses_answers_that_were_prepared_again() {
     );
 }
 
-/// Header lines that arrive byte by byte are searched once.
+/// The server searches header lines that arrive byte by byte only once.
 #[test]
 fn long_headers_in_small_chunks_take_linear_time() {
     let (sandbox, _) = prepared();
@@ -462,7 +456,6 @@ fn long_headers_in_small_chunks_take_linear_time() {
     assert!(seconds < 3.0, "{seconds} s");
 }
 
-/// Returns the CPU time of a process.
 fn cpu_seconds(pid: u32) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let after = stat.rsplit_once(')').unwrap().1;
@@ -472,7 +465,7 @@ fn cpu_seconds(pid: u32) -> f64 {
         .sum()
 }
 
-/// Uploads of a few bytes per second neither block the health check nor other uploads for long.
+/// Uploads of a few bytes per second must not block the health check or other uploads for long.
 #[test]
 fn slow_uploads_do_not_block_other_clients() {
     let (sandbox, sample) = prepared();
@@ -572,7 +565,7 @@ fn requests_of_web_pages_are_refused() {
     }
 }
 
-/// A client may end its side of the connection when it has sent the request.
+/// A client may close its sending side after the request.
 #[test]
 fn half_closed_client_gets_its_answer() {
     let (sandbox, sample) = prepared();

@@ -1,10 +1,10 @@
-//! First pipelines for bundles of many shapes: each loads, runs, and grades its own sample submission.
+//! Drafts for bundles of many shapes: each pipeline loads, runs, and grades its own sample submission.
 
 use std::fs;
 
 use crate::support::{Archive, Sandbox};
 
-/// Writes a first pipeline, prepares it, and grades its sample. Returns the pipeline.
+/// Writes a draft, prepares it, and grades its sample. Returns the pipeline.
 #[track_caller]
 fn prepared(sandbox: &Sandbox, id: &str, archive: &Archive) -> String {
     sandbox.bundle(id, &archive.bytes());
@@ -58,7 +58,7 @@ fn rows_of_one_group_stay_in_one_part() {
             "align: row_id",
         ],
     );
-    // There are too few shops to split the rows by groups of the same shop.
+    // The shops are too few to split the rows by groups of the same shop.
     let sales = table("id,shop_id,sales", |at| {
         format!("{at},{},{}", at % 4, at * 7 % 50)
     });
@@ -103,13 +103,13 @@ fn rows_without_a_label_are_left_out() {
     });
     let text = prepared(&sandbox, "some", &Archive::new().file("train.csv", some));
     has(&text, &["WHERE target IS NOT NULL", "roc_auc: target"]);
-    // A column without any value is not predicted.
+    // A column without any value is not a target.
     let none = table("id,label,x", |at| format!("{at},,{}.25", at * 7 % 11));
     let text = prepared(&sandbox, "none", &Archive::new().file("train.csv", none));
     has(&text, &["root_mean_squared_error: x"]);
 }
 
-/// An empty mask is an answer. The masks of the test part are not published.
+/// An empty mask is an answer. The masks of the test part are not public.
 #[test]
 fn masks_are_answers() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Tests how published files share bytes with the cache, and how descriptions of the user are published.
+//! Tests how published files share bytes with the cache, and how `prep` publishes descriptions of the user.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -23,16 +23,16 @@ fn copies_share_no_bytes_with_the_cache_or_other_directories() {
     let before = sandbox.tree(Harbour::ID);
     assert!(names(&path) > 1, "a hard link by default");
 
-    // The files are written again, because hard links share more than `copy` allows.
+    // A run writes the files again, because hard links share more than `copy` allows.
     run(&sandbox, &["--link-mode", "copy"]);
     assert_eq!(names(&path), 1);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
-    // Copies satisfy every mode, so nothing is written.
+    // Copies satisfy every mode, so the run writes nothing.
     assert_eq!(sandbox.run_well(Harbour::ID), 0);
     run(&sandbox, &["--link-mode", "reflink"]);
     assert_eq!(names(&path), 1);
 
-    // Simulate a container whose root user writes into one of the directories.
+    // Simulates a container whose root user writes into one of the directories.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
     fs::write(&path, "id\n").expect("write");
     sandbox.prep(&["cache", "verify"]).code(0);
@@ -72,10 +72,9 @@ fn user_descriptions_are_published_unchanged() {
     assert_eq!(after.touched_since(&before), ["public/description.md"]);
     let published = sandbox.prepared(Harbour::ID).join("public/description.md");
     assert_eq!(fs::read_to_string(&published).expect("there"), text);
-    // Without the option, the text of the last run stays.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), after);
-    // Without the options of the last run, the built-in text is published again.
+    // Without the options of the last run, `prep` publishes the built-in text again.
     run(&sandbox, &["--forget-options"]);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
 }

@@ -1,5 +1,5 @@
 //! Help and messages in every state of the environment: closed and full streams, no home directory, damaged settings,
-//! bytes that are not UTF-8.
+//! strings that are not UTF-8.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,9 +8,10 @@ use std::process::Command;
 
 use crate::support::{Ended, Harbour, Sandbox};
 
-/// Runs a command with redirected streams, by a shell.
+/// Runs a command in a shell that redirects streams.
 fn redirected(inner: &Command, streams: &str) -> Ended {
-    let mut command = Command::new("sh");
+    // With an absolute path, the standard library need not copy the page tables of this process, as `fork` does.
+    let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("exec \"$0\" \"$@\" {streams}")])
         .arg(inner.get_program())
@@ -48,7 +49,6 @@ fn verbs(sandbox: &Sandbox, path: &[&str]) -> Vec<String> {
     verbs
 }
 
-/// Returns the paths of all verbs, such as `cache gc`.
 fn all_verbs(sandbox: &Sandbox) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     for verb in verbs(sandbox, &[]) {
@@ -133,7 +133,7 @@ fn help_of_all_verbs_needs_no_environment() {
     }
 }
 
-/// The log of a run may be on a full disk, and its reader may have ended.
+/// The log of a run may be on a full disk, or its reader may have ended.
 #[test]
 fn verbs_end_as_usual_if_streams_cannot_be_written() {
     let sandbox = Harbour::prepared();
@@ -153,7 +153,6 @@ fn verbs_end_as_usual_if_streams_cannot_be_written() {
                 fs::remove_dir_all(sandbox.data()).expect("prepared data");
             }
             let ended = redirected(&command, streams);
-            // A result that cannot be written is an error of the system.
             let expected = match code {
                 0 if !is_written => 6,
                 code => code,

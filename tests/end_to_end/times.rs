@@ -1,5 +1,4 @@
-//! Tests that the metadata of published files do not reveal the order of the source, because that order can depend on
-//! the answers.
+//! Tests that the metadata of published files hide the order of the source, which can depend on the answers.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,7 +13,7 @@ use crate::support::{Archive, Ended, Harbour, Member, Sandbox};
 
 const PHOTOS: usize = 1009;
 
-/// Creates a pipeline that renames the photos, so that their names have a different order than the archive.
+/// Creates a pipeline that renames the photos, so that the order of their names differs from the archive.
 fn sandbox(archive: &str, shift: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     let mut tar = TarWriter::new(Vec::new());
@@ -54,8 +53,7 @@ public:
     );
 }
 
-/// Returns the photos' times of modification, creation (if the file system has it) and change, in the order of their
-/// names.
+/// Returns the photos' times of modification, creation (if the file system has it) and change, in the order of their names.
 fn times(sandbox: &Sandbox) -> Vec<(SystemTime, Option<SystemTime>, (i64, i64))> {
     let directory = sandbox.prepared(Harbour::ID).join("public/photos");
     let entries = fs::read_dir(directory).expect("a directory");
@@ -95,7 +93,6 @@ fn file_times_do_not_reveal_the_order_of_the_archive() {
         let sandbox = sandbox(archive, 0);
         run(&sandbox);
         check(&sandbox);
-        // Each photo gets the name of a different photo.
         install(&sandbox, archive, 5);
         run(&sandbox);
         check(&sandbox);

@@ -10,8 +10,9 @@
 //! # ...                       a remark
 //! ```
 //!
-//! Paths of the sandbox, times and digests are replaced by fixed texts. `UPDATE=1 cargo test -p mleprep --test end_to_end
-//! transcripts` writes the files again. Read the difference before you commit it.
+//! Fixed texts replace paths of the sandbox, times and digests.
+//! `UPDATE=1 cargo test -p mleprep --test end_to_end transcripts` writes the files again. Read the difference before a
+//! commit.
 
 use std::fs;
 use std::path::Path;
@@ -47,7 +48,6 @@ fn output_matches_the_transcripts() {
     assert!(differing.is_empty(), "{}", differing.join("\n"));
 }
 
-/// Runs the commands of a transcript. Returns it with their current output.
 fn replay(recorded: &str) -> String {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -60,7 +60,7 @@ fn replay(recorded: &str) -> String {
             let ended = sandbox.prep(&arguments);
             let stdout = without_widths(&ended.stdout, &sandbox);
             let stdout = filter(&stdout, &sandbox);
-            // Options that every verb has are recorded only in the help of the program.
+            // Only the help of the program shows the options that every verb has.
             text.push_str(&match arguments.len() {
                 1 => stdout,
                 _ => without_common_options(&stdout),
@@ -92,7 +92,6 @@ fn replay(recorded: &str) -> String {
     text
 }
 
-/// Removes the section of common options from a help text.
 fn without_common_options(text: &str) -> String {
     let Some((before, section)) = text.split_once("Common options:\n") else {
         return text.to_owned();
@@ -107,7 +106,7 @@ fn without_common_options(text: &str) -> String {
     )
 }
 
-/// Asserts that the transcripts contain the help of every verb and a call of every verb.
+/// The transcripts must contain the help of every verb and a call of every verb.
 #[test]
 fn transcripts_cover_every_verb() {
     let recorded = include_str!("transcripts/help.txt");
@@ -131,7 +130,6 @@ fn transcripts_cover_every_verb() {
         let lines = commands
             .lines()
             .skip_while(|line| !line.starts_with("Usage:"));
-        // Lines that continue a description are indented further.
         let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
         let names = names.filter(|name| !name.is_empty() && *name != "help");
         names.map(str::to_owned).collect()
@@ -161,7 +159,7 @@ fn transcripts_cover_every_verb() {
     assert_eq!(without_call, [""; 0]);
 }
 
-/// Joins the spaces between the columns of a table that contains a path of the sandbox, because its length differs.
+/// Joins the spaces between the columns of a table, because the length of a path in the sandbox changes column widths.
 fn without_widths(text: &str, sandbox: &Sandbox) -> String {
     if !text.contains(sandbox.path("").to_string_lossy().as_ref()) {
         return text.to_owned();
@@ -176,7 +174,6 @@ fn without_widths(text: &str, sandbox: &Sandbox) -> String {
     lines.collect()
 }
 
-/// Replaces texts that differ between machines and runs.
 fn filter(text: &str, sandbox: &Sandbox) -> String {
     let directory = sandbox.path("");
     let directory = directory.to_string_lossy();
@@ -197,7 +194,7 @@ fn filter(text: &str, sandbox: &Sandbox) -> String {
     lines
 }
 
-/// Replaces durations with one of the same width: `1.23 s` and `12.3 s` become `0.00 s`.
+/// Replaces durations with zeros of the same width: `1.23 s` and `12.3 s` become `0.00 s`.
 fn seconds(line: &str) -> String {
     let mut bytes = line.as_bytes().to_vec();
     for start in 0..bytes.len().saturating_sub(5) {
@@ -211,7 +208,7 @@ fn seconds(line: &str) -> String {
     String::from_utf8(bytes).expect("only ASCII was changed")
 }
 
-/// Replaces times of day with one of the same width: `2026-11-25 13:05:12` becomes `0000-00-00 00:00:00`.
+/// Replaces times with zeros of the same width: `2026-11-25 13:05:12` becomes `0000-00-00 00:00:00`.
 fn times(line: &str) -> String {
     const FORM: &[u8] = b"0000-00-00 00:00:00";
     let mut bytes = line.as_bytes().to_vec();
@@ -228,7 +225,7 @@ fn times(line: &str) -> String {
     String::from_utf8(bytes).expect("only ASCII was changed")
 }
 
-/// Replaces a word if it is the name of a report or a digest. Keeps the characters that end the word.
+/// Replaces the name of a report or a digest. Keeps the characters that end the word.
 fn word(word: &str) -> String {
     let bare = word.trim_end_matches([' ', '`', '"', ',', '/', '\n']);
     let rest = &word[bare.len()..];
@@ -242,7 +239,6 @@ fn word(word: &str) -> String {
     word.to_owned()
 }
 
-/// Returns the first lines that differ.
 fn first_difference(recorded: &str, found: &str) -> String {
     let same = recorded
         .lines()

@@ -19,7 +19,6 @@ const LOG: &str = "data/grades.jsonl";
 /// A prepared competition, the keys `grader` and `other`, and three signed reports.
 struct World {
     sandbox: Sandbox,
-    /// The public key of the grader.
     grader: String,
     /// The text of each report, in the order of the gradings.
     reports: Vec<String>,
@@ -43,7 +42,6 @@ impl World {
         world
     }
 
-    /// Returns the signed report of a grading.
     fn grade(&self, key: &str, submission: &str) -> String {
         let arguments = ["grade", Harbour::ID, submission, "--json", "--sign", key];
         self.sandbox.prep(&arguments).code(0).stdout
@@ -71,7 +69,7 @@ impl World {
         self.sandbox.prep(&[&arguments, further].concat())
     }
 
-    /// Verifies a report of which one value was changed.
+    /// Verifies a report after a change of one value.
     fn changed(&self, pointer: &str, value: Value) -> Ended {
         let mut report: Value = serde_json::from_str(&self.reports[0]).expect("JSON");
         let place = report.pointer_mut(&format!("/competitions/0{pointer}"));
@@ -79,7 +77,7 @@ impl World {
         self.verify(&report.to_string(), &[])
     }
 
-    /// Verifies a report with a log whose lines `edit` changed.
+    /// Verifies a report with a log whose lines `edit` changes.
     fn edited(&self, report: usize, edit: impl Fn(&mut Vec<String>)) -> Ended {
         let log = fs::read_to_string(self.sandbox.path(LOG)).expect("a log");
         let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
@@ -92,7 +90,7 @@ impl World {
 /// A name, the attack, the exit code, and a part of the output.
 struct Attack(&'static str, fn(&World) -> Ended, i32, &'static str);
 
-/// Attacks on reports and on the log. Honest reports have the exit code 1, too, because scores of the user's own
+/// Attacks on reports and on the log. Honest reports also have the exit code 1, because scores of the user's own
 /// competition are not comparable with upstream's.
 const ATTACKS: &[Attack] = &[
     Attack(
@@ -448,7 +446,7 @@ fn validation_is_not_a_grading() {
     assert_eq!(fs::read(world.sandbox.path(LOG)).expect("a log"), before);
 }
 
-/// Without --output and --json, a signature would be lost.
+/// Without `--output` and `--json`, nothing would contain the signature.
 #[test]
 fn a_signature_needs_a_report() {
     let world = World::new();
@@ -491,7 +489,6 @@ struct SealedWorld {
     sandbox: Sandbox,
     /// The public key of `grader.txt`.
     grader: String,
-    /// The rows of the answers.
     answers: String,
 }
 
@@ -537,7 +534,7 @@ impl SealedWorld {
         self.sandbox.prep(&arguments)
     }
 
-    /// Grades with a sealed file that `edit` changed.
+    /// Grades with a sealed file that `edit` changes.
     fn edited(&self, edit: impl Fn(&mut Vec<u8>)) -> Ended {
         let mut bytes = fs::read(self.sealed()).expect("a sealed file");
         edit(&mut bytes);
@@ -545,7 +542,7 @@ impl SealedWorld {
         self.grade("grader.txt")
     }
 
-    /// Grades with answers of an attacker, who sealed them for the grader.
+    /// Grades with answers that an attacker sealed for the grader.
     fn foreign(&self, id: &str) -> Ended {
         let other = Harbour::prepared();
         other.sandbox_seal(id, &self.grader);
@@ -660,7 +657,6 @@ fn attacks_on_sealed_answers_are_found() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the files below a directory that contain a text.
 fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -762,7 +758,7 @@ fn the_identity_can_come_from_stdin() {
 }
 
 #[test]
-fn a_run_makes_plain_answers_again() {
+fn a_run_makes_plain_answers_again_only_on_request() {
     let sandbox = Harbour::prepared();
     let key = sandbox
         .prep(&["seal", "--new-identity", "grader.txt"])
@@ -792,7 +788,11 @@ fn a_run_makes_plain_answers_again() {
         .competition();
     assert_eq!(sealed, digest);
     sandbox.prep(&seal).code(4).says(&["already sealed"]);
-    let run = sandbox.run(Harbour::ID).code(0);
+    let run = sandbox.run(Harbour::ID).code(4);
+    run.says(&["its answers are sealed", "--unseal"]);
+    assert!(!sandbox.path(ANSWERS).exists());
+    let mut run = sandbox.run_command(&[Harbour::ID]);
+    let run = Ended::of(run.args(["--unseal", "--quiet"])).code(0);
     run.says(&["its answers are sealed; this run also writes them"]);
     assert_eq!(fs::read(sandbox.path(ANSWERS)).expect("answers"), before);
     assert_eq!(
@@ -806,7 +806,7 @@ fn a_run_makes_plain_answers_again() {
         .prep(&[&seal[..], &["--keep-plain"]].concat())
         .code(0)
         .shows(&["the plain files stay"]);
-    // Changed answers are not sealed.
+    // `prep seal` rejects changed answers.
     fs::remove_file(sandbox.path(ANSWERS)).expect("removed");
     sandbox.write(ANSWERS, "id,docked\n1,1\n");
     sandbox.prep(&seal).code(4).says(&["changed"]);
@@ -818,4 +818,18 @@ fn a_run_makes_plain_answers_again() {
         .says(&["were not published by a run: "]);
     sandbox.prep(&["remove", Harbour::ID, "--yes"]);
     assert!(!sandbox.data().join("harbour/private.age").exists());
+}
+
+/// Keys also sign reports without a remote, so `prep doctor` checks keys without a remote.
+#[test]
+fn doctor_checks_keys_without_a_remote() {
+    let sandbox = Sandbox::new();
+    let key = ["remote", "key", "new", "laptop"];
+    sandbox.prep(&key).code(0);
+    sandbox.prep(&["doctor", "--offline"]).code(0);
+    let path = sandbox.path("home/.config/prep/keys/laptop.key");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    fs::set_permissions(path, open).expect("a mode");
+    let found = sandbox.prep(&["doctor", "--offline"]);
+    found.shows(&["key ", "laptop.key", "chmod 600"]);
 }

@@ -1,5 +1,5 @@
-//! Tests with files that other programs put into a prepared directory: a run keeps them, lists them, and removes them
-//! on request.
+//! Tests with files that other programs put into a prepared directory:
+//! a run keeps and lists these files, and removes them on request.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -38,7 +38,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     }
     symlink("nowhere", directory.join("public/link")).expect("link");
     fs::create_dir(directory.join("public/empty")).expect("directory");
-    // The same run also restores a deleted file.
+    // The run also restores a deleted file.
     fs::remove_file(directory.join("public/train.csv")).expect("remove");
 
     let run = || Ended::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
@@ -61,11 +61,11 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     assert!(directory.join("public/train.csv").is_file());
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
 
-    // These files do not make the data stale, even if they change inside their own directories.
+    // These files do not make the data stale, even if files in their own directories change.
     put(&directory.join("public/unpacked/2.txt"), "more");
     assert_eq!(sandbox.run_well(Gallery::ID), 0);
 
-    // A run with a different pipeline removes the files that the first run published, and no others.
+    // A run with a different pipeline removes only the files that the first run published.
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(1));
     sandbox.run_well(Gallery::ID);
     for path in UNPUBLISHED_PATHS {
@@ -85,7 +85,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     assert_eq!(sandbox.run_well(Gallery::ID), 0);
 }
 
-/// If the manifest and the listing are lost, `prep` does not know which files were published, so it changes none.
+/// Without the manifest and the listing, `prep` does not know which files it published, so it changes none.
 #[test]
 fn nothing_is_changed_without_a_listing() {
     let sandbox = prepared();

@@ -1,4 +1,4 @@
-//! Tests of several users with one cache and one data directory. They need root, to run `prep` as other users.
+//! Tests of several users with one cache and one data directory. They need root to run `prep` as other users.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -7,23 +7,20 @@ use std::process::Command;
 
 use crate::support::{Ended, Harbour, Sandbox, skipped};
 
-/// A group, and two users who have it as their only group.
 const GROUP: u32 = 42_000;
 const USERS: [u32; 2] = [42_001, 42_002];
 
-/// Makes a directory one that the group shares, as the documentation describes.
 fn share(directory: &Path) {
     fs::create_dir_all(directory).expect("a directory");
     chown(directory, None, Some(GROUP)).expect("a group");
     fs::set_permissions(directory, fs::Permissions::from_mode(0o2775)).expect("a mode");
 }
 
-/// Creates a command that runs `prep` as a user with the usual umask.
+/// Returns a command that runs `prep` as a user with the usual umask.
 fn as_user(sandbox: &Sandbox, user: u32, arguments: &[&str]) -> Command {
     with_umask(sandbox, user, "022", arguments)
 }
 
-/// Creates a command that runs a program as a user.
 fn setpriv(user: u32, group: u32) -> Command {
     let mut command = Command::new("setpriv");
     command
@@ -32,7 +29,6 @@ fn setpriv(user: u32, group: u32) -> Command {
     command
 }
 
-/// Creates a command that runs `prep` as a user with this umask.
 fn with_umask(sandbox: &Sandbox, user: u32, umask: &str, arguments: &[&str]) -> Command {
     let inner = sandbox.command(arguments);
     let mut command = setpriv(user, GROUP);
@@ -47,12 +43,11 @@ fn with_umask(sandbox: &Sandbox, user: u32, umask: &str, arguments: &[&str]) -> 
     command
 }
 
-/// Runs `prep` as a user whose group may write new files.
 fn shared(sandbox: &Sandbox, user: u32, arguments: &[&str]) -> Ended {
     Ended::of(as_user(sandbox, user, arguments).env("PREP_SHARED", "yes"))
 }
 
-/// Creates a sandbox that the group shares. If other users cannot run `prep` on this machine, reports that the test is skipped.
+/// Creates a sandbox that the group shares. Skips the test if other users cannot run `prep` on this machine.
 fn sandbox(test: &str) -> Option<Sandbox> {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
@@ -79,7 +74,7 @@ fn users_of_one_group_share_cache_and_data() {
     let run = ["run", Harbour::ID, "--source", "source"];
     let [one, two] = USERS;
     shared(&sandbox, one, &run).code(0);
-    // Another user continues where the first one ended, in both directions.
+    // Another user continues after the first one, in both directions.
     shared(&sandbox, two, &run).code(0).shows(&["up to date"]);
     sandbox.pipeline(
         Harbour::ID,
@@ -112,7 +107,7 @@ fn missing_permissions_name_the_setting() {
     ended.says(&["no permission to", "`shared` or the umask 002"]);
 }
 
-/// Nobody knows whether a file is valid that cannot be read.
+/// A file that `prep` cannot read is neither valid nor invalid.
 #[test]
 fn an_unreadable_submission_is_a_system_error() {
     let Some(sandbox) = sandbox("an_unreadable_submission_is_a_system_error") else {
@@ -182,7 +177,7 @@ fn doctor_reports_copies_of_other_users_objects() {
     assert_eq!(fs::metadata(published).expect("a file").nlink(), 1);
 }
 
-/// Runs the commands by which the page on clusters repairs directories.
+/// Runs the commands with which the page on clusters repairs directories.
 fn repair(sandbox: &Sandbox) {
     let page = fs::read_to_string(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -203,8 +198,8 @@ fn repair(sandbox: &Sandbox) {
     assert!(ended.expect("a shell").success(), "{commands}");
 }
 
-/// A user who ran `prep` once without the setting `shared` created directories that others cannot write. The check
-/// names them, and the documented repair works.
+/// A user without the setting `shared` creates directories that others cannot write.
+/// The check names the directories, and the documented repair works.
 #[test]
 fn doctor_names_directories_of_other_users() {
     let Some(sandbox) = sandbox("doctor_names_directories_of_other_users") else {
@@ -213,7 +208,7 @@ fn doctor_names_directories_of_other_users() {
     let run = ["run", Harbour::ID, "--source", "source"];
     let doctor = ["doctor", "--offline"];
     let [one, two] = USERS;
-    // Nothing is wrong yet, but user one is about to create directories that only this user can write.
+    // No directory is wrong yet, but user one is about to create directories that others cannot write.
     let before = Ended::of(&mut as_user(&sandbox, one, &doctor));
     before.shows(&[
         "directories that you create in it cannot",
@@ -239,7 +234,7 @@ fn doctor_names_directories_of_other_users() {
     shared(&sandbox, one, &["cache", "verify"]).code(0);
 }
 
-/// A directory without setgid bit gives new directories the group of their creator.
+/// Without the setgid bit, new directories get the group of their creator.
 #[test]
 fn doctor_reports_a_missing_setgid_bit() {
     let Some(sandbox) = sandbox("doctor_reports_a_missing_setgid_bit") else {
@@ -253,7 +248,7 @@ fn doctor_reports_a_missing_setgid_bit() {
     found.shows(&["new directories in it belong to another group", "chmod g+s"]);
 }
 
-/// With the modes that the page on clusters gives for private answers, only the group reads them.
+/// With the documented modes for private answers, only the group reads the answers.
 #[test]
 fn other_users_cannot_read_a_private_directory() {
     let Some(sandbox) = sandbox("other_users_cannot_read_a_private_directory") else {
@@ -282,7 +277,7 @@ fn other_users_cannot_read_a_private_directory() {
     };
     assert!(reads(one, GROUP, &answers) && reads(two, GROUP, &answers));
     assert!(!reads(one + 9, one + 9, &answers));
-    // The files themselves are closed, too, if somebody opens the directories.
+    // The files are also closed, in case somebody opens the directories.
     for entry in fs::read_dir(answers.parent().expect("a parent")).expect("private") {
         let mode = entry
             .expect("an entry")
@@ -293,7 +288,7 @@ fn other_users_cannot_read_a_private_directory() {
     }
 }
 
-/// A remote in a directory is shared like the cache, and the message to a user who cannot write it names the owner.
+/// A remote in a directory is shared like the cache. The message to a user who cannot write names the owner.
 #[test]
 fn a_remote_in_a_directory_is_shared_by_a_group() {
     let Some(sandbox) = sandbox("a_remote_in_a_directory_is_shared_by_a_group") else {
@@ -358,4 +353,53 @@ fn a_pipeline_that_cannot_be_read_affects_no_other_competition() {
     let check = ["pipeline", "check", "pipelines"];
     prep(&check).code(6).shows(&["closed", "Permission denied"]);
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+/// `prep` ignores only an unreadable file of the user, because services often run with another user's home directory.
+#[test]
+fn a_prep_toml_that_cannot_be_read_is_named() {
+    let Some(sandbox) = sandbox("a_prep_toml_that_cannot_be_read_is_named") else {
+        return;
+    };
+    let close = |path: &str| {
+        sandbox.write(path, "jobs = 1\n");
+        let mode = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(sandbox.path(path), mode).expect("a mode");
+    };
+    let prep = |arguments: &[&str]| {
+        let mut command = as_user(&sandbox, USERS[0], arguments);
+        Ended::of(command.env("XDG_CONFIG_HOME", sandbox.path("home")))
+    };
+    close("home/prep/prep.toml");
+    let listed = prep(&["list", Harbour::ID, "--quiet"]).code(0);
+    listed.says(&["prep/prep.toml is ignored, because you may not read it"]);
+    prep(&["config"]).code(0).says(&["prep/prep.toml: ignored"]);
+    close("data/prep.toml");
+    prep(&["list", Harbour::ID]).code(6).says(&[
+        "data/prep.toml: Permission denied",
+        "change its owner or mode",
+    ]);
+}
+
+/// A file that cannot be removed does not stop the removal of other competitions.
+#[test]
+fn what_can_be_removed_is_removed() {
+    let Some(sandbox) = sandbox("what_can_be_removed_is_removed") else {
+        return;
+    };
+    let copy = "copy";
+    sandbox.pipeline(copy, &Harbour::PIPELINE.replace("harbour", copy));
+    let bundle = sandbox.source().join("harbour.zip");
+    fs::copy(bundle, sandbox.source().join("copy.zip")).expect("a bundle");
+    let prep = |arguments: &[&str]| shared(&sandbox, USERS[0], arguments);
+    prep(&["run", copy, Harbour::ID, "--source", "source"]).code(0);
+    let home = sandbox.data().join(copy);
+    let set = |mode| fs::set_permissions(&home, fs::Permissions::from_mode(mode)).expect("a mode");
+    set(0o500);
+    chown(&home, Some(0), Some(0)).expect("an owner");
+    let removed = prep(&["remove", copy, Harbour::ID, "--yes"]).code(6);
+    removed.says(&["Permission denied"]);
+    assert!(!sandbox.data().join(Harbour::ID).exists());
+    assert!(home.join("prepared.json").exists());
+    set(0o700);
 }

@@ -1,4 +1,4 @@
-//! Tests of the variant `fixed`: it contains the corrected outputs, and the outputs of `v1` that no correction changes.
+//! Tests of the variant `fixed`: outputs that no correction changes are equal to those of `v1`.
 //! Each known mistake of upstream is present in `v1` and absent in `fixed`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,7 +55,7 @@ fn fixed_is_prepared_next_to_v1_with_its_corrections() {
             "public/test.csv",
         ]
     );
-    // Each variant is graded in its directory, and the report names the variant.
+    // Each variant has its own directory, and the report names the variant.
     let grade = |arguments: &[&str]| {
         sandbox
             .prep(&[arguments, &["--json"]].concat())
@@ -70,7 +70,7 @@ fn fixed_is_prepared_next_to_v1_with_its_corrections() {
     assert_eq!(report["variant"], "own");
     assert_eq!(report["comparable_with_v1"], false);
     assert_ne!(report["digests"], base);
-    // The directory of a variant can be used as a data directory.
+    // The directory of a variant is also a valid data directory.
     let there = ["grade", Harbour::ID, sample, "--data-dir", "data/fixed"];
     assert_eq!(grade(&there)["digests"], report["digests"]);
     // Preparing `v1` does not change the data of `fixed`.
@@ -81,7 +81,7 @@ fn fixed_is_prepared_next_to_v1_with_its_corrections() {
     );
 }
 
-/// A variant with one correction has a separate directory, and otherwise the outputs of `v1`.
+/// A variant with one correction has its own directory. Outputs that the correction does not change are equal to `v1`.
 #[test]
 fn single_correction_is_a_variant() {
     let sandbox = Harbour::prepared();
@@ -103,7 +103,6 @@ fn single_correction_is_a_variant() {
         differing,
         ["public/description.md", "public/sample_submission.csv"]
     );
-    // The order of the names does not matter.
     run(&sandbox, &[Harbour::ID], "fixed:ships,47");
     run(&sandbox, &[Harbour::ID], "fixed");
     assert_eq!(
@@ -116,7 +115,7 @@ fn single_correction_is_a_variant() {
     };
     assert_ne!(digest("fixed:47"), digest("v1"));
     assert_ne!(digest("fixed:47"), digest("fixed"));
-    // A misspelled correction is an error, so `v1` is not prepared under a wrong name.
+    // A misspelled correction is an error, because preparing `v1` under a wrong name would go unnoticed.
     let refused = |variant: &str, code| {
         let mut command = sandbox.run_command(&[Harbour::ID]);
         let ended = Ended::of(command.args(["--variant", variant])).code(code);
@@ -132,7 +131,6 @@ fn single_correction_is_a_variant() {
         "{message}"
     );
     refused("fixed:a-b", 2);
-    // `prep remove` also removes the data of the variant.
     sandbox.prep(&["remove", Harbour::ID, "--yes"]).code(0);
     assert!(!directory("fixed-47").exists());
 }
@@ -143,7 +141,6 @@ struct Mistake {
     count: fn(&World, &Path) -> usize,
 }
 
-/// The prepared files of one competition.
 struct World {
     bundle: PathBuf,
 }
@@ -219,7 +216,7 @@ const MISTAKES: &[Mistake] = &[
         id: "multi-modal-gesture-recognition",
         count: |_, prepared| labelled_videos(&prepared.join("public/test.tar.gz")),
     },
-    // The names of the givers of pizzas are public.
+    // The names of the users who gave pizzas are public.
     Mistake {
         id: "random-acts-of-pizza",
         count: |_, prepared| {
@@ -297,15 +294,15 @@ const MISTAKES: &[Mistake] = &[
             )
         },
     },
-    // The clean page of test pages is public.
+    // The clean versions of test pages are public.
     Mistake {
         id: "denoising-dirty-documents",
         count: clean_pages,
     },
 ];
 
-/// Each mistake is present in `v1` and absent in `fixed`. Two more competitions, whose recorded cases are too small for their
-/// mistakes, are only prepared.
+/// Each mistake is present in `v1` and absent in `fixed`.
+/// For two more competitions, the recorded cases are too small to show a mistake, so the test only prepares them.
 #[test]
 fn known_mistakes_are_present_in_v1_and_absent_in_fixed() {
     let sandbox = Sandbox::new();
@@ -343,8 +340,8 @@ fn known_mistakes_are_present_in_v1_and_absent_in_fixed() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// In competitions with several corrections, each correction corrects only its own mistake. The numbers are indices of
-/// the competition's mistakes in [`MISTAKES`].
+/// In competitions with several corrections, each correction corrects only its own mistake.
+/// The numbers are indices into the competition's mistakes in [`MISTAKES`].
 #[test]
 fn single_correction_leaves_other_mistakes() {
     let sandbox = Sandbox::new();
@@ -364,7 +361,7 @@ fn single_correction_leaves_other_mistakes() {
         ),
         ("invasive-species-monitoring", "47", Some(0), Some(1)),
         ("invasive-species-monitoring", "131", Some(1), Some(0)),
-        // A check of the pipeline verifies that no speaker is in both parts.
+        // A check of the pipeline verifies that no speaker is in both train and test.
         (
             "tensorflow-speech-recognition-challenge",
             "63",
@@ -393,8 +390,8 @@ fn single_correction_leaves_other_mistakes() {
     }
 }
 
-/// Tests mistakes outside of the data: upstream's validation cannot read its own answers, and the labels of photos are
-/// public. `writer.rs` tests Parquet files whose published checksums depend on the writer.
+/// Mistakes outside of the data: upstream's validation cannot read its own answers, and labels of photos are public.
+/// `writer.rs` tests Parquet files whose published checksums depend on the writer.
 #[test]
 fn mistakes_outside_the_data_are_reported() {
     let sandbox = Sandbox::new();
@@ -407,7 +404,7 @@ fn mistakes_outside_the_data_are_reported() {
         std::os::unix::fs::symlink(bundle, target).expect("link");
     }
     run(&sandbox, &ids, "v1");
-    // The answers are JSON lines, but submissions are valid.
+    // The answers are JSON lines, but `prep` accepts a valid submission.
     let sample = sandbox
         .prepared(answers)
         .join("public/sample_submission.csv");
@@ -430,7 +427,7 @@ fn without_sample(_: &World, prepared: &Path) -> usize {
     usize::from(!prepared.join("public/sample_submission.csv").is_file())
 }
 
-/// Returns the number of videos in the archive whose `.mat` file contains labels.
+/// Counts the videos in the archive whose `.mat` file contains labels.
 fn labelled_videos(archive: &Path) -> usize {
     use prep_formats::archive::{Member, StoredForms};
     use std::io::Read;
@@ -454,7 +451,7 @@ fn labelled_videos(archive: &Path) -> usize {
     count
 }
 
-/// Returns the number of answers that are also public as a clean page.
+/// Counts the answers that are also public as a clean page.
 fn clean_pages(world: &World, prepared: &Path) -> usize {
     let pages = unzipped(&world.bundle, "train_cleaned.zip");
     let asked = Snapshot::of(&prepared.join("public/test"));
@@ -476,7 +473,7 @@ fn clean_pages(world: &World, prepared: &Path) -> usize {
         .count()
 }
 
-/// Returns the files of a nested archive, by name.
+/// Returns the files of the archive `inner` in the bundle, by name.
 fn unzipped(bundle: &Path, inner: &str) -> BTreeMap<String, Vec<u8>> {
     let whole = fs::read(bundle).expect("a bundle");
     let inner = zip_members(&whole).remove(inner).expect("an archive");
@@ -498,7 +495,7 @@ fn header(path: &Path) -> Vec<String> {
     line.split(',').map(str::to_owned).collect()
 }
 
-/// Returns the cells of a column. The table must not contain quotes.
+/// Returns the cells of a column of a table without quotes.
 fn column(path: &Path, name: &str) -> Vec<String> {
     let place = header(path)
         .iter()
@@ -511,13 +508,12 @@ fn column(path: &Path, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the number of values in the second list that also occur in the first list.
+/// Counts the values of `second` that also occur in `first`.
 fn both(first: &[String], second: &[String]) -> usize {
     let first: BTreeSet<&String> = first.iter().collect();
     second.iter().filter(|one| first.contains(one)).count()
 }
 
-/// Returns the number of files with this name below a directory.
 fn named(directory: &Path, name: &str) -> usize {
     let tree = Snapshot::of(directory);
     tree.files()

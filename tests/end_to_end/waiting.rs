@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Ended, Harbour, Sandbox, names_in};
 
-/// Starts a run that has to wait for a lock, and interrupts it after `reach` has returned. `reach` must return when the
-/// run waits. The run must end soon.
+/// Starts a run that has to wait for a lock, and interrupts it after `reach`, which must return once the run waits.
+/// The run must end soon.
 fn interrupt(sandbox: &Sandbox, reach: impl FnOnce()) -> Ended {
     let mut child = sandbox
         .run_command(&[Harbour::ID])
@@ -79,7 +79,7 @@ fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
 fn ctrl_c_ends_the_wait_for_garbage_collection() {
     let sandbox = Harbour::prepared();
     let held = lock(sandbox.store().join("locks/use"));
-    // Nothing shows that it waits, but it cannot end before the lock is released.
+    // Nothing shows that the run waits, but it cannot end before the lock is free.
     interrupt(&sandbox, || sleep(Duration::from_secs(1))).code(130);
     drop(held);
     sandbox.run_well(Harbour::ID);

@@ -1,5 +1,4 @@
-//! Tests of workflow programs: the rules of `docs/workflows.md` with Make, and what Snakemake and DVC do with prepared
-//! data.
+//! Tests of the rules of `docs/workflows.md` with Make, and of prepared data under Snakemake and DVC.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,7 +9,6 @@ use crate::support::{Ended, Harbour, Sandbox, skipped};
 
 const PAGE: &str = include_str!("../../docs/workflows.md");
 
-/// Prepares `harbour`, and writes a submission in which all answers are correct.
 fn prepared() -> Sandbox {
     let sandbox = Harbour::prepared();
     let answers = fs::read(sandbox.prepared(Harbour::ID).join("private/test.csv"));
@@ -43,19 +41,18 @@ fn the_record_has_the_time_of_the_last_run_that_found_the_data_current() {
     for _ in 0..2 {
         touch(&bundle);
         assert!(time(&record) < time(&bundle));
-        // Only the bundle is read again.
         assert_eq!(sandbox.run_well(Harbour::ID), 1);
         assert!(
             time(&record) > time(&bundle),
             "a run that has nothing to do renews it"
         );
     }
-    // Other commands record that copied files are equal, which does not make the data more recent.
+    // A command records that copied files are equal. This does not make the data more recent.
     let before = time(&record);
     touch(&sandbox.prepared(Harbour::ID).join("public"));
     score(&sandbox);
     assert_eq!(time(&record), before);
-    // A run that fails does not make them more recent, either, even if it changed files.
+    // A failed run does not make the data more recent, even if it changed files.
     let wrong = Harbour::PIPELINE.replace(
         "disjoint: train.id and test.id",
         "disjoint: train.id and train.id",
@@ -71,13 +68,13 @@ fn a_failed_publication_keeps_the_time_of_the_record() {
     let record = sandbox.data().join("harbour/prepared.json");
     let before = time(&record);
     fs::remove_file(sandbox.prepared(Harbour::ID).join("public/train.csv")).expect("removed");
-    // The file is in the place of a directory of the next publication.
+    // The file is at the path of a directory of the next publication.
     sandbox.write("data/harbour/prepared/public/train.csv/x", "mine");
     sandbox.run(Harbour::ID).code(4);
     assert_eq!(time(&record), before);
 }
 
-/// Snakemake deletes the output directory before it runs a rule, and writes a file into it afterwards.
+/// Snakemake deletes the output directory before a rule, and writes a file into the directory afterwards.
 #[test]
 fn directories_that_snakemake_manages_are_graded_and_prepared_again() {
     let sandbox = prepared();
@@ -91,7 +88,7 @@ fn directories_that_snakemake_manages_are_graded_and_prepared_again() {
     }
 }
 
-/// DVC deletes the output directory before it runs a stage, moves the files to its cache, and links or copies them back.
+/// DVC deletes the output directory before a stage, moves the outputs to its cache, and links or copies them back.
 #[test]
 fn directories_that_dvc_manages_are_graded_and_prepared_again() {
     for link in [
@@ -120,7 +117,7 @@ fn directories_that_dvc_manages_are_graded_and_prepared_again() {
             assert_eq!(sandbox.state(Harbour::ID), "prepared v1", "{link}");
             assert_eq!(sandbox.run_well(Harbour::ID), 0, "{link}");
         }
-        // A run replaces a link, and does not write through it.
+        // A run replaces a link, and does not write to its target.
         let pipeline = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
         sandbox.pipeline(Harbour::ID, &pipeline);
         sandbox.run_well(Harbour::ID);

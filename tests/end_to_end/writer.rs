@@ -34,10 +34,8 @@ const RUN: [&str; 4] = ["run", Harbour::ID, "--source", "source"];
 fn file_of_a_different_writer_is_reported_without_failing() {
     let (parquet, csv) = sums();
     let other = "00000000000000000000000000000000";
-    // The Parquet file has its published checksum.
     let ended = sandbox(&parquet, &csv).prep(&RUN).code(0);
     ended.shows(&["  ok "]);
-    // The Parquet file has a different checksum.
     let sandbox_of_other = sandbox(other, &csv);
     for _ in 0..2 {
         let ended = sandbox_of_other.prep(&RUN).code(0);

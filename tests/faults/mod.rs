@@ -1,5 +1,5 @@
-//! Injects faults into file accesses, with a preloaded library that intercepts calls of the C library (`trouble.c`).
-//! Tests of several crates use it.
+//! Injects faults into file accesses for tests of several crates.
+//! A preloaded library intercepts calls of the C library (`trouble.c`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,9 +7,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 /// Compiles the library into `directory`.
-///
-/// # Errors
-/// Returns the reason why the library cannot be compiled or preloaded on this system.
+/// Returns the reason if this system cannot compile or preload the library.
 pub fn library(directory: &Path) -> Result<PathBuf, &'static str> {
     if !cfg!(target_os = "linux") {
         return Err("the library that makes accesses fail is written for Linux");
@@ -27,8 +25,8 @@ pub fn library(directory: &Path) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Starts a thread that calls `act` when an access waits at the gate, and then lets the access continue. If no access
-/// reaches the gate, the thread ends with the process.
+/// Starts a thread that calls `act` when an access waits at the gate, and afterwards lets the access continue.
+/// If no access reaches the gate, the thread ends with the process.
 pub fn act_at(gate: PathBuf, act: impl FnOnce(&Path) + Send + 'static) {
     thread::spawn(move || {
         loop {

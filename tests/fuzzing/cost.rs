@@ -1,21 +1,22 @@
 //! Measures the cost of an input with a counting allocator: peak memory, and the sum of all requested memory.
 //!
-//! A decoder that trusts a number in the input exceeds one of two limits long before it crashes. It exceeds the limit
-//! of peak memory with a buffer of terabytes, and the limit of requested memory with an endless loop or with a string
-//! that grows with the square of the input. Both limits are exact and do not depend on a clock. A generous time limit
-//! catches loops that do not allocate.
+//! A decoder that trusts a number in the input exceeds a limit long before it crashes.
+//! A buffer of terabytes exceeds the limit of peak memory.
+//! An endless loop, or a string that grows with the square of the input, exceeds the limit of requested memory.
+//!
+//! Both limits are exact and need no clock. A generous time limit catches loops that do not allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Peak memory allowed for any input: buffers, and the limits that targets set.
+/// Peak memory in bytes for any input: buffers, and the limits that targets set.
 const PEAK: u64 = 96 << 20;
-/// Sum of requested memory allowed for any input.
+/// Requested memory in bytes for any input.
 const TOTAL: u64 = 1 << 30;
-/// Additional memory allowed per byte of input.
+/// Additional bytes per byte of input.
 const PER_BYTE: u64 = 4096;
-/// Time limit, generous enough for a busy processor.
+/// Generous enough for a busy processor.
 const TIME: Duration = Duration::from_secs(20);
 
 /// An allocator that counts the memory that each thread requests.
@@ -30,9 +31,8 @@ thread_local! {
     static REQUESTED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Records that a block of `old` bytes was resized to `new` bytes.
 fn count(old: usize, new: usize) {
-    // When a thread ends, its counter may no longer exist.
+    // The counter of a thread may no longer exist when the thread ends.
     let _ = NOW.try_with(|now| {
         now.set(now.get() + new as i64 - old as i64);
         let _ = PEAK_NOW.try_with(|peak| peak.set(peak.get().max(now.get())));
@@ -67,18 +67,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The cost of a call.
 #[derive(Debug)]
 pub struct Cost {
-    /// Peak memory in bytes.
     pub peak: u64,
-    /// Sum of requested bytes.
     pub requested: u64,
     pub time: Duration,
 }
 
 impl Cost {
-    /// Measures a call on the current thread.
     pub fn of(call: impl FnOnce()) -> Cost {
         let before = NOW.get();
         PEAK_NOW.set(before);
@@ -93,7 +89,7 @@ impl Cost {
     }
 }
 
-/// Calls `check` with an input. Panics if the cost exceeds the limit for an input of this length.
+/// Calls `check`, and panics if the cost exceeds the limit for this input.
 pub fn bounded(input: &[u8], check: fn(&[u8])) {
     let cost = Cost::of(|| check(input));
     let more = PER_BYTE * input.len() as u64;

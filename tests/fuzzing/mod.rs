@@ -1,8 +1,9 @@
 //! Fuzzing without a fuzzer: tries a fixed number of random mutations of seeds.
 //!
-//! It finds fewer bugs than a coverage-guided fuzzer, but it is fast and needs no tools, so it can be part of the
-//! tests. The mutations are the same in each run. `SEED=n` tries different ones, and `PREP_FUZZ=60` tries new ones for
-//! 60 seconds. If an input makes a check fail or costs too much ([`cost`]), the message names a file with that input.
+//! This finds fewer bugs than a coverage-guided fuzzer, but is fast and needs no tools, so it can be part of the tests.
+//!
+//! Each run tries the same mutations. `SEED=n` tries others, and `PREP_FUZZ=60` tries new ones for 60 seconds.
+//! If an input makes a check fail or costs too much ([`cost`]), the message names a file with that input.
 
 pub mod cost;
 #[allow(dead_code, reason = "each crate uses a part")]
@@ -13,10 +14,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Maximum length of an input, in bytes. Longer inputs only take more time.
+/// Maximum length of an input, in bytes. Longer inputs take more time, but find no more.
 const LONGEST: usize = 1 << 14;
 
-/// Byte sequences that are boundary values of numbers and lengths, or special in text formats.
+/// Boundary values of numbers and lengths, and sequences that are special in text formats.
 const SPECIAL: &[&[u8]] = &[
     b"\0",
     b"\x01",
@@ -60,7 +61,6 @@ impl Chance {
     }
 }
 
-/// Applies one random change.
 fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], chance: &mut Chance) {
     let place = chance.below(bytes.len() + 1);
     let end = place + chance.below((bytes.len() - place).min(64) + 1);
@@ -101,7 +101,7 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], chance: &mut Chance) {
     bytes.truncate(LONGEST);
 }
 
-/// Returns the contents of these files, and of the files in these directories.
+/// Returns the contents of the files with these names, and of the files in directories with these names.
 pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for name in names {
@@ -110,7 +110,7 @@ pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
             Ok(entries) => entries.map(|entry| entry.expect("entry").path()).collect(),
             Err(_) => vec![path],
         };
-        // The seeds are sorted, because the mutations depend on their order.
+        // The mutations depend on the order of seeds.
         paths.sort();
         for path in paths.iter().filter(|path| path.is_file()) {
             let mut bytes = fs::read(path).expect("a seed");
@@ -122,7 +122,7 @@ pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Returns the number in an environment variable. `None` if the variable is not set.
+/// Returns `None` if the environment variable is not set.
 fn number_from_env(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     let number = text.parse();
@@ -134,14 +134,14 @@ fn seed_from_clock() -> u64 {
     u64::from(now.expect("a time after 1970").subsec_nanos())
 }
 
-/// Tries the seeds, and then this number of random mutations of them.
+/// Tries the seeds, and after the seeds this number of random mutations.
 pub fn fuzz(name: &str, seeds: &[Vec<u8>], mutations: u64, check: fn(&[u8])) {
     for input in seeds {
         attempt(name, input, check);
     }
     let seconds = number_from_env("PREP_FUZZ");
     let seed = number_from_env("SEED").unwrap_or_else(|| seconds.map_or(1, |_| seed_from_clock()));
-    // The generator needs a state that is not zero.
+    // The state of the generator must not be zero.
     let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut mutate = || {
         let mut input = seeds[chance.below(seeds.len())].clone();

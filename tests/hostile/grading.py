@@ -2,9 +2,10 @@
 
     python grading.py PREP [--only TEXT] [--sizes 1000,10000,100000]
 
-Prepares the recorded competitions (`tests/cases`) in a temporary directory. Then replaces cells, rows and columns of
-each sample submission, and grades the result. Prints each run that ends by a signal or a panic, uses more than 1 GB of
-memory, or more than 30 s of processor time.
+Prepares the recorded competitions (`tests/cases`) in a temporary directory. Replaces cells, rows and columns of each sample
+submission, and grades the changed file.
+
+Prints each run that ends by a signal or a panic, or uses more than 1 GB of memory or 30 s of processor time.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from pathlib import Path
 MAX_SECONDS, MAX_KILOBYTES = 30, 1_000_000
 ROOT = Path(__file__).resolve().parents[2]
 
-# The memory of a process includes that of its parent before `exec`. So a small process starts and measures `prep`.
+# The peak memory of a process includes the memory of its parent before `exec`. So a small process starts `prep`.
 MEASURE = """
 import os, resource, subprocess, sys
 limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60))

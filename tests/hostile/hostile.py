@@ -2,15 +2,21 @@
 
     python hostile.py PREP [--only ENDING/NAME,...] [--sizes 1000,10000,100000] [--verbs audit,diff] [--jobs 2]
 
-The verbs are audit, diff and leaks of a prepared tree; bundle (audit), source (leaks), run, show (pipeline show, first
-rows), publish (run --expand-archives), export, page (report of the published data), fetch (its list) and new (pipeline new)
-of a bundle; and grade, validate, answers and board (grade with them), list (grade of a list), summarize, reports (report
-with a grading report), check (pipeline check), config (prep.toml), locked (prep.lock), ids (run --ids-from) and mcp (on
-stdin) of the file itself. run reads the file as a table, as masks, headers or records, if its format has a reader.
+The verbs, by what contains the hostile file:
 
-Prints each run that ends by a signal, uses more than 1 GB of memory or more than 30 s of processor time, writes more than
-100 KB of messages, or writes control characters. mcp answers each line, so no limit applies to its answers together.
-Needs NumPy, pyarrow, py7zr and Pillow for some formats; their recipes are skipped if a package is missing.
+- a prepared tree: audit, diff and leaks
+- a bundle: bundle (audit), source (leaks), run, show (pipeline show, first rows), publish (run --expand-archives), export,
+  page (report of the published data), fetch (--list) and new (pipeline new)
+- nothing, because the verb reads the file itself: grade, validate, answers and board (grade with these), list (grade of a
+  list), summarize, reports (report with a grading report), check (pipeline check), config (prep.toml), locked (prep.lock),
+  ids (run --ids-from) and mcp (on stdin)
+
+run reads the file as a table, as masks, headers or records, if its format has a reader.
+
+Prints each run that ends by a signal, uses more than 1 GB of memory or 30 s of processor time, writes more than 100 KB of
+messages, or writes control characters. mcp answers each line, so the limit of messages does not apply to all its answers.
+
+Needs NumPy, pyarrow, py7zr and Pillow for some formats. Without a package, its formats are skipped.
 """
 
 import argparse
@@ -104,7 +110,7 @@ def reader(ending, name):
     return f"name: R\ncategory: Tabular\nbundle: {{ kaggle: r }}\ntables:\n  {table}\npublic:\n  t.csv: {query}\n".encode()
 
 
-# The highest memory of a process includes that of its parent before the program was loaded, so a small process starts it.
+# The peak memory of a process includes the memory of its parent before `exec`. So a small process starts the program.
 LAUNCHER = """
 import os, subprocess, sys
 process = subprocess.Popen(sys.argv[2:], stdin=open(sys.argv[1]), stdout=2)

@@ -2,8 +2,8 @@
 
     python record.py            (needs numpy and scipy)
 
-Each bundle is `tests/cases/ID/seed0/raw.zip` with the leaking files of Kaggle's bundle added: always in the
-training part, never in Kaggle's own test part. All values are made up.
+Each bundle is `tests/cases/ID/seed0/raw.zip` plus the leaking files of Kaggle's bundle. These files are in the training
+part, never in Kaggle's own test part. All values are made up.
 """
 
 import csv
@@ -35,7 +35,7 @@ def save(id, files):
 
 
 def pizza():
-    """The giver of the pizza is known for some of the successful requests, and for no other request."""
+    """Some successful requests name the user who gave the pizza. No other request does."""
     files = case("random-acts-of-pizza")
     rng = random.Random(1)
     labelled = json.loads(files["train.json"])

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Opens a page of `prep report` in headless Chromium, as wide as a phone and as a desktop, light and dark.
 
-`look.py [PAGE.html] [--pictures DIR] [--prep PROGRAM]`. Without PAGE.html, creates a page about the program's samples, which
-are prepared and graded. Fails if the console shows an error, if the page sends a request, is wider than the window, or has a
-picture without a text alternative, or if text became markup. Writes screenshots to DIR.
+`look.py [PAGE.html] [--pictures DIR] [--prep PROGRAM]`. Without PAGE.html, prepares and grades the program's samples, and
+creates a page about the samples. Writes screenshots to DIR.
 
-Needs Debian's `chromium` and `chromium-driver`. Without them, it prints a message and ends with exit code 77.
+Fails if the console shows an error, the page sends a request, the page is wider than the window, a picture has no text
+alternative, or text became markup.
+
+Needs Debian's `chromium` and `chromium-driver`. Without these packages, prints a message and ends with exit code 77.
 """
 
 import argparse

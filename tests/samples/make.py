@@ -7,8 +7,8 @@
     ID/better.csv       a submission in which most labels are correct
     ID/incomplete.csv   an invalid submission
 
-Needs only the standard library. With the same version of zlib, the bytes are always the same, because seeds and the times of
-archive members are fixed.
+Needs only the standard library. Seeds and the times of archive members are fixed, so the same version of zlib gives the same
+bytes.
 """
 
 import io
@@ -57,7 +57,7 @@ def write(path, content):
 
 
 def permutation(count):
-    """The order into which NumPy's `RandomState(0)` shuffles `count` rows. Pipelines with `seed: 0` split by it.
+    """Returns the order into which NumPy's `RandomState(0)` shuffles `count` rows, as pipelines with `seed: 0` do.
 
     NumPy uses the same generator as Python (MT19937), but initializes it differently from the seed.
     """

@@ -1,5 +1,5 @@
-//! Validates the JSON output of every verb with `docs/reference/json.schema.json`, and generates the page
-//! `docs/reference/json.md` from that file (`UPDATE=1` writes it).
+//! Validates the JSON of every verb with `docs/reference/json.schema.json`.
+//! Also generates `docs/reference/json.md` from that file (`UPDATE=1` writes the page).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::{path, program};
 const FILE: &str = "docs/reference/json.schema.json";
 const ID: &str = "spaceship-titanic";
 
-/// Pairs of a definition and a command whose output it describes. The commands run in the directory of a demo.
+/// Pairs of a definition and a command whose output it describes. The commands run in a demo's directory.
 const CALLS: &[(&str, &str)] = &[
     ("error", "run"),
     ("error", "run nowhere"),
@@ -101,7 +101,7 @@ const CALLS: &[(&str, &str)] = &[
     ("config", "config"),
 ];
 
-/// Definitions that are only parts of other definitions, or whose commands need a server.
+/// Parts of other definitions, and definitions whose commands need a server.
 const UNTESTED_DEFINITIONS: [&str; 6] = [
     "borrowed",
     "error_object",
@@ -116,7 +116,6 @@ fn schema() -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
-/// Runs a command in the demo's directory. Returns its stdout.
 fn call(dir: &Path, words: &str) -> String {
     let mut command = Command::new(program());
     let output = command
@@ -184,7 +183,6 @@ fn output_of_every_verb_matches_the_schema() {
     assert_eq!(named, defined);
 }
 
-/// The page about the JSON output.
 fn page(schema: &Value) -> String {
     let mut text = "# JSON output\n\n\
         This page is generated from [json.schema.json](json.schema.json), a JSON Schema with a definition for each verb. A\n\
@@ -207,7 +205,7 @@ fn page(schema: &Value) -> String {
     text
 }
 
-/// Appends a table row for each member of an object, including members of nested objects and of objects in lists.
+/// Appends a table row per member, including members of nested objects and of objects in lists.
 fn rows(schema: &Value, object: &Value, prefix: &str, text: &mut String) {
     let required = object["required"].as_array().cloned().unwrap_or_default();
     for (name, member) in object["properties"].as_object().into_iter().flatten() {

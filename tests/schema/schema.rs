@@ -1,8 +1,7 @@
-//! Tests that the output of `prep pipeline schema` is a JSON Schema, and that it accepts the pipelines that `prep`
-//! accepts.
+//! Tests that `prep pipeline schema` prints a JSON Schema, which accepts the pipelines that `prep` accepts.
 //!
-//! Run `cargo test --manifest-path tests/schema/Cargo.toml`. It tests `target/release/prep`, or the program in
-//! `PREP_BINARY`.
+//! Run `cargo test --manifest-path tests/schema/Cargo.toml`.
+//! The program under test is `target/release/prep`, or the one in `PREP_BINARY`.
 
 #![cfg(test)]
 
@@ -16,12 +15,10 @@ use boon::{Compiler, Schemas};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
-/// Returns a path in the repository.
 fn path(inner: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(inner)
 }
 
-/// Returns the path of the program to test.
 fn program() -> PathBuf {
     let program = std::env::var_os("PREP_BINARY").map(PathBuf::from);
     program.unwrap_or_else(|| path("target/release/prep"))
@@ -32,7 +29,7 @@ fn schema() -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// Returns the texts that the schema rejects, with the reasons. Compiling a schema checks it against the metaschema.
+/// Returns the rejected texts with reasons. Also checks the schema against the metaschema.
 fn rejected_by_schema(texts: &[(String, String)]) -> Vec<String> {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.add_resource("prep.json", schema()).unwrap();
@@ -47,7 +44,7 @@ fn rejected_by_schema(texts: &[(String, String)]) -> Vec<String> {
     texts.iter().filter_map(check).collect()
 }
 
-/// Converts a YAML document to JSON like an editor's language server.
+/// Converts YAML to JSON as a language server of an editor does.
 fn yaml(text: &str) -> Value {
     let documents = Yaml::load_from_str(text).unwrap();
     value(documents.first().expect("a document"))
@@ -95,7 +92,7 @@ fn pipelines_of_the_tests_are_valid() {
     let mut texts: Vec<_> = ["everything", "small"]
         .iter()
         .map(|name| read(path(&format!("engine/spec/tests/accept/{name}.yaml"))))
-        // The content of `grade` does not matter to those tests.
+        // In these files, the metric is only a placeholder.
         .map(|(name, text)| (name, text.replace("metric: rmse", "metric: { accuracy: y }")))
         .collect();
     for directory in fs::read_dir(path("tests/end_to_end/kinds")).unwrap() {

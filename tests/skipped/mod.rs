@@ -3,8 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// Prints the reason why a test is skipped. Also writes it to the file named by `PREP_SKIPPED`, because cargo only
-/// shows the output of failed tests.
+/// Prints the reason why a test is skipped. Also writes it to the file that `PREP_SKIPPED` names, because cargo
+/// shows only the output of failed tests.
 pub fn skipped(why: &str) {
     eprintln!("skipped: {why}");
     if let Some(path) = std::env::var_os("PREP_SKIPPED") {

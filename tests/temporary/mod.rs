@@ -1,9 +1,10 @@
 //! Temporary directories of tests, in different parts of the disk.
 //!
-//! ext4 without a journal does not use an inode again for a minute after it was freed. A new file searches for another one,
-//! past all inodes that were freed in its group of blocks. Directories of tests would all be in the group of `/tmp`, so each
-//! test would search past the files of all tests before it. ext4 puts the directories in a directory with the attribute
-//! `TOPDIR` into different groups.
+//! ext4 without a journal does not reuse an inode for a minute. A new file searches past all freed inodes of its
+//! block group.
+//!
+//! Directories directly below `/tmp` would share a block group, so each test would search past the files of all earlier tests.
+//! ext4 spreads directories over block groups if their parent has the attribute `TOPDIR`.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -12,7 +13,7 @@ use std::sync::OnceLock;
 
 use tempfile::{Builder, TempDir};
 
-/// Creates a directory that is removed when the test ends.
+/// Creates a directory, which the test removes at its end.
 pub fn directory() -> TempDir {
     static PARENT: OnceLock<PathBuf> = OnceLock::new();
     let parent = PARENT.get_or_init(|| parent().unwrap_or_else(std::env::temp_dir));
@@ -20,11 +21,11 @@ pub fn directory() -> TempDir {
     directory.expect("temporary directory")
 }
 
-/// Returns the directory that contains those of all tests of this user. `None` if it belongs to somebody else.
+/// Returns the parent of all temporary directories of this user's tests, or `None` if the parent belongs to somebody else.
 fn parent() -> Option<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let parent = std::env::temp_dir().join(format!("prep-tests-{user}"));
-    // It exists if a test has run before.
+    // The parent exists if a test has run before.
     let _ = fs::create_dir(&parent);
     let metadata = fs::symlink_metadata(&parent).ok()?;
     if !metadata.is_dir() || metadata.uid() != user {
@@ -37,7 +38,7 @@ fn parent() -> Option<PathBuf> {
     Some(parent)
 }
 
-/// Sets the attribute. Other file systems do not have it, and do not need it.
+/// Sets `TOPDIR`. Other file systems neither have nor need this attribute.
 #[cfg(target_os = "linux")]
 fn spread(directory: &std::path::Path) {
     use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Waits until the condition holds.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
@@ -14,7 +13,7 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until a process has opened a file (or a file below a directory) as often as given.
+/// Waits until a process has opened the file, or files below the directory, this many times.
 #[track_caller]
 pub fn wait_until_open(process: u32, path: &Path, times: usize) {
     if cfg!(not(target_os = "linux")) {

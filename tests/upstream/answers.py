@@ -3,10 +3,13 @@
 
 `answers.py CHECKOUT [--theirs PYTHON] [--ours PYTHON] [--prep PROGRAM] [--cases DIR] [--case seed0]`
 
-CHECKOUT is a checkout of openai/mle-bench. The PYTHON for --theirs must be able to import it, and the one for --ours must have
-pandas. `prep` prepares all cases once. Then both packages run on the same directory: `grade_csv`, `validate_submission`,
-`get_competition`, `is_dataset_prepared` (including a competition that is not prepared). Reasons and descriptions are not
-compared, because this project has its own texts.
+CHECKOUT is a checkout of openai/mle-bench. The PYTHON of --theirs must be able to import upstream's package. The PYTHON of
+--ours must have pandas.
+
+`prep` prepares all cases once. After that, both packages run on the same directory: `grade_csv`, `validate_submission`,
+`get_competition`, `is_dataset_prepared` (including a competition that is not prepared).
+
+The script does not compare reasons and descriptions, because this project has its own texts.
 """
 
 import argparse
@@ -111,7 +114,7 @@ def compare(theirs, ours):
             if own == value:
                 continue
             if isinstance(value, list) and "raises" in str(value[0]) and isinstance(own[0], dict) and own[0]["score"] is None:
-                # Upstream cannot read the file and raises an exception. This package returns a report without a score.
+                # Upstream cannot read the file and raises an exception. This package reports no score.
                 better += 1
                 continue
             if theirs[name]["answers"].endswith(".jsonl") and isinstance(value, list) and value[0] == own[0]:

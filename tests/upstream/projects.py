@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Runs the code of other projects with this project's package: `projects.py CHECKOUTS DATA [NAME...]`.
 
-CHECKOUTS is a directory with `OWNER+NAME` for each project: a work tree, a bare Git repository, or a directory `repo` with one of
-them. inspect_evals is the unpacked wheel of its distribution. DATA is a data directory in which spaceship-titanic is prepared.
-Nothing is downloaded. Single functions are extracted from a project's files, so that its dependencies are not needed.
-Language models, containers and networks are replaced with mocks. A project without a checkout is skipped.
+CHECKOUTS is a directory with `OWNER+NAME` for each project: a work tree, a bare Git repository, or a directory `repo` with
+either of these. inspect_evals is the unpacked wheel of its distribution. A project without a checkout is skipped.
 
-Run this with the interpreter in which the package is installed. It needs pandas and flask.
+DATA is a data directory in which spaceship-titanic is prepared.
+
+The script downloads nothing. It extracts single functions from a project's files, so that it does not need the project's
+dependencies, and replaces language models, containers and networks with mocks.
+
+Run the script with an interpreter that has the package, pandas and flask.
 """
 
 from __future__ import annotations
@@ -187,7 +190,7 @@ def scorer_script(path: str) -> Callable[[Project, Submissions], None]:
 
 
 def _lazy_preparing(project: Project, files: Submissions) -> None:
-    """The project's containers mount the directories before they are filled, so the directories must not be replaced."""
+    """The project's containers mount empty directories, so preparing must fill the directories and not replace them."""
     import asyncio
     import functools
 

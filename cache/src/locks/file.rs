@@ -1,19 +1,20 @@
 //! Locks between processes and between threads.
 //!
-//! A lock belongs to an open file, not to a process. Therefore two guards in the same process exclude each other as well.
-//! The operating system releases the lock when the process that holds it ends.
+//! A lock belongs to an open file, so two guards in one process exclude each other. The lock ends with its process.
 //!
-//! Some file systems do not support locks. On others, which several machines share, a lock may apply to one machine only. On
-//! both kinds, a guard holds a [lease](crate::locks::lease) in addition to the lock.
+//! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
+//! On both kinds of file systems, a guard also holds a [lease](crate::locks::lease).
 //!
-//! A store uses named locks, and one lock that prevents garbage collection during a run.
+//! A process can lock every file that it can open, including files that it may only read. Therefore only users who may write
+//! a lock file outside of the store can read it. Otherwise a program that may only read published files, for example an
+//! agent, could stop publications and gradings.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::layout::Bucket;
 use crate::locks::lease::{Lease, Mode};
@@ -23,7 +24,9 @@ use crate::{Digest, Store, StoreError};
 /// Pause between two attempts to take a lock, if the file system offers no way to wait for it.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Suffix of the directory that holds the leases of a lock.
+/// Pause between two attempts to take a lock that processes hold for milliseconds.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
 pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 
 /// Holds a lock until it is dropped.
@@ -31,17 +34,16 @@ pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 #[must_use = "the lock is released when the guard is dropped"]
 pub struct LockGuard {
     path: PathBuf,
-    /// `None` if the file system does not support locks. Also `None` if a read-only store has no lock file, because the
-    /// store must not create one.
+    /// `None` if the file system does not support locks, or if a read-only store has no lock file.
     file: Option<File>,
     /// `Some` if processes on other machines may request the lock as well.
     lease: Option<Lease>,
 }
 
 impl LockGuard {
-    /// Checks that this process still holds the lock. If the machine was suspended or its network was down, another process
-    /// may have taken over the lock after half a minute without a heartbeat. Call this before each change that the lock
-    /// protects. The check is cheap.
+    /// Checks that this process still holds the lock. Call this cheap check before each change that the lock protects.
+    ///
+    /// If the machine was suspended or offline, another process may take over the lock after half a minute.
     ///
     /// # Errors
     /// [`StoreError::LockLost`] if another process took over the lock.
@@ -56,40 +58,79 @@ impl LockGuard {
 }
 
 impl Drop for LockGuard {
-    /// Unlocks explicitly, because closing the file may not be enough: if another thread is starting a process at this
-    /// time, that process shares the open file until it executes its own program.
+    /// Unlocks explicitly, because closing the file may not be enough: a process that another thread is starting shares
+    /// the open file until it executes its own program.
     fn drop(&mut self) {
-        // The lease is released first, so that the process that next gets the lock on the file finds the lease free.
+        // The lease is released first, so that the next holder of the file lock finds it free.
         self.lease = None;
         if let Some(file) = &self.file {
-            // If this fails, the lock ends when the last process that shares the file closes it.
+            // After an error, the lock ends when the last process that shares the file closes it.
             let _ = file.unlock();
         }
     }
 }
 
-/// Tries to take the exclusive lock on the file `path`, without waiting. Returns `None` if another guard holds the lock.
-/// Creates the file if it does not exist.
+/// Takes the exclusive lock on the file `path`, which is created if missing. Returns `None` if the lock is taken.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
 pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
+    create_closed(path);
     // The file need not be on the disk of the cache.
-    acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)
+    let guard = acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)?;
+    if let Some(file) = guard.as_ref().and_then(|guard| guard.file.as_ref()) {
+        close_to_readers(file);
+    }
+    Ok(guard)
 }
 
-/// Returns the directory with the lease files of all processes that hold or request the lock `path`
-/// ([`lease`](crate::locks::lease)).
+/// Same as [`try_lock_file`], but waits up to `limit` while another guard holds the lock.
+///
+/// # Errors
+/// If the file cannot be created or locked.
+pub fn lock_file_within(path: &Path, limit: Duration) -> Result<Option<LockGuard>, StoreError> {
+    let began = Instant::now();
+    loop {
+        let guard = try_lock_file(path)?;
+        if guard.is_some() || began.elapsed() > limit {
+            return Ok(guard);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Creates a lock file that no reader can open, not even for a moment, unless it exists.
+fn create_closed(path: &Path) {
+    let mut options = OpenOptions::new();
+    // If this fails, the error of the lock is reported.
+    let _ = options.write(true).create_new(true).mode(0o622).open(path);
+}
+
+/// Removes the permission to read a file from all users who may not write it.
+fn close_to_readers(file: &File) {
+    const WRITE: u32 = 0o222;
+    let Ok(found) = file.metadata() else {
+        return;
+    };
+    let writable = found.mode() & WRITE;
+    let mode = writable << 1 | writable;
+    if found.mode() & 0o777 != mode {
+        // Only the owner can change the mode. The owner locks the file too, because it created it.
+        let _ = file.set_permissions(PermissionsExt::from_mode(mode));
+    }
+}
+
+/// Returns the directory of the lock's leases.
 fn holders(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(HOLDERS_SUFFIX);
     name.into()
 }
 
-/// Locks the file `path`. If `wait` is true and the file system supports it, blocks until the lock is free.
+/// Locks the file `path`. If `wait` is true, blocks until the lock is free, if the file system supports this.
 ///
-/// Returns `None` if another guard holds the lock, or if the garbage collector removed the file after this function opened
-/// it. Callers that wait for the lock then call this function again.
+/// Returns `None` if another guard holds the lock, or if the garbage collector removed the opened file. A caller that
+/// waits calls this function again.
 pub(crate) fn acquire(
     path: &Path,
     mode: Mode,
@@ -115,8 +156,7 @@ pub(crate) fn acquire_with(
     let Some(locked) = lock_open_file(&file, mode, wait).map_err(error)? else {
         return Ok(None);
     };
-    // Another process may have removed the file. A lock on a removed file is useless, because other processes lock the new
-    // file at this path.
+    // A lock on a removed file is useless, because other processes lock the new file at this path.
     if locked && !is_file_at(&file, path).map_err(error)? {
         return Ok(None);
     }
@@ -139,8 +179,8 @@ pub(crate) fn acquire_with(
     Ok(None)
 }
 
-/// Locks the file `path` in shared mode, but never creates it. If the file does not exist, returns a guard that holds no
-/// lock. Returns `None` if another guard holds the lock exclusively.
+/// Locks the file `path` in shared mode if it exists. Otherwise returns a guard without a lock. Returns `None` if another
+/// guard holds the lock exclusively.
 pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard>, StoreError> {
     let mut guard = LockGuard {
         path: path.to_owned(),
@@ -158,8 +198,7 @@ pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard
     Ok(locked.map(|_| guard))
 }
 
-/// Locks an open file. Returns `Some(true)` if the file is now locked, `Some(false)` if the file system does not support
-/// locks, and `None` if the lock is taken.
+/// Locks an open file. Returns `Some(false)` if the file system does not support locks, and `None` if the lock is taken.
 fn lock_open_file(file: &File, mode: Mode, wait: bool) -> io::Result<Option<bool>> {
     let tried = match (mode, wait) {
         (Mode::Shared, true) => file.lock_shared().map_err(TryLockError::Error),
@@ -176,7 +215,6 @@ fn lock_open_file(file: &File, mode: Mode, wait: bool) -> io::Result<Option<bool
     }
 }
 
-/// Returns whether the error means that the file system does not support locks.
 fn is_unsupported(error: &io::Error) -> bool {
     let none_left = rustix::io::Errno::NOLCK.raw_os_error();
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(none_left)
@@ -195,16 +233,15 @@ pub fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes the file or directory `path`, unless another process has locked it. Returns whether this call removed it.
+/// Removes the file or directory `path`, unless another process has locked it. Returns whether it removed the path.
 pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    // A shared lock is enough for this check: it fails if another process has the exclusive lock. NFS would not grant an
-    // exclusive lock, because the file is open for reading only. If the file system does not support locks, the check always
-    // succeeds.
+    // A shared lock fails if another process has the exclusive lock. NFS grants no exclusive lock on a file that is open
+    // for reading only. Without support for locks, this check always succeeds.
     if lock_open_file(&file, Mode::Shared, false)?.is_none() {
         return Ok(false);
     }
@@ -221,7 +258,6 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 impl LockGuard {
-    /// Returns a guard of the lock `path` that has lost the lock to another process.
     pub(crate) fn lost(path: &Path) -> io::Result<LockGuard> {
         let lease = Lease::try_take(&holders(path), Mode::Exclusive)?;
         let lease = lease.ok_or(ErrorKind::WouldBlock)?;
@@ -236,8 +272,7 @@ impl LockGuard {
 }
 
 impl Store {
-    /// Takes the lock `name`. Waits while another guard holds it. A caller that must be able to stop waiting calls
-    /// [`try_lock`](Self::try_lock) repeatedly instead.
+    /// Takes the lock `name`. Waits while another guard holds it.
     ///
     /// # Errors
     /// If the lock file cannot be created.
@@ -259,9 +294,9 @@ impl Store {
         acquire(&self.lock_path(name), Mode::Exclusive, false)
     }
 
-    /// Prevents garbage collection by this and all other processes until the guard is dropped. A run holds the guard
-    /// from its first lookup of an entry until it has recorded its last entry. Waits while a collection is running. A
-    /// caller that must be able to stop waiting calls [`try_in_use`](Self::try_in_use) repeatedly instead.
+    /// Prevents garbage collection by all processes until the guard is dropped. Waits while a collection is running.
+    ///
+    /// A run holds the guard from its first lookup of an entry until it has recorded its last entry.
     ///
     /// # Errors
     /// Same as for [`lock`](Self::lock).
@@ -289,11 +324,10 @@ impl Store {
         }
     }
 
-    /// Locks the store exclusively, for garbage collection. Returns `None` while a run or another collection uses the store.
+    /// Locks the store for garbage collection. Returns `None` while a run or another collection uses the store.
     pub(crate) fn try_exclusive(&self) -> Result<Option<LockGuard>, StoreError> {
         let path = self.use_lock();
-        // A machine that died during a run may have left its lease file. `take_unless_alive` waits until it is certain
-        // whether the holder is alive.
+        // Waits until it is certain whether the holder is alive, because a dead machine may have left its lease file.
         acquire_with(&path, Mode::Exclusive, false, Lease::take_unless_alive)
     }
 
@@ -311,6 +345,32 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A user who may only read the file cannot open it, so this user cannot lock it.
+    #[test]
+    fn lock_files_are_closed_to_users_who_may_only_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let mode = || path.metadata().unwrap().mode() & 0o777;
+        drop(try_lock_file(&path).unwrap().unwrap());
+        assert_eq!(mode() >> 1 & 0o222, mode() & 0o222, "{:o}", mode());
+        for (before, after) in [(0o644, 0o600), (0o664, 0o660), (0o666, 0o666)] {
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(before)).unwrap();
+            drop(try_lock_file(&path).unwrap().unwrap());
+            assert_eq!(mode(), after, "{before:o}");
+        }
+    }
+
+    #[test]
+    fn the_wait_for_a_lock_is_limited() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let held = try_lock_file(&path).unwrap();
+        let limit = Duration::from_millis(30);
+        assert!(lock_file_within(&path, limit).unwrap().is_none());
+        drop(held);
+        assert!(lock_file_within(&path, limit).unwrap().is_some());
+    }
 
     #[test]
     fn check_reports_a_lock_that_another_process_took_over()

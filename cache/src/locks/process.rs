@@ -1,4 +1,4 @@
-//! Identifies a process among all machines, and determines whether it is still running.
+//! Identifies a process among all machines, and determines whether it still runs.
 
 use std::fs;
 
@@ -8,19 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::machine::{boot, host};
 
-/// Identifies a process on any machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessId {
-    /// Identifies the machine, boot and namespaces inside which `number` is unique. Empty if unknown.
+    /// The machine, boot and namespaces inside which `number` is unique. Empty if unknown.
     space: String,
-    /// The process id.
     number: u32,
-    /// Start time of the process in clock ticks since the boot. It distinguishes the process from a later process with
-    /// the same number. `None` if unknown.
+    /// Start time in clock ticks since the boot. It distinguishes later processes with the same number.
     start: Option<u64>,
 }
 
-/// The known state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessState {
     Runs,
@@ -51,8 +47,7 @@ impl ProcessId {
         if test_kill_process(process) == Err(Errno::SRCH) {
             return ProcessState::Gone;
         }
-        // Without a start time, the process may still be running, because `/proc` may hide processes of other users
-        // (`hidepid`).
+        // Without a start time, the process may still run, because `/proc` may hide processes of other users (`hidepid`).
         match (self.start, start_of(self.number)) {
             (Some(then), Some(now)) if then == now => ProcessState::Runs,
             (Some(_), Some(_)) => ProcessState::Gone,
@@ -61,9 +56,8 @@ impl ProcessId {
     }
 }
 
-/// Returns a string that identifies the machine, its boot, and the namespaces of this process. Process ids and start times
-/// can only be compared if these are the same: each PID namespace numbers its processes separately, and start times depend
-/// on the time namespace.
+/// Returns a string for the machine, its boot, and the namespaces of this process. Process ids and start times are
+/// comparable only within the same PID and time namespaces.
 fn space() -> String {
     let namespace = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).ok();
     match (host(), boot(), namespace("pid")) {
@@ -75,8 +69,8 @@ fn space() -> String {
     }
 }
 
-/// Returns the start time of a process: field 22 of `/proc/PID/stat`. The second field is the program's name in
-/// parentheses. It may contain spaces and parentheses, so fields are counted from the last `)`.
+/// Returns field 22 of `/proc/PID/stat`. The second field is the program's name in parentheses and may contain `)`, so
+/// fields are counted from the last `)`.
 fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
@@ -85,7 +79,6 @@ fn start_of(process: u32) -> Option<u64> {
 
 #[cfg(test)]
 impl ProcessId {
-    /// Returns a process of another machine.
     pub(crate) fn elsewhere(machine: &str) -> ProcessId {
         ProcessId {
             space: machine.to_owned(),
@@ -94,7 +87,6 @@ impl ProcessId {
         }
     }
 
-    /// Returns the process `number` of this machine.
     pub(crate) fn with_number(number: u32) -> ProcessId {
         ProcessId {
             number,
@@ -103,7 +95,6 @@ impl ProcessId {
         }
     }
 
-    /// Returns an earlier process with the same number.
     pub(crate) fn earlier(&self) -> ProcessId {
         ProcessId {
             start: self.start.map(|start| start.wrapping_sub(1)),

@@ -1,14 +1,13 @@
-//! A write-once, append-only buffer in separately mapped pages.
+//! An append-only buffer in separately mapped pages.
 
 use std::fmt;
 use std::io;
 
 use memmap2::{Mmap, MmapMut};
 
-/// An append-only buffer with a fixed capacity. A page of the buffer uses memory only after it is first written.
+/// An append-only buffer with a fixed capacity. A page uses memory only after its first byte is written.
 ///
-/// The system allocates a page when it is first accessed, which takes longer than filling the page. Huge pages reduce the
-/// total time of these first accesses to a fifth, and also make random reads faster.
+/// Huge pages reduce the time of these first writes to a fifth, and make random reads faster.
 pub struct Buffer {
     pages: MmapMut,
     len: usize,
@@ -21,13 +20,13 @@ impl Buffer {
     /// If the system cannot map this amount of address space.
     pub fn with_capacity(bytes: usize) -> io::Result<Buffer> {
         let pages = MmapMut::map_anon(bytes.max(1))?;
-        // If the system rejects the advice, the buffer works without huge pages.
+        // The buffer also works without huge pages, so an error is ignored.
         #[cfg(target_os = "linux")]
         drop(pages.advise(memmap2::Advice::HugePage));
         Ok(Buffer { pages, len: 0 })
     }
 
-    /// Appends all bytes of `chunk`. If they do not fit, returns `false` and appends nothing.
+    /// Appends `chunk`, or returns `false` and appends nothing if it does not fit.
     pub(crate) fn push(&mut self, chunk: &[u8]) -> bool {
         let end = self.len.saturating_add(chunk.len());
         let Some(room) = self.pages.get_mut(self.len..end) else {
@@ -43,7 +42,7 @@ impl Buffer {
         self.pages.get(..self.len).unwrap_or_default()
     }
 
-    /// Makes the pages read-only. Returns all pages, and the number of bytes that were written to them.
+    /// Makes the pages read-only. Returns them and the number of bytes that were appended.
     ///
     /// # Errors
     /// If the system cannot change the protection of the pages.

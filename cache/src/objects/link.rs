@@ -1,11 +1,9 @@
 //! Publishes objects as files outside the store.
 //!
-//! There are three modes ([`LinkMode`]). A hard link needs no space, but a program that writes to the linked file changes
-//! the store's object. A reflink shares its disk blocks with the object until one of the two files is written. A copy shares
-//! nothing.
+//! A hard link needs no space, but a program that writes to the published file changes the store's object. A reflink
+//! shares disk blocks with the object until one of the two files is written. A copy shares nothing.
 //!
-//! A [private](crate::objects::private) object is never hard-linked. If a mode does not work on a device, the store
-//! remembers this, so it does not try the mode again for each file.
+//! A [private](crate::objects::private) object is never hard-linked. Modes that a device rejects are remembered.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -22,7 +20,8 @@ use crate::store::persist;
 use crate::{Digest, LinkMode, Store, StoreError};
 
 impl Store {
-    /// Publishes a verified object as the read-only file `dest`. Uses the cheapest mode that works, and returns this mode.
+    /// Publishes a verified object as the read-only file `dest`, in the cheapest mode that works. Returns this mode.
+    ///
     /// Replaces an existing file atomically. Creates missing parent directories.
     ///
     /// # Errors
@@ -31,8 +30,9 @@ impl Store {
         self.materialise_as(digest, dest, LinkMode::HardLink)
     }
 
-    /// Same as [`materialise`](Self::materialise), but never uses a mode that is cheaper than `cheapest`. If `cheapest` is
-    /// [`LinkMode::Reflink`] or [`LinkMode::Copy`], later writes to `dest` do not change the store.
+    /// Same as [`materialise`](Self::materialise), but uses no mode that is cheaper than `cheapest`.
+    ///
+    /// After [`LinkMode::Reflink`] or [`LinkMode::Copy`], later writes to `dest` do not change the store.
     ///
     /// # Errors
     /// Same as for [`materialise`](Self::materialise).
@@ -81,7 +81,7 @@ impl Store {
 }
 
 impl Store {
-    /// Returns an object that belongs to another user, if there is one. Checks only one object of each directory.
+    /// Returns an object that belongs to another user, if there is one. Checks only one object per directory.
     pub fn object_of_another_user(&self) -> Option<Digest> {
         let user = rustix::process::geteuid().as_raw();
         let directories = fs::read_dir(Bucket::Objects.dir(self.root())).ok()?;
@@ -105,7 +105,6 @@ impl Store {
     }
 }
 
-/// Returns the device of the directory `dir`. Creates the directory if it is missing.
 fn device_of(dir: &Path) -> io::Result<u64> {
     match dir.metadata() {
         Ok(metadata) => Ok(metadata.dev()),
@@ -117,9 +116,10 @@ fn device_of(dir: &Path) -> io::Result<u64> {
     }
 }
 
-/// Returns whether another mode may succeed after one mode failed with `error`. EPERM only means that linking is not
-/// permitted. After EACCES no mode works, because the directory is not writable. Rust reports both as `PermissionDenied`, so
-/// the error number is compared.
+/// Returns whether another mode may succeed after one mode failed with `error`.
+///
+/// EPERM means that linking is not permitted. EACCES means that the directory is not writable, so no mode works. Both are
+/// `PermissionDenied` in Rust, so the error number is compared.
 fn falls_back(error: &io::Error) -> bool {
     let permission = Some(rustix::io::Errno::PERM.raw_os_error());
     is_for_all(error)
@@ -127,7 +127,7 @@ fn falls_back(error: &io::Error) -> bool {
         || matches!(error.kind(), ErrorKind::TooManyLinks | ErrorKind::NotFound)
 }
 
-/// Returns whether the same mode would fail with this error for every file on the device.
+/// Returns whether every file on the device would fail with this error in the same mode.
 fn is_for_all(error: &io::Error) -> bool {
     let not_an_ioctl = Some(rustix::io::Errno::NOTTY.raw_os_error());
     error.raw_os_error() == not_an_ioctl
@@ -137,16 +137,16 @@ fn is_for_all(error: &io::Error) -> bool {
         )
 }
 
-/// Publishes the object as a hard link. Fails with `TooManyLinks` if the object must be copied instead.
+/// Publishes the object as a hard link. Returns `TooManyLinks` if the object must be copied instead.
 ///
-/// Another process may have replaced the object's file after it was opened. Therefore this function creates the link under a
-/// temporary name, and examines the linked file before it renames the link to `dest` ([`private`](crate::objects::private)).
+/// Another process may replace the object's file after it was opened. Therefore the link first gets a temporary name, and
+/// the linked file is examined before the link is renamed to `dest`.
 fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let opened = object.file().metadata()?;
     if is_marked(&opened) {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    // In a repeated run, `dest` usually is a link to the object already.
+    // In a repeated run, `dest` is usually a link to the object already.
     if matches!(dest.symlink_metadata(), Ok(found) if is_same_file(&found, &opened)) {
         return Ok(());
     }
@@ -154,13 +154,13 @@ fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
     let found = linked.symlink_metadata()?;
-    // A link count below two means that the file system does not count links. Then a process that makes the object private
-    // would not notice this link, so the object is copied.
+    // After linking, a count below two means that the file system does not count links. A process that makes the object
+    // private would not notice this link.
     if is_marked(&found) || !is_same_file(&found, &opened) || found.nlink() < 2 {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    // Another thread may have linked `dest` to the same file in the meantime. Then this rename does nothing, and the
-    // temporary name still exists. Dropping `linked` removes it. (`persist` would keep it.)
+    // If another thread has linked `dest` to the same file by now, this rename does nothing and the temporary name
+    // remains. Dropping `linked` removes that name (`persist` would keep it).
     fs::rename(&linked, dest)
 }
 

@@ -1,7 +1,7 @@
 //! Reads objects, and verifies each object before it is used.
 //!
-//! When this process first opens an object, it hashes the bytes and compares the digest with the object's name. Later
-//! opens skip this check as long as the length, modification time and inode of the file are unchanged.
+//! A process hashes an object when it first opens it. Later opens skip this check while the length, modification time and
+//! inode of the object's file are unchanged.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -14,10 +14,9 @@ use crate::locks::file::is_file_at;
 use crate::system::machine::Stamp;
 use crate::{Digest, Store, StoreError, digest};
 
-/// Maximum bytes of one read while hashing.
 const CHUNK_BYTES: u64 = 1024 * 1024;
 
-/// A verified, open object. Its bytes remain readable even if another process removes the object from the store.
+/// A verified, open object. Its bytes remain readable even if another process removes the object.
 #[derive(Debug)]
 pub struct Object {
     digest: Digest,
@@ -27,7 +26,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// Copies the object's bytes into an empty file. Both files share their disk blocks if the file system supports this.
+    /// Copies the object's bytes into an empty file. The files share disk blocks if the file system supports this.
     pub(crate) fn copy_into(&self, file: &File) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         if rustix::fs::ioctl_ficlone(file, &self.file).is_ok() {
@@ -36,10 +35,9 @@ impl Object {
         self.copy_bytes(file)
     }
 
-    /// Copies the object's bytes into an empty file. The files do not share disk blocks.
+    /// Copies the object's bytes into an empty file. The files share no disk blocks.
     pub(crate) fn copy_bytes(&self, mut file: &File) -> io::Result<()> {
-        // The object was opened for this call, so its cursor is at the start. `io::copy` lets the kernel copy between the
-        // files.
+        // The cursor is at the start, because the object was opened for this call. `io::copy` lets the kernel copy.
         let copied = io::copy(&mut &self.file, &mut file)?;
         if copied != self.len() {
             let message = format!("copied {copied} of {} bytes", self.len());
@@ -48,7 +46,6 @@ impl Object {
         Ok(())
     }
 
-    /// Returns the same object, backed by a different file.
     pub(crate) fn copied_to(&self, file: File) -> Object {
         Object {
             digest: self.digest,
@@ -63,8 +60,7 @@ impl Object {
         &self.digest
     }
 
-    /// Returns the object's path. Another process may remove this file unless you hold a guard of [`Store::in_use`]. Prefer
-    /// [`file`](Self::file) or [`reader`](Self::reader).
+    /// Returns the object's path. Another process may remove this file, unless you hold a guard of [`Store::in_use`].
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -79,14 +75,12 @@ impl Object {
         self.len == 0
     }
 
-    /// Returns the open file, for positioned reads and for memory mapping. All users of the file share its cursor.
-    /// Therefore use [`reader`](Self::reader) to read sequentially.
+    /// Returns the open file, for positioned reads and memory mapping. All users share its cursor.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Returns a reader that starts at the first byte. Several readers can be used at the same time, because each has a
-    /// separate position.
+    /// Returns a reader that starts at the first byte and has its own position.
     pub fn reader(&self) -> ObjectReader<'_> {
         ObjectReader {
             object: self,
@@ -126,11 +120,11 @@ impl Seek for ObjectReader<'_> {
 }
 
 impl Store {
-    /// Opens an object, and verifies it if this process has not done so yet.
+    /// Opens an object, and verifies it if this process has not verified it yet. A damaged object moves to quarantine.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if the object is not in the store. [`StoreError::Damaged`] if its bytes do not match its
-    /// digest. A damaged object is moved to quarantine and is missing from then on.
+    /// [`StoreError::Missing`] if the object is not in the store, [`StoreError::Damaged`] if its bytes do not match its
+    /// digest.
     pub fn open_object(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_or_fetch(digest)?;
         self.verify_once(&object)?;
@@ -144,8 +138,7 @@ impl Store {
         Ok(object)
     }
 
-    /// Opens an object without verifying it. If this store does not have the object, first fetches it from the tier, a cache
-    /// that several machines share.
+    /// Opens an object without verifying it. Fetches a missing object from the tier.
     fn open_or_fetch(&self, digest: &Digest) -> Result<Object, StoreError> {
         match self.open_unverified(digest) {
             Err(StoreError::Missing { .. }) if self.fetch_from_tier(digest)? => {
@@ -155,7 +148,7 @@ impl Store {
         }
     }
 
-    /// Reads all bytes of an object into memory, so the object should be small.
+    /// Reads all bytes of an object into memory.
     ///
     /// # Errors
     /// Same as for [`open_object`](Self::open_object).
@@ -170,7 +163,7 @@ impl Store {
             }
             read => read.map_err(error)?,
         };
-        // The returned bytes are hashed in memory, so the file is not read twice.
+        // The bytes in memory are hashed, so the file is not read twice.
         if !self.is_verified(digest, stamp) {
             let found = Digest::of_bytes(&bytes);
             if found != *digest {
@@ -217,11 +210,7 @@ impl Store {
         })
     }
 
-    /// Hashes an object even if it was verified earlier. Returns its length, or `None` if the object does not exist.
-    /// If `quarantine` is true, moves a damaged object to quarantine.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] if the bytes do not match the digest.
+    /// Hashes an object even if it was verified earlier. Returns `None` if the object does not exist.
     pub(crate) fn verify_object(
         &self,
         digest: &Digest,
@@ -250,15 +239,12 @@ impl Store {
         Ok(Some(object.len))
     }
 
-    /// Hashes `copy`, a file into which the bytes of an object were copied. If the bytes do not match the object's digest,
-    /// returns the error for a damaged object.
+    /// Hashes `copy`, a file with the copied bytes of an object.
     pub(crate) fn verify_copy(&self, copy: &Object) -> Result<(), StoreError> {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Chooses the error to report after copying an object failed with `error`. A program may have modified the object
-    /// through a hard link outside the store. In this case, returns the error for a damaged object. Otherwise returns
-    /// `error`.
+    /// Returns the error of a failed copy: the damage of the object if it is damaged, otherwise `error`.
     pub(crate) fn copy_error(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,
@@ -274,7 +260,6 @@ impl Store {
         Err(self.damaged(object, found))
     }
 
-    /// Moves a damaged object to quarantine and returns the error that reports it.
     fn damaged(&self, object: &Object, found: Digest) -> StoreError {
         self.forget_verified(&object.digest);
         StoreError::Damaged {
@@ -286,7 +271,7 @@ impl Store {
     }
 
     fn quarantine(&self, object: &Object) -> Option<PathBuf> {
-        // Another process may have replaced the file with an intact copy.
+        // Another process may have replaced the file with an intact copy, which must stay.
         if self.is_read_only() || !is_file_at(&object.file, &object.path).unwrap_or(false) {
             return None;
         }
@@ -309,7 +294,6 @@ fn stamp_of(object: &Object) -> Result<Stamp, StoreError> {
     Ok(Stamp::from_metadata(&metadata))
 }
 
-/// Hashes all bytes of an object. Calls `progress` with the number of bytes of each read.
 fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     let chunk_bytes = usize::try_from(object.len.min(CHUNK_BYTES)).unwrap_or(0);
     let bytes = object.reader().take(object.len);
@@ -320,8 +304,7 @@ fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     }
 }
 
-/// Returns a substitute for the digest of an object if its path is a directory, which cannot be hashed. It differs from the
-/// digests of all objects, including the empty object.
+/// Returns a digest that no object has, for a directory at the path of an object.
 fn of_directory() -> Digest {
     Digest::of_bytes(b"a directory in place of an object")
 }

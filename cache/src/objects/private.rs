@@ -1,33 +1,32 @@
 //! Objects that can be mapped into memory, because no file outside the store is a hard link to them.
 //!
-//! A published file may be a hard link to an object's file. A program that writes to the published file or truncates it
-//! changes the object. The store notices this when it next opens the object. However, a process that has mapped the file
-//! reads different bytes, or crashes. Therefore an object is mapped only if it is *private*: its file has no hard link
-//! outside the store, and never gets one.
+//! A published file may be a hard link to an object's file, so a program that writes to it changes the object. A process
+//! that has *mapped* the object would read wrong bytes or crash. Therefore only *private* objects are mapped: their file
+//! has no hard link outside the store and never gets one.
 //!
 //! A private file has a mark: a bit of its mode that is otherwise unused. Two kinds of processes work on an object:
 //!
-//! - The **linker** first creates a temporary name for the file, then examines the file *that it linked*. It publishes
-//!   the name only if that file has no mark ([`link`](crate::objects::link)).
-//! - The **marker** sets the mark, then counts the file's names (hard links), then checks that the only name is the
-//!   store's. Only if all this succeeds, the file is private. Otherwise the marker replaces the object with a private copy.
+//! - The **linker** links a temporary name to the file, then examines the file *that it linked*. It publishes the name
+//!   only if that file has no mark ([`link`](crate::objects::link)).
+//! - The **marker** sets the mark, then counts the file's hard links, then checks that the only name is the store's. If a
+//!   step fails, the marker replaces the object with a private copy.
 //!
-//! *Proof.* Suppose that a marker found the file private, and a linker publishes a name of it. If the link was created
-//! before the marker counted, the marker counted two names, a contradiction. (The linker checks that link counts work, see
-//! below.) If the link was created later, the mark was already set, and the linker saw it and did not publish the name.
-//! The marker counts and checks the name in two steps, so the file could change between them. However, once a path in the
-//! store no longer names a file, it never names that file again. So a file that is found at its path in the second step was
-//! there all the time. No process removes a mark, because another process may rely on it. `tests/model` checks all
-//! interleavings of these steps, including processes that die between them.
+//! *Proof.* Suppose that a marker found the file private, and a linker publishes a name of it. If the linker linked
+//! before the marker counted, the marker counted two names, a contradiction. If the linker linked later, the mark was
+//! already set, so the linker did not publish the name.
 //!
-//! The proof rests on these conditions:
+//! The file could change between counting and checking the name. But a path in the store that stops naming a file never
+//! names that file again. So a file that is found at its path was at its path all the time. No process removes a mark.
+//!
+//! `tests/model` checks all interleavings of these steps, including processes that die between them. The proof rests on
+//! these conditions:
 //!
 //! - Only the store writes below the store's directory.
-//! - A program that opened a published name for writing closes the file before that name is removed. (Objects and
-//!   published files are read-only, so such a program has to change the mode, or run as root.)
-//! - The file system counts links. The linker checks that a file has a count of at least two after linking. Otherwise (for
-//!   example on sshfs), it copies the file.
-//! - On a network file system, the server answers while a file is mapped. A `soft` NFS mount fails reads with a signal.
+//! - A program that opened a published name for writing closes the file before that name is removed. (Published files are
+//!   read-only, so such a program must change the mode or run as root.)
+//! - The file system counts links. If the count is below two after linking (for example on sshfs), the linker copies the
+//!   file.
+//! - A network file system answers while a file is mapped. (A `soft` NFS mount fails reads with a signal.)
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -40,7 +39,7 @@ use crate::locks::file::is_file_at;
 use crate::objects::object::Object;
 use crate::{Digest, Store, StoreError};
 
-/// The mark: the owner's execute permission.
+/// The owner's execute permission.
 const MARK: u32 = 0o100;
 
 /// An object whose bytes do not change while it is open. Only [`Store::open_private`] returns such objects.
@@ -74,7 +73,7 @@ impl PrivateObject {
         // private: it has no name outside the store and never gets one (see the module's documentation), and the store
         // never writes to a file that has its final name. Only `open_private` creates a `PrivateObject`. The map keeps
         // the file's inode alive, so removing its name does not matter either.
-        #[allow(unsafe_code, reason = "the file is private, see above")]
+        #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
         let map = unsafe { Mmap::map(self.file())? };
         Ok(MappedObject { map: Some(map) })
     }
@@ -83,13 +82,11 @@ impl PrivateObject {
 /// The bytes of a [`PrivateObject`], mapped into memory.
 #[derive(Debug)]
 pub struct MappedObject {
-    /// `None` for an empty object.
     map: Option<Mmap>,
 }
 
 impl MappedObject {
-    /// Allows the system to drop the range `part` of the mapped bytes from memory. If the bytes are accessed later, the
-    /// system reads them from the file again.
+    /// Allows the system to drop the range `part` from memory. A later access reads it from the file again.
     pub fn release(&self, part: Range<usize>) {
         let Some(map) = &self.map else { return };
         let start = part.start.min(map.len());
@@ -97,9 +94,8 @@ impl MappedObject {
         // SAFETY: dropped pages of a shared, read-only map of a file are read from the file when they are next
         // accessed. The file is private, so it still has the same bytes. The map is never written to, so no write is
         // lost.
-        #[allow(unsafe_code, reason = "the file is private, see above")]
+        #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
         let advised = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len) };
-        // If the system rejects the advice, the part stays in memory.
         drop(advised);
     }
 }
@@ -111,13 +107,13 @@ impl AsRef<[u8]> for MappedObject {
 }
 
 impl Store {
-    /// Opens an object that can be mapped into memory: while it is open, no program can change its bytes. If a file outside
-    /// the store is a hard link to the object, the store replaces the object with a copy. On some file systems, the copy
-    /// shares its disk blocks with the original.
+    /// Opens an object whose bytes no program can change while it is open, so that it can be mapped into memory.
+    ///
+    /// If the object has a hard link outside the store, the store replaces the object with a copy.
     ///
     /// # Errors
-    /// Returns the errors of [`open_object`](Self::open_object), and an error if the copy cannot be written. Returns
-    /// [`StoreError::ReadOnlyHandle`] if the object is not private yet, but this handle must not change the store.
+    /// The errors of [`open_object`](Self::open_object), an error if the copy cannot be written, and
+    /// [`StoreError::ReadOnlyHandle`] if a read-only handle would have to make the object private.
     pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::io("make private", object.path(), source);
@@ -132,18 +128,18 @@ impl Store {
         self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Replaces the object with a private copy. If the file system does not support the mark, the object is not replaced.
-    /// The returned copy is then a file that is already deleted, but still open.
+    /// Replaces the object with a private copy. If the file system does not support the mark, returns a copy in a file
+    /// that is deleted but still open.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
         object
             .copy_into(temp.as_file())
             .map_err(|source| self.copy_error(object, error(source)))?;
-        // The file is read-only, but `reopen` would also open it for writing.
+        // `reopen` would also open the read-only file for writing.
         let copy = File::open(temp.path()).map_err(error)?;
         let opened = object.copied_to(copy);
-        // A program may have changed the original through its other name while it was copied.
+        // A program may have changed the original through its other name during the copy.
         self.verify_copy(&opened)?;
         if mark(temp.as_file()).unwrap_or(false) {
             self.install(temp, *opened.digest())?;
@@ -152,24 +148,21 @@ impl Store {
     }
 }
 
-/// Returns whether a file of the store has the mark, so that it must not be linked.
+/// Returns whether a file of the store has the mark, which forbids linking.
 pub(crate) fn is_marked(metadata: &Metadata) -> bool {
     metadata.mode() & MARK != 0
 }
 
-/// Sets the mark of a file. Returns whether the file now has the mark, because some file systems do not store this bit of
-/// the mode. Does not change the other bits of the mode.
+/// Sets the mark of a file. Returns `false` if the file system does not store this bit of the mode.
 fn mark(file: &File) -> io::Result<bool> {
     let mode = file.metadata()?.mode() & 0o7777;
     file.set_permissions(Permissions::from_mode(mode | MARK))?;
     Ok(is_marked(&file.metadata()?))
 }
 
-/// Returns whether the only hard link of a marked object is the one in the store. The order of the checks matters: see the
-/// module's documentation.
+/// Returns whether the only hard link of a marked object is the store's. The proof depends on the order of the checks.
 fn has_no_other_name(object: &Object) -> io::Result<bool> {
     match object.file().metadata()?.nlink() {
-        // Another process removed or replaced the object, so the file no longer has a name.
         0 => Ok(true),
         1 => is_file_at(object.file(), object.path()),
         _ => Ok(false),

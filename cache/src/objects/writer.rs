@@ -1,10 +1,8 @@
 //! Writes objects.
 //!
-//! The digest is computed while the bytes are written, so they are not read back. The file gets its final name only when it
-//! is complete. Small objects can be written to memory instead of a file.
+//! Bytes are hashed while they are written, so they are not read back. A small object can be written to memory.
 //!
-//! [`ScatteredWriter`] writes an object whose bytes are not produced in their order. It accepts bytes at any offset. Its
-//! digest can only be computed when all bytes are written, so the file is read once more at the end.
+//! [`ScatteredWriter`] accepts bytes at any offset. It reads its file at the end to compute the digest.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -21,12 +19,10 @@ use crate::system::machine::Stamp;
 use crate::system::threads::Consumer;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
-/// Number of bytes that are collected before they are written. This saves system calls, and BLAKE3 is fastest on long
-/// inputs. An object that is longer than this is written on a separate thread.
+/// Bytes are collected until they have this length. Longer objects are written on a separate thread.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
-/// Mode of objects and of files that are published from them: readable for all users, writable for no user. The user's
-/// umask may remove further permissions.
+/// Mode of objects and published files: readable for all users, writable for none. The umask may remove permissions.
 pub(crate) const READ_ONLY: u32 = 0o444;
 
 /// An object of the store.
@@ -40,14 +36,14 @@ pub struct Stored {
 
 /// An object that is being written. [`commit`](Self::commit) adds it to the store. Dropping the writer discards it.
 ///
-/// After the first half megabyte, the bytes are hashed and written on another thread, if one is free, while the caller
-/// produces the next bytes. Therefore an error of a write may be returned by a later call, at the latest by `commit`.
+/// After the first half megabyte, another thread hashes and writes the bytes, if one is free. Therefore a later call, at
+/// the latest `commit`, may return the error of a write.
 #[derive(Debug)]
 pub struct ObjectWriter {
     store: Store,
     state: WriterState,
     buffer: Vec<u8>,
-    /// Number of bytes that were passed on to be hashed and written so far, excluding those in `buffer`.
+    /// Number of bytes that were passed on to be hashed and written, excluding those in `buffer`.
     len: u64,
 }
 
@@ -59,7 +55,6 @@ enum WriterState {
     Failed,
 }
 
-/// The bytes of an object so far, and their hashes.
 #[derive(Debug)]
 pub(crate) struct PartialObject {
     store: Store,
@@ -99,11 +94,9 @@ impl PartialObject {
     }
 }
 
-/// The object with all its bytes, or the error that occurred while they were written.
 type WriteResult = Result<Box<PartialObject>, StoreError>;
 
-/// Maximum length of the queue of chunks for the thread that hashes and writes a long object. A longer queue would use more
-/// memory and would not make the thread faster.
+/// A longer queue would not make the writing thread faster.
 const MAX_QUEUED_CHUNKS: usize = 2;
 
 /// Continues writing an object on another thread. Returns the object if no thread can be started.
@@ -122,7 +115,6 @@ fn append_on_thread(
     )
 }
 
-/// Waits until all bytes are written.
 fn wait_until_written(consumer: Consumer<WriteResult>) -> WriteResult {
     consumer.finish().unwrap_or_else(|| {
         let source = io::Error::other("the writing thread panicked");
@@ -130,7 +122,6 @@ fn wait_until_written(consumer: Consumer<WriteResult>) -> WriteResult {
     })
 }
 
-/// Running hashes of the bytes of an object.
 #[derive(Debug)]
 pub(crate) struct Hashes {
     blake3: blake3::Hasher,
@@ -152,7 +143,6 @@ impl Hashes {
         }
     }
 
-    /// Returns the digest, and stores the SHA-256 if it was computed.
     pub(crate) fn finish(self, store: &Store) -> Digest {
         let digest = Digest::from(self.blake3.finalize());
         if let Some(sha256) = self.sha256 {
@@ -171,8 +161,9 @@ impl Store {
         Ok(self.writer_to(Destination::File(self.temp_file()?)))
     }
 
-    /// Starts a new object in the buffer `memory`. Call [`finish`](ObjectWriter::finish) to end the object. If the object
-    /// becomes longer than the buffer, the store moves it to a file.
+    /// Starts a new object in the buffer `memory`. End it with [`finish`](ObjectWriter::finish).
+    ///
+    /// An object that becomes longer than the buffer moves to a file.
     pub fn writer_in_memory(&self, memory: Buffer) -> ObjectWriter {
         self.writer_to(Destination::Memory(memory))
     }
@@ -195,7 +186,6 @@ impl Store {
         write_all(temp.as_file(), temp.path(), bytes)
     }
 
-    /// Creates a temporary file that contains `bytes`.
     fn file_of(&self, bytes: &[u8]) -> Result<NamedTempFile, StoreError> {
         let temp = self.temp_file()?;
         self.append(&temp, bytes)?;
@@ -215,8 +205,7 @@ impl Store {
         Ok(digest)
     }
 
-    /// Creates a locked, read-only file in the store's directory for temporary files. Dropping the returned handle removes
-    /// the file.
+    /// Creates a locked, read-only file among the store's temporary files. Dropping the handle removes the file.
     pub(crate) fn temp_file(&self) -> Result<NamedTempFile, StoreError> {
         self.must_be_writable()?;
         let dir = Bucket::Tmp.dir(self.root());
@@ -224,14 +213,12 @@ impl Store {
             .permissions(Permissions::from_mode(READ_ONLY))
             .tempfile_in(&dir);
         let temp = created.map_err(|error| StoreError::io("create a file in", &dir, error))?;
-        // The lock shows other processes that the writer is alive, so they do not remove the file. If the file system does
-        // not support locks, other processes remove the file only when it is a day old.
+        // Other processes do not remove a locked file. Without locks, they remove it after a day.
         let _ = temp.as_file().try_lock();
         Ok(temp)
     }
 
-    /// Returns whether the object exists *and* is intact. A damaged object is moved to quarantine, so that an intact copy
-    /// can replace it.
+    /// Returns whether the object exists *and* is intact. A damaged object moves to quarantine.
     fn has_verified(&self, digest: &Digest) -> Result<bool, StoreError> {
         match self.open_here(digest) {
             Ok(_) => Ok(true),
@@ -240,7 +227,6 @@ impl Store {
         }
     }
 
-    /// Adds the complete file `temp` to the store, unless an intact object exists.
     pub(crate) fn add_object(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         match self.has_verified(&digest)? {
             true => Ok(()),
@@ -248,7 +234,6 @@ impl Store {
         }
     }
 
-    /// Gives the complete file `temp` its final name.
     pub(crate) fn install(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         let path = self.object_path(&digest);
         let metadata = temp
@@ -272,8 +257,8 @@ impl ObjectWriter {
         self.len() == 0
     }
 
-    /// Writes all bytes of `chunk` without copying them. Returns an old buffer for reuse, if one is available. The returned
-    /// buffer still contains bytes that were already written.
+    /// Writes all bytes of `chunk` without copying them. Returns an old buffer for reuse, if available, which still
+    /// contains bytes of earlier chunks.
     ///
     /// # Errors
     /// Same as for [`Write::write`].
@@ -306,7 +291,7 @@ impl ObjectWriter {
             WriterState::Failed => return Err(self.failed()),
         };
         if !consumer.send(chunk) {
-            // The thread accepts no more chunks because it failed. Return its error.
+            // The thread failed, so it accepts no more chunks.
             return Err(wait_until_written(consumer)
                 .err()
                 .unwrap_or_else(|| self.failed()));
@@ -321,11 +306,10 @@ impl ObjectWriter {
         StoreError::io("commit", self.store.root(), source)
     }
 
-    /// Adds the object to the store. If the store already has the object, its existing file is verified. An intact file is
-    /// kept, and a damaged file is replaced. Afterwards the store has an intact object.
+    /// Adds the object to the store. An intact file of the same object is kept, and a damaged one is replaced.
     ///
     /// # Errors
-    /// If the last bytes cannot be written, if the file cannot be renamed, or if an earlier write failed.
+    /// If the object cannot be written, or if an earlier write failed.
     pub fn commit(self) -> Result<Stored, StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (destination, digest) = self.end()?;
@@ -333,11 +317,10 @@ impl ObjectWriter {
         Ok(Stored { digest, len })
     }
 
-    /// Ends an object that was started in memory. Returns its bytes if they fit into the buffer. Otherwise adds the object
-    /// to the store, as [`commit`](Self::commit) does, and returns no bytes.
+    /// Ends an object in memory. Returns its bytes, or adds it to the store if the buffer was too small.
     ///
     /// # Errors
-    /// Same as for `commit`.
+    /// Same as for [`commit`](Self::commit).
     pub fn finish(self) -> Result<(Stored, Option<Buffer>), StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (destination, digest) = self.end()?;
@@ -365,8 +348,7 @@ impl ObjectWriter {
         Ok(is_right)
     }
 
-    /// Returns a reader over the bytes written so far, for callers that do not need an object after all. The bytes use
-    /// disk or memory until the reader is dropped.
+    /// Returns a reader over the bytes written so far, for callers that do not need an object after all.
     ///
     /// # Errors
     /// If the last bytes cannot be written, or if an earlier write failed.
@@ -380,7 +362,7 @@ impl ObjectWriter {
         Ok(Box::new(temp))
     }
 
-    /// Writes the last bytes. Returns the file or buffer that contains all bytes, and their digest.
+    /// Writes the last bytes. Returns the file or buffer with all bytes, and their digest.
     fn end(mut self) -> Result<(Destination, Digest), StoreError> {
         let mut unfinished = match std::mem::replace(&mut self.state, WriterState::Failed) {
             WriterState::Inline(unfinished) => unfinished,
@@ -397,7 +379,7 @@ impl ObjectWriter {
     }
 }
 
-/// The I/O errors that these methods return contain a [`StoreError`].
+/// The returned I/O errors contain a [`StoreError`].
 impl Write for ObjectWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = CHUNK_BYTES.saturating_sub(self.buffer.len());
@@ -413,19 +395,19 @@ impl Write for ObjectWriter {
         Ok(count)
     }
 
-    /// Does nothing. Bytes are only certain to be written after [`commit`](ObjectWriter::commit).
+    /// Does nothing. Only [`commit`](ObjectWriter::commit) ensures that bytes are written.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// An object that is being written, in which ranges can be reserved and filled later. [`commit`](Self::commit) adds it
-/// to the store. Dropping the writer discards it.
+/// An object that is being written, in which ranges can be reserved and filled later.
+///
+/// [`commit`](Self::commit) adds it to the store. Dropping the writer discards it.
 #[derive(Debug)]
 pub struct ScatteredWriter {
     store: Store,
     temp: NamedTempFile,
-    /// Appended bytes that are not in the file yet.
     buffer: Vec<u8>,
     /// Length of the file in bytes, including ranges that are reserved at its end.
     len: u64,
@@ -447,8 +429,7 @@ impl Store {
 }
 
 impl ScatteredWriter {
-    /// Reserves `bytes` bytes at the end of the object and returns their offset. The reserved bytes are zero until they are
-    /// written.
+    /// Reserves `bytes` zero bytes at the end of the object and returns their offset.
     ///
     /// # Errors
     /// If previously appended bytes cannot be written.
@@ -459,7 +440,7 @@ impl ScatteredWriter {
         Ok(offset)
     }
 
-    /// Writes `bytes` at `offset`. They must be inside a reserved range.
+    /// Writes `bytes` at `offset`, which must be inside a reserved range.
     ///
     /// # Errors
     /// If the bytes cannot be written.
@@ -479,18 +460,17 @@ impl ScatteredWriter {
         Ok(())
     }
 
-    /// Adds the object to the store, like [`ObjectWriter::commit`](crate::ObjectWriter::commit). Reads the file back to
-    /// compute its digest, and calls `watch` before each read. An error of `watch` ends the commit.
+    /// Adds the object to the store. Reads the file back to compute its digest, and calls `watch` before each read.
     ///
     /// # Errors
-    /// If the last bytes cannot be written, if the file cannot be read or renamed, or if `watch` fails.
+    /// If the file cannot be written, read or renamed, or if `watch` fails.
     pub fn commit(mut self, watch: &dyn Fn() -> io::Result<()>) -> Result<Stored, StoreError> {
         self.write_buffer()?;
         let path = self.temp.path();
         let error = |source| StoreError::io("read", path, source);
         // If the last reserved range was never written, the file is shorter than the object.
         self.temp.as_file().set_len(self.len).map_err(error)?;
-        // The file is read-only, but `reopen` would also open it for writing.
+        // `reopen` would also open the read-only file for writing.
         let mut file = File::open(path).map_err(error)?;
         let mut hashes = Hashes::new(&self.store);
         let mut chunk = vec![0; CHUNK_BYTES];
@@ -509,7 +489,7 @@ impl ScatteredWriter {
     }
 }
 
-/// Appends bytes. The I/O errors that these methods return contain a [`StoreError`].
+/// Appends bytes. The returned I/O errors contain a [`StoreError`].
 impl Write for ScatteredWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
@@ -519,7 +499,7 @@ impl Write for ScatteredWriter {
         Ok(bytes.len())
     }
 
-    /// Does nothing. Bytes are only certain to be written after [`commit`](ScatteredWriter::commit).
+    /// Does nothing. Only [`commit`](ScatteredWriter::commit) ensures that bytes are written.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,21 +1,18 @@
-//! The ledger, the history of runs, and the format of all records. The ledger maps the key of a step to its outputs.
+//! The ledger, the history of runs, and the format of all records.
 //!
-//! The objects of a ledger entry are written before the entry. Therefore all objects existed when the entry was written, but
-//! some may have been removed since. A caller may use an entry only if [`Store::missing`] returns an empty list.
+//! The objects of a ledger entry are written before the entry, but some may have been removed since. A caller may use an
+//! entry only if [`Store::missing`] returns an empty list.
 //!
 //! # The history
 //!
-//! The history stores the key records of the last run of each competition, variant and target directory. It explains why a
-//! step runs again: the step's new key record is compared field by field with the record of the last run. Several
-//! directories can use one cache. Each directory has its own history, because a run into one directory does not explain
-//! why a step runs for another.
+//! The history contains the key records of the last run of each competition, variant and target directory. A step runs
+//! again if its new key record differs from the recorded one, and the differing field is the reason.
 //!
 //! # Sealed records
 //!
-//! All records are small JSON files with a hash that reveals truncation and modification. The first line of the file is
-//! the hexadecimal BLAKE3 hash of the bucket's name, the key and the JSON. The rest is the JSON. A file that was truncated,
-//! modified or copied to the path of another key does not match its hash and is treated as absent. A file is never changed
-//! in place: a new version replaces it by an atomic rename.
+//! Each record is a small JSON file, and its first line is the hexadecimal BLAKE3 hash of the bucket's name, the key and
+//! the JSON. A file that was truncated, modified or copied to the path of another key is treated as absent. A new version
+//! replaces the file by an atomic rename.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -32,12 +29,11 @@ use crate::layout::Bucket;
 use crate::store::write_all;
 use crate::{Digest, Store, StoreError};
 
-/// The time of an entry's last use is updated only if the recorded time is older than this.
+/// An entry's time of last use is updated only if it is older than this.
 const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Store {
-    /// Returns the entry of a step key, if the store has one. A truncated or modified entry is treated as absent, and
-    /// [`verify`](Self::verify) reports it. Garbage collection treats a lookup as a use.
+    /// Returns the entry of a step key, if the store has an intact one. Garbage collection treats this lookup as a use.
     ///
     /// # Errors
     /// If an entry exists but cannot be read.
@@ -54,11 +50,10 @@ impl Store {
         }
     }
 
-    /// Returns the entry of a step key from this store, or otherwise from the tier, a cache that several machines share.
-    /// `competition` is the id of the competition to which the step belongs.
+    /// Returns the entry of a step key from this store or its tier. `competition` is the id of the step's competition.
     ///
     /// # Errors
-    /// The errors of `lookup`, and an error if an entry of the tier cannot be stored on this machine.
+    /// The errors of `lookup`, and an error if an entry of the tier cannot be stored.
     pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<LedgerEntry>, StoreError> {
         match self.lookup(key)? {
             None => self.lookup_in_tier(key, competition),
@@ -66,19 +61,16 @@ impl Store {
         }
     }
 
-    /// Writes the entry of a step key. All objects of the entry must already be in the store. If this fails, the caller must
-    /// treat the step as failed, because later runs would not find its result.
+    /// Writes the entry of a step key. The objects of the entry must already be in the store.
     ///
     /// # Errors
-    /// If the entry cannot be written.
+    /// If the entry cannot be written. The step must then fail, because later runs would not find its outputs.
     pub fn record(&self, key: &Digest, entry: &LedgerEntry) -> Result<(), StoreError> {
         self.save(Bucket::Ledger, key, entry)
     }
 
-    /// Returns the objects of an entry that are missing. If the list is empty, the entry can be used.
-    ///
-    /// The list also contains missing objects of [`unstored`](LedgerEntry::unstored), after the others. It does not contain
-    /// objects that the tier may have. Checks only whether the files exist, not their content.
+    /// Returns the missing objects of an entry, including missing objects of [`unstored`](LedgerEntry::unstored). An
+    /// object that the tier may have is not missing. Checks only that the files exist.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
@@ -86,8 +78,7 @@ impl Store {
             .collect()
     }
 
-    /// Returns the [`objects`](LedgerEntry::objects) of an entry that are not in this store, even if the tier may have them.
-    /// Ignores [`unstored`](LedgerEntry::unstored).
+    /// Returns objects of an entry that are not in this store, even if the tier has them. Ignores `unstored`.
     pub fn missing_locally(&self, entry: &LedgerEntry) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
@@ -102,8 +93,7 @@ impl Store {
     }
 }
 
-/// Sets the time of an entry's last use to now, unless it is recent. Ignores errors, because only the owner of the file can
-/// change its time, and the owner may be another user.
+/// Sets an entry's time of last use to now. Ignores errors, because only the file's owner can change the time.
 fn note_use(file: &File) {
     let now = SystemTime::now();
     let last = file.metadata().and_then(|metadata| metadata.modified());
@@ -121,7 +111,6 @@ pub fn unix_seconds() -> u64 {
     seconds(SystemTime::now())
 }
 
-/// Returns the seconds from 1970 to `time`, 0 for earlier times.
 pub(crate) fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
@@ -137,20 +126,17 @@ pub struct LedgerEntry {
     /// Further objects that the outputs refer to, for example the files of a tree.
     #[serde(default)]
     pub references: Vec<Digest>,
-    /// Further objects that the outputs refer to, but that were never written to the store, because they were kept in
-    /// memory. If a later step needs one of them, this step must run again.
+    /// Objects that were only kept in memory. If a later step needs one, this step runs again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstored: Vec<Digest>,
-    /// Lengths in bytes of the [`objects`](Self::objects), in the same order, if the entry came from a tier. They limit how
-    /// many bytes of an object are fetched. Empty if the lengths are unknown.
+    /// Lengths in bytes of the [`objects`](Self::objects), as limits for fetching them. Empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths: Vec<u64>,
     /// Time of the step's run, in seconds since 1970.
     pub created: u64,
     /// Duration of the step's run in milliseconds.
     pub millis: u64,
-    /// Whether the step ran on another machine. If so, an object that is missing on this machine is fetched from the tier
-    /// when it is first opened.
+    /// Whether the step ran on another machine. Its objects are then fetched from the tier when they are first opened.
     #[serde(
         rename = "elsewhere",
         default,
@@ -160,7 +146,7 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    /// Returns the objects that the store or the tier must have for this entry: outputs, then references.
+    /// Returns the outputs and references: the objects that the store or the tier must have for this entry.
     pub fn objects(&self) -> impl Iterator<Item = &Digest> {
         self.outputs.values().chain(&self.references)
     }
@@ -169,16 +155,15 @@ impl LedgerEntry {
 /// The steps of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Time of the run in seconds since 1970. Garbage collection treats this time as a use of the run's ledger entries.
+    /// Time of the run in seconds since 1970. Garbage collection treats the run as a use of its ledger entries.
     pub recorded: u64,
     /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,
-    /// Steps that failed in their last run, and whose failure depends only on their key record, so that they would fail
-    /// again. They stay in the history even if later runs do not contain these steps.
+    /// Steps that failed in their last run and would fail again with the same key record. They remain here even if later
+    /// runs do not contain these steps.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
-    /// Earlier runs, latest first. Only the keys of their steps are stored here. The key records are in the ledger until
-    /// garbage collection removes the entries.
+    /// Earlier runs, latest first. Their key records are in the ledger until garbage collection removes the entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierRun>,
 }
@@ -192,7 +177,6 @@ pub struct EarlierRun {
     pub steps: BTreeMap<String, Digest>,
 }
 
-/// Maximum number of earlier runs that a history keeps.
 const MAX_EARLIER_RUNS: usize = 20;
 
 impl History {
@@ -205,7 +189,7 @@ impl History {
         }
     }
 
-    /// Returns the keys of the last run and of earlier ones.
+    /// Returns the step keys of the last run and of the earlier runs.
     pub fn keys(&self) -> impl Iterator<Item = Digest> {
         let last = self.steps.values().map(|step| step.key);
         let earlier = self
@@ -215,8 +199,8 @@ impl History {
         last.chain(earlier)
     }
 
-    /// Returns the history after a new run at the time `recorded` with the steps `steps` and `failed`. The last run of
-    /// `self` becomes an earlier run, unless its steps have the same keys as those of the new run.
+    /// Returns the history after a new run at the time `recorded` with `steps` and `failed`. The last run of `self`
+    /// becomes an earlier run, unless the new run has the same step keys.
     #[must_use]
     pub fn followed_by(
         self,
@@ -259,7 +243,7 @@ pub struct FailedStep {
     pub message: String,
 }
 
-/// The runs that a history describes: those of one variant into one directory.
+/// The runs that a history describes: runs of one variant into one directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryScope {
     variant: String,
@@ -267,8 +251,7 @@ pub struct HistoryScope {
 }
 
 impl HistoryScope {
-    /// Returns the scope of runs of `variant` into `directory`. The directory need not exist. Two paths of one directory
-    /// result in the same scope.
+    /// Returns the scope of runs of `variant` into `directory`. Two paths of one directory give the same scope.
     pub fn new(variant: &str, directory: &Path) -> HistoryScope {
         HistoryScope {
             variant: variant.to_owned(),
@@ -277,7 +260,7 @@ impl HistoryScope {
     }
 
     fn name_of(&self, competition: &str) -> Digest {
-        // The lengths keep ("a", "bc") and ("ab", "c") apart.
+        // The lengths distinguish ("a", "bc") from ("ab", "c").
         let (lengths, variant) = ((competition.len(), self.variant.len()), &self.variant);
         let name = format!("{} {} {competition} {variant} ", lengths.0, lengths.1);
         let mut name = name.into_bytes();
@@ -286,7 +269,7 @@ impl HistoryScope {
     }
 }
 
-/// Returns the absolute path. In the part of the path that exists, symbolic links are resolved.
+/// Returns the absolute path, without symbolic links in the part that exists.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for existing in absolute.ancestors() {
@@ -313,8 +296,7 @@ pub(crate) struct NamedHistory {
 }
 
 impl Store {
-    /// Returns the history of a competition in a scope, as [`set_last_run`](Self::set_last_run) stored it. `None` if no
-    /// history was stored, or if the stored record is damaged.
+    /// Returns the history of a competition in a scope, if an intact one was stored.
     ///
     /// # Errors
     /// If the record exists but cannot be read.
@@ -329,7 +311,7 @@ impl Store {
         }
     }
 
-    /// Stores the history of a competition in a scope. It replaces the earlier history.
+    /// Stores the history of a competition in a scope, in place of the earlier history.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -349,23 +331,18 @@ impl Store {
     }
 }
 
-/// Length of a record's first line, the hash, in bytes, without the line break.
 const SEAL_LEN: usize = 2 * Digest::LEN;
 
-/// Maximum length of a record in bytes. The store never writes longer records, so a longer file is not a record.
+/// The store never writes a longer record.
 const MAX_RECORD_BYTES: u64 = 1 << 30;
 
-/// Result of reading a record.
 pub(crate) enum RecordRead<T> {
     Absent,
-    /// The file exists, but it is not a complete record of this key.
     Garbled,
-    /// The record and its open file.
     Found(T, File),
 }
 
 impl Store {
-    /// Reads the record of `key`.
     pub(crate) fn load<T: DeserializeOwned>(
         &self,
         bucket: Bucket,
@@ -386,7 +363,6 @@ impl Store {
         })
     }
 
-    /// Writes the record of `key`. Replaces an existing record atomically.
     pub(crate) fn save<T: Serialize>(
         &self,
         bucket: Bucket,
@@ -402,7 +378,6 @@ impl Store {
     }
 }
 
-/// Reads a record's file in one call. Returns `None` if it cannot be a record.
 fn contents(file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let error = |source| StoreError::io("read", path, source);
     let metadata = file.metadata().map_err(error)?;

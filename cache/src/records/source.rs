@@ -1,17 +1,14 @@
 //! Digests of files outside the store, such as bundles, so that each file is hashed only once.
 //!
-//! A record is valid while the stamp of the file (length, modification time, change time and inode) is unchanged. A file
-//! system's clock has ticks. If a file is written twice within one tick, its stamp stays the same. Therefore, if a file was
-//! modified just now, the store waits for the next tick before it reads the file. This usually takes 20 milliseconds, or up
-//! to two seconds if the times of the file are full seconds.
+//! A record is valid while the file's stamp (length, modification time, change time and inode) is unchanged. Two writes
+//! within one tick of the file system's clock give the same stamp. Therefore the store reads a file only after the tick
+//! of its last change: usually 20 milliseconds, at most two seconds.
 //!
-//! A record can also be stored under a name. For example, the record of a bundle is stored under the id of its competition.
-//! Such a record remains after the file is removed. For each name, there are two records: one for the content that was seen
-//! last, and one for the content from which results were produced ([`Store::confirm_source`]).
+//! A record can also have a name, for example the id of a bundle's competition. A named record remains after its file is
+//! removed. Each name has one record for the content that was seen last, and one for the content from which results were
+//! produced ([`Store::confirm_source`]).
 //!
-//! All data directories that share a store share these records. Therefore a named record does not show from which content a
-//! particular directory was prepared. It only suggests a content for which the store may have results, and provides the
-//! other checksums of that content.
+//! All data directories share these records, so a record does not show from which content a directory was prepared.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -32,8 +29,7 @@ use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// Maximum number of chunks that wait for the MD5 thread. A longer queue would not make hashing faster, because MD5 is
-/// slower than BLAKE3.
+/// MD5 is slower than BLAKE3, so a longer queue for the MD5 thread would not help.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
 /// Digests of a file outside the store.
@@ -43,8 +39,7 @@ pub struct SourceRecord {
     pub path: String,
     /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// MD5 of the bytes as 32 lower-case hexadecimal digits, if it was requested. It is needed for comparisons with
-    /// checksums that the benchmark publishes.
+    /// MD5 of the bytes as 32 lower-case hexadecimal digits, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
     /// SHA-256 of its bytes as 64 lower-case hexadecimal digits, if it was requested.
@@ -57,28 +52,28 @@ pub struct SourceRecord {
     /// When the record was stored under its name, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     named_at: Option<u64>,
-    /// Highest serial number of a remote's record about the name. See [`Store::remote_serial`].
+    /// Highest serial number of a remote's record about the name ([`Store::remote_serial`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     serial: Option<u64>,
 }
 
-/// Digests and length of a file, independent of its location.
+/// Digests and length of a file, without its path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// BLAKE3 digest of the bytes.
     pub digest: Digest,
     /// Number of bytes.
     pub bytes: u64,
-    /// MD5 of the bytes, in the format of [`SourceRecord::md5`].
+    /// MD5 of the bytes, as in [`SourceRecord::md5`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
-    /// SHA-256 of the bytes, in the format of [`SourceRecord::sha256`].
+    /// SHA-256 of the bytes, as in [`SourceRecord::sha256`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
 impl SourceRecord {
-    /// Returns a record for a content that is not in a local file.
+    /// Returns a record of a content that is not in a local file.
     pub fn of_content(content: &Content) -> SourceRecord {
         SourceRecord {
             path: String::new(),
@@ -117,14 +112,13 @@ impl SourceRecord {
         self.stamp.len == 0
     }
 
-    /// Returns whether the record is stored under a name, so that it outlives its file.
     pub(crate) fn is_named(&self) -> bool {
         self.name.is_some()
     }
 }
 
 impl Store {
-    /// Returns the digests of the file `path` if the store has a record of them and the file has not changed since.
+    /// Returns the record of the file `path`, if the store has one and the file is unchanged since.
     ///
     /// # Errors
     /// If the file cannot be examined, for example because it does not exist.
@@ -141,12 +135,11 @@ impl Store {
         }
     }
 
-    /// Reads the file `path` once to compute its BLAKE3 digest, and its MD5 if `with_md5` is true. Stores and returns
-    /// the record. Calls `progress` with the number of bytes of each read.
+    /// Reads the file `path` once and stores its BLAKE3 digest, and its MD5 if `with_md5` is true. Calls `progress` with
+    /// the number of bytes of each read.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the file is modified while it is read. Also returns an error if the file cannot be read
-    /// or the record cannot be written.
+    /// [`StoreError::Changed`] if the file changes during the call, and errors of reading the file or writing the record.
     pub fn ingest(
         &self,
         path: &Path,
@@ -167,10 +160,10 @@ impl Store {
         self.save_source(&path, digest, md5, stamp)
     }
 
-    /// Calls `read` with the file at a canonical path, and returns the result of `read` and the file's stamp. `read` must
-    /// also return the number of bytes that it read.
+    /// Calls `read` with the file at a canonical path. Returns the value of `read` and the file's stamp. `read` must also
+    /// return the number of bytes that it read.
     ///
-    /// Fails if the file changes while it is read, or if its stamp is not `expected` (if given).
+    /// Fails if the file changes during the call, or if its stamp differs from `expected`.
     fn read_unchanged<T>(
         &self,
         path: &Path,
@@ -189,8 +182,7 @@ impl Store {
         }
         wait_until_settled(stamp);
         let (result, len) = read(&file).map_err(error)?;
-        // A program may have replaced the file by renaming. Then the open file is unchanged, but the stamp of the file at
-        // the path differs, so both stamps are compared.
+        // If a program replaced the file by renaming, only the stamp of the file at the path differs.
         let open = Stamp::of_outside(&file.metadata().map_err(error)?);
         let named = Stamp::of_outside(&path.metadata().map_err(error)?);
         match open == stamp && named == stamp && len == stamp.len {
@@ -201,12 +193,11 @@ impl Store {
 }
 
 impl Store {
-    /// Stores the digests of `file`, which were computed while the file was written. Therefore the file is not read again.
-    /// `path` must be the final path of the file, and no program may be writing to the file any more.
+    /// Stores the digests of `file`, which were computed while the file was written. `path` must be the final path of the
+    /// file, and no program may still write to it.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if `path` names a different file. Also returns an error if the file cannot be
-    /// examined or the record cannot be written.
+    /// [`StoreError::Changed`] if `path` names a different file, and errors of examining the file or writing the record.
     pub fn remember_source(
         &self,
         path: &Path,
@@ -247,12 +238,11 @@ impl Store {
         Ok(record)
     }
 
-    /// Adds the SHA-256 of the file `path` to `record`, its record in the store. For this, reads the whole file again. The
-    /// file must not have changed since the record was created.
+    /// Adds the SHA-256 of the file `path` to `record`, the store's record of this file. Reads the file again.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the file has changed. Also returns an error if it cannot be read or the
-    /// record cannot be written.
+    /// [`StoreError::Changed`] if the file changed since the record was created, and errors of reading the file or
+    /// writing the record.
     pub fn add_sha256(
         &self,
         path: &Path,
@@ -283,8 +273,7 @@ impl Store {
         Ok(record)
     }
 
-    /// Same as [`name_source`](Self::name_source), for content that was never in a local file, for example because it is
-    /// only in a remote.
+    /// Same as [`name_source`](Self::name_source), for a content that is not in a local file.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -292,9 +281,8 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number of the records about the source `name` that this store has received from `remote`.
-    /// Returns 0 if it has not received any. (A remote increases the number with each new record, so a record with a lower
-    /// number is outdated.)
+    /// Returns the highest serial number of the records about the source `name` from `remote`, or 0 if there are none. A
+    /// record with a lower number is outdated.
     ///
     /// # Errors
     /// If the record cannot be read.
@@ -303,8 +291,7 @@ impl Store {
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
-    /// Remembers that `remote` has a record about the source `name`, with the serial number `serial`, which describes
-    /// `content`.
+    /// Remembers that `remote` has a record about the source `name` with the serial number `serial` and this `content`.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -322,7 +309,7 @@ impl Store {
         self.set_named(&remote_record_name(remote, name), &record)
     }
 
-    /// Records that the source `name`, for example the bundle of a competition, was last seen with the content of `record`.
+    /// Records that the source `name`, for example a competition's bundle, was last seen with the content of `record`.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -330,7 +317,7 @@ impl Store {
         self.set_named(&last_seen_name(name), record)
     }
 
-    /// Records that results were produced from the source `name` when it had the content of `record`.
+    /// Records that results were produced from the source `name` with the content of `record`.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -342,8 +329,8 @@ impl Store {
         self.set_named(name, record)
     }
 
-    /// Returns the known contents of the source `name`, even if their files no longer exist. The first one is the content
-    /// from which results were produced, and the second one is the content that was seen last.
+    /// Returns the known contents of the source `name`, even if their files no longer exist: first the content from which
+    /// results were produced, then the content that was seen last.
     ///
     /// # Errors
     /// If a record cannot be read.
@@ -375,7 +362,6 @@ impl Store {
     }
 }
 
-/// Waits until any later change of the file is certain to change its stamp.
 fn wait_until_settled(stamp: Stamp) {
     thread::sleep(stamp.time_until_settled(SystemTime::now()));
 }
@@ -389,14 +375,12 @@ fn key_of(canonical: &Path) -> Digest {
     Digest::of_bytes(canonical.as_os_str().as_encoded_bytes())
 }
 
-/// Returns the key of a named record. The hashed string contains NUL. No path contains NUL, so this key differs from the key
-/// of every path.
+/// NUL is in the hashed string but in no path, so this key differs from those of paths.
 fn key_of_name(name: &str) -> Digest {
     Digest::of_bytes(format!("name\0{name}").as_bytes())
 }
 
-/// Returns the internal name for the record of the content that was seen last. It contains NUL. Names of sources do not
-/// contain NUL, so no source has this name.
+/// NUL is in no source's name.
 fn last_seen_name(name: &str) -> String {
     format!("{name}\0seen")
 }
@@ -405,8 +389,7 @@ fn remote_record_name(remote: &str, name: &str) -> String {
     format!("{remote}\0{name}\0remote")
 }
 
-/// Computes BLAKE3, MD5 and length of `input` in one pass. If `permit` is given, MD5 is computed on a separate thread. If
-/// that thread cannot be started, MD5 is computed on the calling thread.
+/// Computes BLAKE3, MD5 and length of `input` in one pass. MD5 is computed on a separate thread if `permit` is given.
 fn hash_twice(
     mut input: impl Read,
     progress: &dyn Fn(u64),
@@ -415,7 +398,6 @@ fn hash_twice(
     let md5 = Md5::new();
     let mut md5 = match permit {
         Some(permit) => Consumer::start(md5, permit, CHUNKS_IN_FLIGHT, |mut md5, chunks| {
-            // The closure is infallible.
             let _: Result<(), ()> = chunks.for_each(|chunk| {
                 md5.update(chunk);
                 Ok(())

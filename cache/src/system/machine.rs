@@ -1,13 +1,10 @@
-//! Facts about the machine and its file systems: the machine's identity, free space, whether other machines may see a file
-//! system, and stamps of files. Also creates directories.
+//! Facts about the machine and its file systems: identity, free space, and stamps of files.
 //!
-//! # Stamps
+//! A *stamp* consists of a file's length, times and inode, and shows cheaply whether the file is unchanged.
 //!
-//! A stamp is a cheap way to check whether a file is unchanged. It consists of the file's length, times and inode. The clock
-//! of a file system has ticks. If a file is written twice within one tick, its time stays the same, so its stamp does not
-//! show the second write. The tick is some milliseconds on most file systems, one second on ext3 and HFS+, and two seconds
-//! on FAT. Therefore a stamp is only reliable if it was taken after the tick of the last write had passed
-//! ([`time_until_settled`]). Every record that contains the time of a file follows this rule.
+//! The clock of a file system has ticks: some milliseconds on most file systems, one second on ext3 and HFS+, two seconds
+//! on FAT. Two writes within one tick give the same stamp. Therefore a stamp is reliable only if it was taken after the
+//! tick of the last write ([`time_until_settled`]).
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -58,12 +55,12 @@ const LOCAL_FILE_SYSTEMS: [u32; 19] = [
     0x7371_7368, // squashfs
 ];
 
-/// Returns whether other machines may see the file system of `path`. A lock on such a file system may apply to one machine
-/// only. Returns `true` if the type of the file system is unknown.
+/// Returns whether other machines may see the file system of `path`, so that a lock on it may apply to one machine only.
+/// Returns `true` for an unknown file system.
 #[cfg(target_os = "linux")]
 pub fn is_shared(path: &Path) -> bool {
     let number = rustix::fs::statfs(path).map(|stat| stat.f_type);
-    // The type of `f_type` differs between architectures, but its lower 32 bits are always defined.
+    // Architectures differ in the type of `f_type`, but its lower 32 bits are always defined.
     number.map_or(true, |number| {
         let number = number as u64 & u64::from(u32::MAX);
         !LOCAL_FILE_SYSTEMS
@@ -73,8 +70,7 @@ pub fn is_shared(path: &Path) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-/// Returns whether other machines may see the file system of `path`. Always returns `true` on this operating system, because
-/// the type of the file system is unknown.
+/// Always returns `true`, because this operating system does not report the file system's type.
 pub fn is_shared(_: &Path) -> bool {
     true
 }
@@ -82,8 +78,7 @@ pub fn is_shared(_: &Path) -> bool {
 /// Creates a directory and its parents if they do not exist.
 ///
 /// # Errors
-/// Same as for [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link, because the
-/// system only reports that a file exists.
+/// Same as for [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     let created = fs::create_dir_all(path);
     created.map_err(|error| {
@@ -99,8 +94,8 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     })
 }
 
-/// Returns the number of bytes that an ordinary user can still write to the file system of `path`, or of its nearest
-/// existing ancestor. `None` if the system does not report it.
+/// Returns the bytes that an ordinary user can still write to the file system of `path` or of its nearest existing
+/// ancestor. `None` if the system does not report them.
 pub fn free_space(path: &Path) -> Option<u64> {
     // The parent of a relative path with one component is the empty path, which cannot be examined.
     let path = std::path::absolute(path).ok()?;
@@ -115,26 +110,23 @@ pub const CLOCK_TICK: Duration = Duration::from_millis(20);
 /// The coarsest resolution of a file system: that of FAT.
 const COARSEST_RESOLUTION: Duration = Duration::from_secs(2);
 
-/// Identifies a state of a file by its length, modification time, inode and change time. If all of them are the same as at
-/// an earlier check, the bytes are assumed to be unchanged.
+/// A state of a file. If length, times and inode are unchanged, the bytes are assumed to be unchanged.
 ///
-/// The change time is needed because every program can set the modification time, but no program can set the change time.
-/// Renaming, linking and `chmod` also update the change time. Therefore, after such an operation, the file is read again
-/// although its bytes are unchanged.
+/// Programs can set the modification time, but not the change time. Renaming, linking and `chmod` update the change time,
+/// so the file is read again although its bytes are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     pub(crate) len: u64,
     /// Nanoseconds since 1970, negative for earlier times.
     pub(crate) modified: i64,
     pub(crate) inode: u64,
-    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing an object creates a hard
-    /// link, which updates the change time. Also `None` in records of earlier versions of `prep`.
+    /// Change time in nanoseconds since 1970. `None` for the store's files, because hard links to an object update this
+    /// time, and in records of old versions of `prep`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }
 
 impl Stamp {
-    /// Returns a stamp for a content of `len` bytes that is not in a local file.
     pub(crate) fn without_file(len: u64) -> Self {
         Self {
             len,
@@ -144,7 +136,6 @@ impl Stamp {
         }
     }
 
-    /// Returns the stamp of a file in the store.
     pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             len: metadata.len(),
@@ -170,8 +161,7 @@ impl Stamp {
         }
     }
 
-    /// Returns whether a file that had the stamp `self` earlier, and has the stamp `now`, is unchanged. Ignores the change
-    /// time if `self` does not contain it.
+    /// Returns whether a file with the earlier stamp `self` is unchanged. Ignores an unknown change time.
     pub(crate) fn agrees_with(self, now: Stamp) -> bool {
         let now = match self.changed {
             Some(_) => now,
@@ -184,15 +174,13 @@ impl Stamp {
     }
 }
 
-/// Returns how long to wait, from `now`, until a stamp of the file can be trusted. Then every later write is certain to
-/// change the times of the file. `times` are the file's modification and change time, in nanoseconds since 1970.
+/// Returns how long to wait, from `now`, until every later write is certain to change the times of a file. `times` are
+/// its modification and change time, in nanoseconds since 1970.
 ///
-/// The wait is one tick of the file system's clock, minus the time since the last write. The tick follows from the digits of
-/// the times: if they are full seconds, the tick may be seconds long. A program may have set the modification time to a full
-/// second. Therefore the time with the fewest trailing zeros determines the tick.
+/// The wait is one tick of the file system's clock, minus the time since the last write. The time with the fewest
+/// trailing zeros shows the tick, because a program may have set the modification time to a full second.
 ///
-/// A time in the future may come from another machine whose clock is ahead. It is treated as the time of a write that
-/// happens now.
+/// A time in the future, from a machine whose clock is ahead, is treated as a write that happens now.
 pub fn time_until_settled(times: &[i64], now: SystemTime) -> Duration {
     let resolution = times.iter().map(|time| resolution_of(*time)).min();
     let resolution = resolution.unwrap_or_default();
@@ -209,8 +197,7 @@ pub fn is_coarse(time: i64) -> bool {
     resolution_of(time) > CLOCK_TICK
 }
 
-/// Estimates the resolution of a clock from a time that it reported, by counting the trailing zeros. Returns at least
-/// [`CLOCK_TICK`].
+/// Estimates a clock's resolution from the trailing zeros of a time, at least [`CLOCK_TICK`].
 fn resolution_of(time: i64) -> Duration {
     const SECOND: i64 = 1_000_000_000;
     if time % SECOND == 0 {
@@ -234,7 +221,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
         .saturating_add(nanoseconds)
 }
 
-/// Converts a time to nanoseconds since 1970. Times before 1970 are treated as 1970.
+/// Converts a time to nanoseconds since 1970, 0 for earlier times.
 fn nanoseconds_of(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
@@ -284,7 +271,7 @@ mod stamp_tests {
         assert!(!now.agrees_with(later));
     }
 
-    /// For each resolution of the clock, a write that happens when the returned duration has passed gets a different time.
+    /// For each resolution of the clock, a write after the returned duration gets a different time.
     #[test]
     fn a_settled_stamp_changes_with_every_later_write() {
         const MILLISECOND: i64 = 1_000_000;
@@ -325,7 +312,7 @@ mod stamp_tests {
         for (times, expected) in [
             (&[seconds][..], 1_000),
             (&[seconds, seconds], 1_000),
-            // The modification time was set by a program.
+            // A program set the modification time.
             (&[seconds, fine], 0),
             (&[fine], 0),
             // 990 milliseconds: the clock may show hundredths of a second, and a tick has passed.

@@ -1,20 +1,19 @@
-//! Owners and permissions of files, for messages and checks about directories that several users share.
+//! Owners and permissions of files in directories that several users share.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
+use rustix::io::Errno;
 
-/// Bits of a mode: permissions, setuid, setgid and sticky.
 const MODE_BITS: u32 = 0o7777;
 
-/// Maximum number of directories that are examined. It limits the time, because a published tree may contain very many
-/// directories, for example one per class of images.
+/// Maximum number of directories that are examined, because a published tree may have one directory per class of images.
 const MAX_DIRECTORIES: usize = 20_000;
 
 /// Describes the owner and mode of a file or directory, for example `/a belongs to user ann and group lab, and has mode
-/// 755`. Returns `None` if its metadata cannot be read.
+/// 755`. `None` if its metadata cannot be read.
 pub fn ownership(path: &Path) -> Option<String> {
     let metadata = path.metadata().ok()?;
     let (user, group) = (metadata.uid(), metadata.gid());
@@ -27,8 +26,7 @@ pub fn ownership(path: &Path) -> Option<String> {
     ))
 }
 
-/// Returns the name of the user or group `id` if the file `list` (`/etc/passwd` or `/etc/group`) contains it, otherwise
-/// its number.
+/// Returns the name of the user or group `id` in the file `list` (`/etc/passwd` or `/etc/group`), otherwise its number.
 fn name_of(id: u32, list: &str) -> String {
     let id = id.to_string();
     let text = fs::read_to_string(list).unwrap_or_default();
@@ -40,7 +38,6 @@ fn name_of(id: u32, list: &str) -> String {
     name.unwrap_or(id)
 }
 
-/// Returns whether the current user can write a file, or create files in a directory.
 fn may_write(path: &Path) -> bool {
     let needed = match path.is_dir() {
         true => Access::WRITE_OK | Access::EXEC_OK,
@@ -49,8 +46,12 @@ fn may_write(path: &Path) -> bool {
     access(path, needed).is_ok()
 }
 
-/// Describes the owner and mode of the file or directory that prevents writing `path`. This is either `path` itself, or the
-/// directory in which `path` would be created. Returns `None` if the current user can write both.
+/// Returns whether a file or directory cannot be written because its file system is mounted read-only.
+pub fn is_read_only(path: &Path) -> bool {
+    access(path, Access::WRITE_OK) == Err(Errno::ROFS)
+}
+
+/// Describes the owner and mode of `path`, or of its parent directory, if the current user cannot write it.
 pub(crate) fn obstacle(path: &Path) -> Option<String> {
     let existing = path.ancestors().filter(|path| path.exists());
     let blocking = existing.take(2).find(|path| !may_write(path))?;
@@ -62,13 +63,12 @@ pub(crate) fn obstacle(path: &Path) -> Option<String> {
 pub struct Unwritable {
     /// Number of directories and files that cannot be written.
     pub count: usize,
-    /// The first of these directories and files that was found.
+    /// The first of them that was found.
     pub first: Option<PathBuf>,
 }
 
 impl Unwritable {
-    /// Adds the directories that the current user cannot write: the directory `root`, and directories up to `depth` levels
-    /// below it. Examines at most 20,000 directories.
+    /// Adds the unwritable directories at `root` and up to `depth` levels below it. Examines at most 20,000 directories.
     pub fn examine_directories(&mut self, root: &Path, depth: usize) {
         let mut open = vec![(root.to_owned(), depth)];
         let mut examined = 0;
@@ -84,7 +84,7 @@ impl Unwritable {
         }
     }
 
-    /// Examines a file or directory, if it exists.
+    /// Adds a file or directory, if it exists and the current user cannot write it.
     pub fn examine(&mut self, path: &Path) {
         if path.exists() && !may_write(path) {
             self.count += 1;

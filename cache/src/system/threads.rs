@@ -1,5 +1,4 @@
-//! A thread budget, and a worker thread. The budget limits the number of threads, and measures their use of processor time
-//! and I/O. The worker thread processes chunks of bytes in order.
+//! A thread budget with usage counters, and a worker thread for chunks of bytes.
 
 use std::fs;
 use std::sync::Arc;
@@ -10,18 +9,15 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The number of additional threads that concurrent tasks together may still start. Cheap to clone; clones share the
-/// budget.
+/// The number of additional threads that concurrent tasks together may still start. Clones share the budget.
 ///
-/// Taking a thread never waits. If no thread is free, the caller does the work on its own thread. Therefore nested uses
-/// of the budget cannot deadlock.
+/// Taking a thread never waits, so nested uses cannot deadlock. If none is free, the caller does the work itself.
 #[derive(Clone, Debug)]
 pub struct Threads {
     free: Arc<AtomicUsize>,
     used: Arc<UsageCounters>,
 }
 
-/// Resources that worker threads have used, counted when their work ends.
 #[derive(Debug, Default)]
 struct UsageCounters {
     cpu: AtomicU64,
@@ -72,7 +68,7 @@ impl Threads {
         taken.is_ok().then(|| Permit(self.clone()))
     }
 
-    /// Returns the processor time and I/O of all finished work that was counted for this handle.
+    /// Returns the usage of all finished work that was counted for this handle.
     pub fn usage(&self) -> Usage {
         Usage {
             cpu: Duration::from_nanos(self.used.cpu.load(Ordering::Relaxed)),
@@ -103,17 +99,15 @@ impl Drop for Permit {
     }
 }
 
-/// Checks that the system can start `count` more threads. Call this before using a library that panics or hangs if it cannot
-/// start its threads.
+/// Checks that the system can start `count` more threads, for libraries that panic or hang if they cannot start theirs.
 ///
 /// # Errors
-/// Returns the I/O error if a thread cannot be started.
+/// The I/O error if a thread cannot be started.
 pub fn check_threads(count: usize) -> std::io::Result<()> {
     std::thread::scope(|scope| {
         let mut alive = Vec::new();
         for _ in 0..count {
             let (end, ended) = channel::<()>();
-            // The thread ends when `alive` is dropped.
             let wait = move || ended.recv().is_ok();
             Builder::new().spawn_scoped(scope, wait)?;
             alive.push(end);
@@ -122,7 +116,7 @@ pub fn check_threads(count: usize) -> std::io::Result<()> {
     })
 }
 
-/// Starts a thread that runs `work(value)`. The thread returns `Some` with the result of `work`.
+/// Starts a thread that runs `work(value)`. The thread returns `Some` with the value of `work`.
 ///
 /// # Errors
 /// Returns `value` if the system cannot start another thread. Limits on processes (`ulimit -u`, a container's limit)
@@ -201,18 +195,14 @@ impl Usage {
     }
 }
 
-/// A handle to a running worker thread. The thread ends when [`finish`](Consumer::finish) is called, when the handle is
-/// dropped, or when its work fails. Dropping the handle waits for the thread.
+/// A handle to a running worker thread. Dropping it ends the thread and waits for its end.
 #[derive(Debug)]
 pub(crate) struct Consumer<T> {
-    /// `None` after the last chunk was sent.
     full: Option<SyncSender<Vec<u8>>>,
     empty: Receiver<Vec<u8>>,
-    /// `None` after the thread was joined.
     thread: Option<JoinHandle<Option<T>>>,
 }
 
-/// The receiving end of the chunks, on the worker thread.
 pub(crate) struct Chunks {
     full: Receiver<Vec<u8>>,
     recycled: Sender<Vec<u8>>,
@@ -226,7 +216,6 @@ impl Chunks {
     ) -> Result<(), E> {
         self.full.iter().try_for_each(|chunk| {
             take(&chunk)?;
-            // If the consumer no longer receives buffers, this fails, and the buffer is dropped.
             let _ = self.recycled.send(chunk);
             Ok(())
         })
@@ -234,11 +223,8 @@ impl Chunks {
 }
 
 impl<T: Send + 'static> Consumer<T> {
-    /// Starts a thread that runs `work(value, chunks)`. `chunks` yields the chunks that are sent to the thread. At most
-    /// `waiting` chunks are queued.
-    ///
-    /// # Errors
-    /// Returns `value` if the system cannot start another thread.
+    /// Starts a thread that runs `work(value, chunks)`, where `chunks` yields the chunks that are sent to the thread. At
+    /// most `waiting` chunks are queued. Returns `value` if the system cannot start another thread.
     pub(crate) fn start<V: Send + 'static>(
         value: V,
         permit: Permit,
@@ -271,7 +257,7 @@ impl<T: Send + 'static> Consumer<T> {
         self.empty.try_recv().ok()
     }
 
-    /// Waits until all chunks are processed. Returns `None` if the thread panicked.
+    /// Returns `None` if the thread panicked.
     pub(crate) fn finish(mut self) -> Option<T> {
         self.join()
     }

@@ -1,22 +1,18 @@
 //! Garbage collection, and the removal of all results of given competitions.
 //!
-//! An object is kept as long as a ledger entry names it. The last use of an entry is the latest of three times: its
-//! last lookup (accurate to a day), its last write, and the last recorded run that contained its key. A collection has
-//! these steps:
+//! An object is kept while a ledger entry names it. The last use of an entry is its last lookup (accurate to a day), its
+//! last write, or the last recorded run with its key, whichever is latest.
 //!
-//! 1. It removes unreadable records, and entries that name missing objects. It keeps entries that came from a tier, because
-//!    the tier may have the objects.
-//! 2. It removes entries, runs and member lists of bundles that were not used for more than `keep_days` days.
+//! A collection has these steps:
+//!
+//! 1. It removes unreadable records, and entries that name missing objects. It keeps entries from a tier, because the
+//!    tier may have their objects.
+//! 2. It removes entries, runs and member lists of bundles that were unused for more than `keep_days` days.
 //! 3. It removes objects that no entry names, once they are a day old.
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
-//!    is not enough, it removes entries, least recently used first. With an entry, it removes the objects that only this
-//!    entry named.
+//!    is not enough, it removes the least recently used entries with the objects that only they name.
 //!
-//! Entries are removed before objects. If a collection is killed, it leaves objects without entries, never entries
-//! without objects.
-//!
-//! A collection needs exclusive access to the store ([`Store::in_use`]). Readers with an open [`Object`](crate::Object)
-//! can still read its bytes.
+//! A collection needs exclusive access to the store ([`Store::in_use`]), but open objects remain readable.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -36,27 +32,26 @@ use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError};
 /// Limits of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcOptions {
-    /// Maximum total size of the objects after the collection, in bytes. `None` means unlimited.
+    /// Maximum total size of the objects in bytes after the collection. `None` means unlimited.
     pub max_size: Option<u64>,
     /// Days without use after which a ledger entry is removed. `None` means never.
     pub keep_days: Option<u32>,
-    /// Only report the files that would be removed.
+    /// Whether the collection only reports the files that it would remove.
     pub dry_run: bool,
 }
 
-/// The objects and entries that a collection removed (or would remove, in a dry run), and the remaining objects.
+/// The files that a collection removed (in a dry run: would remove), and the number of remaining objects.
 #[derive(Debug, Default)]
 pub struct GcReport {
     /// Removed objects and their lengths, sorted.
     pub objects: Vec<(Digest, u64)>,
     /// Total length of the removed objects.
     pub removed_bytes: u64,
-    /// Bytes of disk space actually freed. Removed objects with hard links outside the store still occupy space.
+    /// Bytes of disk space actually freed. A removed object with a hard link outside the store still occupies space.
     pub freed_bytes: u64,
     /// Keys of removed ledger entries, sorted.
     pub entries: Vec<Digest>,
-    /// Other removed records: unreadable records, old runs, old member lists, and records of source files that no longer
-    /// exist.
+    /// Other removed records: unreadable ones, old runs and member lists, and records of files that no longer exist.
     pub records: Vec<PathBuf>,
     /// Number of temporary files of killed processes that were removed.
     pub leftovers: usize,
@@ -71,7 +66,6 @@ struct ObjectInfo {
     len: u64,
     modified: SystemTime,
     links: u64,
-    /// Number of remaining entries that name the object.
     named: usize,
 }
 
@@ -84,18 +78,16 @@ struct Entry {
 pub(crate) struct Collection {
     now: SystemTime,
     objects: BTreeMap<Digest, ObjectInfo>,
-    /// Entries that are kept so far.
     entries: Vec<Entry>,
     report: GcReport,
 }
 
 impl Store {
-    /// Collects garbage in the order described in the module's documentation.
+    /// Collects garbage: removes old entries, and objects that no entry names.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if a run is using the store (except in a dry run). [`StoreError::LockLost`] if this
-    /// process was suspended and a run has started since. Also returns an error if a directory cannot be
-    /// listed or an entry cannot be removed.
+    /// [`StoreError::InUse`] if a run uses the store (except in a dry run), [`StoreError::LockLost`] if a run started
+    /// while this process was suspended, and errors of listing directories or removing entries.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let lock = self.lock_for_gc(options)?;
         let mut collection = self.survey(options)?;
@@ -114,8 +106,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Takes the exclusive lock that is needed to remove entries and objects. No run can use the store while this process
-    /// holds the lock. For a dry run, takes only a shared lock, which prevents other collections.
+    /// Takes the exclusive lock. A dry run takes a shared lock, which only prevents other collections.
     pub(crate) fn lock_for_gc(&self, options: &GcOptions) -> Result<LockGuard, StoreError> {
         if options.dry_run {
             return self.in_use();
@@ -126,7 +117,7 @@ impl Store {
         })
     }
 
-    /// Lists the content of the store. This includes step 1 of the collection.
+    /// Lists the content of the store, and does step 1 of the collection.
     pub(crate) fn survey(&self, options: &GcOptions) -> Result<Collection, StoreError> {
         let mut collection = Collection {
             now: SystemTime::now(),
@@ -159,7 +150,7 @@ impl Store {
                     collection.report.records.push(path);
                     continue;
                 }
-                // If an entry cannot be read, it is unknown which objects it names. Continuing might remove these objects.
+                // The objects of an unreadable entry are unknown, so continuing might remove them.
                 Err(error) => return Err(error),
             };
             let touched = file.metadata().and_then(|metadata| metadata.modified());
@@ -171,7 +162,6 @@ impl Store {
         Ok(collection)
     }
 
-    /// Returns the time of the last recorded run of each key, in seconds since 1970.
     fn survey_history(
         &self,
         options: &GcOptions,
@@ -219,8 +209,7 @@ impl Store {
         Ok(())
     }
 
-    /// Adds member lists that were not used for more than `keep_days` days to the records that will be removed. Also adds
-    /// temporary files in the same directory that killed processes left.
+    /// Adds unused member lists to the records to remove, and temporary files that killed processes left next to them.
     fn survey_bundles(
         &self,
         options: &GcOptions,
@@ -241,8 +230,7 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the entries, records and objects that are listed in `report`, in this order. If an entry or record cannot be
-    /// removed, returns an error before removing any object.
+    /// Removes entries, records and objects, in this order. Removes no object after an error.
     pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
@@ -261,7 +249,6 @@ impl Store {
     }
 }
 
-/// Returns whether the last use, in seconds since 1970, was more than `keep_days` days ago.
 fn is_unused(now: SystemTime, last_use: u64, keep_days: Option<u32>) -> bool {
     let Some(days) = keep_days else { return false };
     let last_use = UNIX_EPOCH.checked_add(Duration::from_secs(last_use));
@@ -292,7 +279,6 @@ impl Collection {
         });
     }
 
-    /// Drops the entries for which `unwanted` returns `true`.
     fn drop_entries(&mut self, unwanted: impl Fn(&Entry) -> bool) {
         for entry in std::mem::take(&mut self.entries) {
             match unwanted(&entry) {
@@ -315,7 +301,7 @@ impl Collection {
         }
     }
 
-    /// Drops objects without an entry, and then entries, until the objects fit into `max_size` bytes (step 4).
+    /// Drops objects without an entry, and then entries, until the objects need at most `max_size` bytes (step 4).
     fn shrink(&mut self, max_size: u64) {
         let mut size: u64 = self.objects.values().map(|found| found.len).sum();
         let mut unnamed: Vec<_> = self
@@ -331,7 +317,7 @@ impl Collection {
             }
             size -= self.drop_object(&digest);
         }
-        // The most recently used entry comes first, so that `pop` returns the least recently used entry.
+        // The least recently used entry comes last, for `pop`.
         self.entries
             .sort_unstable_by_key(|entry| Reverse((entry.last_use, entry.key)));
         while size > max_size
@@ -341,7 +327,6 @@ impl Collection {
         }
     }
 
-    /// Drops an entry and the objects that only this entry named. Returns the total length of these objects.
     fn drop_entry(&mut self, entry: &Entry) -> u64 {
         self.report.entries.push(entry.key);
         let mut bytes = 0;
@@ -379,8 +364,7 @@ impl Collection {
     }
 }
 
-/// Returns whether the file no longer exists. If its directory is missing as well, returns `false`, because the file may
-/// be on a disk that is not mounted.
+/// Returns `false` if the directory is missing too, because its disk may not be mounted.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_dir)
         && matches!(path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)
@@ -396,8 +380,8 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
 }
 
 impl Store {
-    /// Removes the recorded runs of `competitions`. Also removes the ledger entries that only these runs used, and the
-    /// objects that only these entries name. If `dry_run` is true, removes nothing and only reports what it would remove.
+    /// Removes the recorded runs of `competitions`, the ledger entries that only these runs used, and the objects that
+    /// only these entries name. If `dry_run` is true, only reports them.
     ///
     /// # Errors
     /// Same as for [`gc`](Store::gc).
@@ -469,7 +453,7 @@ mod forget_tests {
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 
-    /// Records a run of a competition. `steps` are the keys and contents of its steps. Returns the objects.
+    /// Records a run of a competition whose steps have these contents. Returns the objects.
     fn run(store: &Store, competition: &str, steps: &[&str]) -> Result<Vec<Digest>, StoreError> {
         let mut history = History::default();
         let mut objects = Vec::new();

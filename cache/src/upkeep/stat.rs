@@ -1,4 +1,4 @@
-//! Lists and counts the files of a store, and removes files that killed processes left behind.
+//! Lists and counts the files of a store, and removes files that killed processes left.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -41,14 +41,14 @@ pub struct StoreStat {
     pub bundles: Amount,
     /// Files that are being written, or were left by a killed process.
     pub temporary: Amount,
-    /// Damaged objects, which are kept for inspection. Users remove them by hand.
+    /// Damaged objects, which users remove by hand.
     pub quarantine: Amount,
     /// Free bytes on the store's file system, if the system reports them.
     pub free: Option<u64>,
 }
 
 impl Store {
-    /// Counts the files of the store and adds up their lengths. Reads only directory entries, no contents.
+    /// Counts the files of the store and adds up their lengths. Reads no contents.
     ///
     /// # Errors
     /// If a directory cannot be listed.
@@ -79,14 +79,12 @@ impl Store {
 
 fn sum(files: impl Iterator<Item = PathBuf>) -> Amount {
     let mut amount = Amount::default();
-    // A file that was removed after the listing is not counted.
     for metadata in files.filter_map(|path| path.symlink_metadata().ok()) {
         amount.add(metadata.len());
     }
     amount
 }
 
-/// The files of a bucket with two directory levels.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// Digests that form the file names, sorted.
@@ -95,7 +93,6 @@ pub(crate) struct Listing {
     pub(crate) foreign: Vec<PathBuf>,
 }
 
-/// Lists a bucket of the store `root`. Files that are removed during the listing are omitted.
 pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     let mut listing = Listing::default();
     for (first, dir) in entries(&bucket.dir(root))? {
@@ -115,8 +112,8 @@ pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     Ok(listing)
 }
 
-/// Returns the names and paths of all files and directories in `dir`. Empty if `dir` does not exist. Converts names that are
-/// not UTF-8 lossily. This is safe, because such a name does not belong to the store.
+/// Returns the names and paths of all files and directories in `dir`. Empty if `dir` does not exist. A name that is not
+/// UTF-8 is converted lossily, because it does not belong to the store.
 pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let error = |source| StoreError::io("list", dir, source);
     let read = match fs::read_dir(dir) {
@@ -135,15 +132,14 @@ pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> 
     .map_err(error)
 }
 
-/// Minimum age of files that are treated as garbage. A younger file may be in use although it is not locked, because a
-/// writer creates its file before it locks the file. In addition, some network file systems do not support locks.
+/// Minimum age of garbage. A younger file may be in use without a lock, because a writer creates a file before locking
+/// it, and some network file systems do not support locks.
 pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes temporary files that are older than a day and not locked. Keeps files that it cannot remove, for example files of
-/// another user. Returns the number of removed files.
+/// Removes temporary files that are older than a day and not locked. Returns their number. Keeps files that it cannot
+/// remove, for example files of another user.
 ///
-/// If `dry_run` is true, removes nothing, and returns the number of files that are older than a day, even if they are
-/// locked.
+/// If `dry_run` is true, removes nothing and also counts locked files.
 pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     let now = SystemTime::now();
     let mut swept = 0;
@@ -159,13 +155,11 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes lock files that no process has locked, and leases of processes that are known to have ended. Removing a lock file
-/// is safe: after locking a file, each process checks that the file still has its name, and otherwise tries again.
+/// Removes unlocked lock files and dead leases. A process that locks a removed file notices this and tries again.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in entries(&Bucket::Locks.dir(root))? {
-        // Only removes files that are named by a digest. The lock file `use` stays, because the garbage collector has locked
-        // it.
+        // The lock file `use` stays, because the garbage collector has locked it.
         if is_name(&name) {
             let _ = remove_unlocked(&path);
         } else if name.strip_suffix(HOLDERS_SUFFIX).is_some_and(is_name) {
@@ -176,7 +170,6 @@ pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the time from `then` to `now`, or zero if `then` is later than `now`.
 pub(crate) fn age(now: SystemTime, then: SystemTime) -> Duration {
     now.duration_since(then).unwrap_or_default()
 }

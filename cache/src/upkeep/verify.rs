@@ -1,8 +1,7 @@
 //! Checks all files of the store.
 //!
-//! An error does not end the check. All files are checked, and the report contains all problems. A repair never
-//! recreates bytes: it moves damaged objects to quarantine, and removes unreadable records and entries that name missing
-//! objects. The next run then produces the missing results again.
+//! All files are checked, and the report contains all problems. A repair moves damaged objects to quarantine, and removes
+//! unreadable records and entries that name missing objects. The next run then produces the missing outputs again.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -19,7 +18,7 @@ use crate::records::ledger::RecordRead;
 use crate::upkeep::stat::Amount;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError};
 
-/// Number of threads that hash objects. Two threads keep a disk busy and leave the other processors free for other work.
+/// Two threads keep a disk busy and leave other processors free.
 const HASH_THREADS: usize = 2;
 
 /// Result of [`Store::verify`]. Lists are sorted.
@@ -37,8 +36,7 @@ pub struct VerifyReport {
     pub dangling: Vec<Digest>,
     /// Records (ledger, history, sources) that are truncated or modified.
     pub garbled: Vec<PathBuf>,
-    /// Files in the directories of objects and records that the store did not create. A repair never changes or removes
-    /// them.
+    /// Files in the directories of objects and records that the store did not create. A repair leaves them unchanged.
     pub foreign: Vec<PathBuf>,
     /// Errors when reading or repairing files.
     pub failed: Vec<StoreError>,
@@ -47,7 +45,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Returns whether no problem was found. Foreign files are not a problem.
+    /// Returns whether no problem was found. A foreign file is not a problem.
     pub fn is_clean(&self) -> bool {
         self.damaged.is_empty()
             && self.missing.is_empty()
@@ -58,9 +56,8 @@ impl VerifyReport {
 }
 
 impl Store {
-    /// Hashes every object and reads every record. With `repair`, moves damaged objects to quarantine, and removes
-    /// unreadable records and entries that name missing objects. Calls `progress` from several threads with the number
-    /// of bytes of each read. Runs may use the store at the same time.
+    /// Hashes every object and reads every record, also while runs use the store. With `repair`, repairs the store as the
+    /// module describes. Calls `progress` from several threads with the number of bytes of each read.
     ///
     /// # Errors
     /// If a directory cannot be listed. Other errors are part of the report.
@@ -119,7 +116,6 @@ impl Store {
             part
         };
         let parts: Vec<_> = thread::scope(|scope| {
-            // If no further thread can be started, this thread hashes all objects.
             let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let helpers: Vec<_> = (1..HASH_THREADS).map_while(helper).collect();
             let result = work();
@@ -127,7 +123,6 @@ impl Store {
             parts.chain([Ok(result)]).collect()
         });
         for part in parts {
-            // Propagates a panic of `progress` to the caller.
             let part = part.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             report.checked.files += part.checked.files;
             report.checked.bytes += part.checked.bytes;
@@ -168,8 +163,7 @@ impl Store {
         self.readable::<T>(bucket, repair, report).map(drop)
     }
 
-    /// Returns the intact records of a bucket, and adds the damaged records to the report. If `repair` is true, also removes
-    /// the damaged records.
+    /// Returns the intact records of a bucket, and reports the damaged ones. Removes these if `repair` is true.
     fn readable<T: DeserializeOwned>(
         &self,
         bucket: Bucket,
@@ -199,8 +193,7 @@ impl Store {
 
 fn remove(path: &Path, report: &mut VerifyReport) {
     let removed = match path.is_dir() {
-        // A directory in place of a record may contain files that the store did not create. `remove_dir` fails in this case,
-        // so these files are kept.
+        // `remove_dir` fails if the directory contains foreign files, so these are kept.
         true => fs::remove_dir(path),
         false => fs::remove_file(path),
     };

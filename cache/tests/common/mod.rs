@@ -13,20 +13,18 @@ use tempfile::TempDir;
 
 pub type Outcome = Result<(), Box<dyn Error>>;
 
-/// Creates an empty store in a directory that the returned guard removes.
 pub fn empty_store() -> Result<(TempDir, Store), Box<dyn Error>> {
     let dir = crate::temporary::directory();
     let store = Store::open(&dir.path().join("store"))?;
     Ok((dir, store))
 }
 
-/// Opens a second handle, as another process would. The two handles do not share the set of verified objects.
+/// Opens a second handle, as another process would, with its own set of verified objects.
 pub fn second_handle(store: &Store) -> Result<Store, Box<dyn Error>> {
     Ok(Store::open(store.root())?)
 }
 
-/// Returns the file of `digest` in a bucket. The layout must stay compatible, so the tests do not use the store's code for
-/// it.
+/// Returns the file of `digest`. The layout must stay compatible, so the tests do not use the store's code for it.
 pub fn file_of(store: &Store, bucket: &str, digest: &Digest) -> PathBuf {
     let hex = digest.to_string();
     store.root().join(bucket).join(&hex[..2]).join(&hex[2..])
@@ -36,7 +34,6 @@ pub fn object_file(store: &Store, digest: &Digest) -> PathBuf {
     file_of(store, "objects-v1", digest)
 }
 
-/// Flips one bit of the byte at `offset`.
 pub fn flip(path: &Path, offset: u64) -> Outcome {
     fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
     let file = OpenOptions::new().read(true).write(true).open(path)?;
@@ -52,14 +49,12 @@ pub fn truncate(path: &Path, len: u64) -> Outcome {
     Ok(())
 }
 
-/// Sets the modification time of `path` to `days` days ago.
 pub fn make_old(path: &Path, days: u64) -> Outcome {
     let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
     File::open(path)?.set_modified(then)?;
     Ok(())
 }
 
-/// Returns the entry of a step that produced the objects `outputs`, `days` days ago.
 pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error>> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let named = outputs.iter().enumerate();
@@ -77,12 +72,10 @@ pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error
     })
 }
 
-/// Counts the files in a bucket without subdirectories.
 pub fn count(store: &Store, bucket: &str) -> Result<usize, Box<dyn Error>> {
     Ok(fs::read_dir(store.root().join(bucket))?.count())
 }
 
-/// Returns `len` bytes without short repetitions.
 pub fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut state = 2 * seed + 1;
     let next = || {

@@ -1,28 +1,24 @@
-//! A model of leases (`src/locks/lease`): at most one process has an exclusive lock, and the lock of a dead process becomes
-//! free.
+//! A model of leases: at most one process has an exclusive lock, and the lock of a dead process becomes free.
 //!
-//! A suspended process checks its lease before it continues, so it is treated as a holder only after this check. A
-//! process that is never suspended writes its heartbeats in time, so its file is never silent.
+//! A resumed process checks its lease before it continues, and is treated as a holder only after this check. A process
+//! that is never suspended is never silent.
 
 use crate::model::search::{Model, check};
 
-/// The rules of the protocol. The tests disable them one by one.
+/// The rules of the protocol. The tests disable one at a time.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
-    /// A holder is dead if the process that now has its process id started later. Without this rule, a process that reuses
-    /// the id would keep the lock.
+    /// A holder is dead if its process id now belongs to a process that started later.
     compares_start_times: bool,
     /// A process on this machine is also dead if it is silent.
     silence_means_dead: bool,
     /// Before a file is removed, it is renamed and read again.
     compares_before_removing: bool,
-    /// If a file disappears while the directory is examined, the process lists the directory again.
+    /// If a file disappears while the directory is examined, the directory is listed again.
     lists_again: bool,
-    /// After a heartbeat, the holder checks that its file still exists.
     verifies_heartbeat: bool,
     /// A heartbeat is repeated if it took too long.
     measures_heartbeat: bool,
-    /// A process does not wait for processes that announce themselves after its first check.
     ignores_later: bool,
 }
 
@@ -36,15 +32,14 @@ const RULES: Rules = Rules {
     ignores_later: true,
 };
 
-/// A file in the directory. Its name is the number of the process that announced itself, or `RENAMED` plus the number
-/// of the process that renamed the file.
+/// A file in the directory, named after the process that announced itself, or `RENAMED` plus the process that renamed it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct File {
     name: usize,
     holder: usize,
     heartbeat: u8,
     has_lock: bool,
-    /// The process removed the file, or tried to remove it under a former name, and now requests the lock with another file.
+    /// The process removed the file, or tried to, and now requests the lock with another file.
     is_abandoned: bool,
     /// All processes that check the file have seen the same content for too long.
     is_silent: bool,
@@ -52,21 +47,18 @@ struct File {
 
 const RENAMED: usize = 100;
 
-/// Added to a name that its process no longer uses. In the model, a process announces itself repeatedly under the same
-/// name. In reality, each name is new.
+/// Added to a name that its process no longer uses. In the model, a process announces itself repeatedly under one name.
 const OLD: usize = 200;
 
-/// The next step of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Next {
     Announce,
     List,
-    /// The names of files that are still to be read, and the processes found so far that only request the lock.
+    /// The files to read, and the processes found so far that only request the lock.
     Examine(Vec<usize>, Vec<usize>),
     Rename(usize, u8, Vec<usize>, Vec<usize>),
     Compare(usize, u8, Vec<usize>, Vec<usize>),
-    /// Opens the file for a heartbeat. The next step writes to the opened file, which is identified by its holder, because
-    /// its name may change in between.
+    /// Opens the file for a heartbeat. The next step writes to the opened file, whose name may change in between.
     Open,
     Write,
     Verify,
@@ -81,7 +73,6 @@ enum Status {
     Runs,
     Suspended,
     Dead,
-    /// The process has died, and another process has its number.
     Reused,
 }
 
@@ -90,12 +81,10 @@ struct Process {
     next: Next,
     status: Status,
     is_shared: bool,
-    /// The processes that only requested the lock when this process first listed the directory. It waits only for these.
+    /// The processes that requested the lock at the first listing. This process waits only for these.
     rivals: Option<Vec<usize>>,
     heartbeats: u8,
-    /// Whether the process was not suspended since it began its last heartbeat.
     is_timely: bool,
-    /// Whether the process was not suspended since its last heartbeat succeeded.
     is_certain: bool,
     may_be_suspended: bool,
     may_die: bool,
@@ -132,7 +121,7 @@ impl State {
         self.files.retain(|file| file.name != name);
     }
 
-    /// Removes the file of a process. The next file of this process has a new name, which no process refers to yet.
+    /// Removes the file of a process. The next one has a new name, which no process refers to yet.
     fn withdraw(&mut self, number: usize) {
         self.remove(number);
         for file in self.files.iter_mut().filter(|file| file.holder == number) {
@@ -300,7 +289,6 @@ impl Model for Leases {
     type Step = Step;
 
     fn starts(&self) -> Vec<State> {
-        // The first process has the lock, unless its next step is to announce itself.
         let holder = File {
             name: 0,
             holder: 0,
@@ -351,7 +339,7 @@ impl Model for Leases {
         }
         for (index, file) in state.files.iter().enumerate() {
             let holder = &state.processes[file.holder];
-            // A process that found its lease lost writes no more, although its file may exist again.
+            // A process with a lost lease writes no more, although its file may exist again.
             let is_quiet =
                 holder.status != Status::Runs || holder.next == Next::Ended || file.is_abandoned;
             if is_quiet && !file.is_silent {
@@ -402,7 +390,6 @@ fn process(is_shared: bool) -> Process {
     }
 }
 
-/// A process that may be suspended once.
 fn sleeper(is_shared: bool) -> Process {
     Process {
         may_be_suspended: true,
@@ -425,18 +412,13 @@ fn holding(process: Process) -> Process {
     }
 }
 
-/// Scenarios in which at least one of the rules is needed.
 fn models(rules: Rules) -> impl Iterator<Item = Leases> {
     [
-        // A holder that is suspended, and two waiting processes.
         vec![holding(sleeper(false)), process(false), process(false)],
-        // A holder that dies, and a process that is suspended while it breaks the lock.
         vec![holding(mortal(false)), sleeper(false), process(false)],
         vec![holding(mortal(false)), sleeper(false), sleeper(false)],
-        // Several processes request the lock at the same time, and one of them may die or be suspended.
         vec![mortal(false), process(false), process(false)],
         vec![process(false), sleeper(false), process(false)],
-        // Some processes request a shared lock, and others an exclusive one.
         vec![sleeper(true), process(true), process(false)],
         vec![mortal(true), process(true), sleeper(false)],
         vec![sleeper(true), process(true), process(true)],

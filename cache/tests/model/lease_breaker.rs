@@ -1,11 +1,8 @@
-//! A former protocol of leases. It had one file for the lock. A process could remove the lock file of a dead holder only
-//! while it had a second file (the *breaker*). Both names were used repeatedly, so a process that was suspended at the
-//! wrong time could remove the file of another holder. The search finds this defect. The current protocol (`lease`) never
-//! uses a name again.
+//! A former protocol of leases, in which the names of the lock file and of a second file were used repeatedly. A process
+//! that was suspended at the wrong time could remove the file of another holder. The search finds this defect.
 
 use crate::model::search::{Model, check};
 
-/// A file. `holder` is the process that created it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct File {
     holder: usize,
@@ -134,7 +131,6 @@ impl Model for Breaker {
         steps
     }
 
-    /// Reports two holders that were never suspended.
     fn violation(&self, state: &State) -> Option<String> {
         let holders = state.processes.iter().skip(2);
         let holders = holders.filter(|process| process.next == Next::Hold);

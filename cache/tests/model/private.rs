@@ -1,12 +1,9 @@
-//! A model of private objects (`src/objects/private.rs`, `src/objects/link.rs`): a file that is mapped never has a public
-//! name.
-//!
-//! The search also covers processes that die: a process whose steps are no longer chosen leaves the same files as a dead
-//! process.
+//! A model of private objects (`src/objects/private.rs`, `src/objects/link.rs`): a mapped file never has a public name. A
+//! process whose steps are no longer chosen is a dead process.
 
 use crate::model::search::{Model, check};
 
-/// The rules of the protocol. If any single rule is disabled, the protocol is wrong.
+/// The rules of the protocol. It is wrong if any one is disabled.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// The linker examines the file that it linked, and not the file that it opened.
@@ -56,7 +53,6 @@ enum Process {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
-    /// The file that has the store's name, if any.
     stored: Option<usize>,
     files: Vec<File>,
     processes: Vec<Process>,
@@ -76,7 +72,6 @@ impl State {
     }
 }
 
-/// A step of a process, or an event from outside.
 #[derive(Debug)]
 #[allow(dead_code, reason = "printed in counterexamples")]
 enum Step {
@@ -93,7 +88,6 @@ struct Private {
 }
 
 impl Private {
-    /// Executes the next step of a process.
     fn run(&self, state: &mut State, process: &Process) -> Process {
         use Process::*;
         let rules = self.rules;

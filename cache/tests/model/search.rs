@@ -6,22 +6,17 @@ use std::hash::Hash;
 
 pub trait Model {
     type State: Clone + Eq + Hash + Debug;
-    /// Describes a step in a counterexample.
     type Step: Debug;
 
     fn starts(&self) -> Vec<Self::State>;
 
-    /// Returns all steps from a state, each with the state after it.
     fn steps(&self, state: &Self::State) -> Vec<(Self::Step, Self::State)>;
 
-    /// Returns a description of the violation in a state, if there is one.
     fn violation(&self, state: &Self::State) -> Option<String>;
 
-    /// Returns whether a state is a goal.
     fn is_goal(&self, state: &Self::State) -> bool;
 }
 
-/// A shortest path to a violation.
 #[derive(Debug)]
 pub struct Counterexample {
     pub violation: String,
@@ -29,18 +24,14 @@ pub struct Counterexample {
 }
 
 struct Visited {
-    /// The number of the previous state on a shortest path, and the index of the step that leads from it to this state.
-    /// `None` for a start.
+    /// The number of the previous state on a shortest path, and the step from it. `None` for a start.
     from: Option<(usize, usize)>,
     /// The numbers of all states from which a step leads to this state.
     before: Vec<usize>,
     is_goal: bool,
 }
 
-/// Visits all states of a model. Returns their number.
-///
-/// # Errors
-/// If a state violates the condition, or if no goal can be reached from a state.
+/// Visits all states. Fails if a state violates the condition, or if no goal can be reached from it.
 pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     let mut numbers: HashMap<M::State, usize> = HashMap::new();
     let mut states: Vec<M::State> = Vec::new();
@@ -80,7 +71,6 @@ pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     }
 }
 
-/// Returns the first state from which no goal can be reached.
 fn stuck(visited: &[Visited]) -> Option<usize> {
     let mut reaches: Vec<bool> = visited.iter().map(|state| state.is_goal).collect();
     let mut open: Vec<usize> = (0..visited.len()).filter(|state| reaches[*state]).collect();

@@ -1,5 +1,4 @@
-//! Finds the bundle of a competition on this machine, and records the members of published bundles. Also defines
-//! [`BorrowedBundle`], and the notes that a run shows to the user.
+//! Finds the bundle of a competition on this machine, and defines the notes that a run shows to the user.
 
 use std::fmt;
 use std::fs::File;
@@ -23,12 +22,11 @@ pub(crate) fn local(settings: &Settings, id: &str, dirs: &[&Path]) -> LocalBundl
     LocalBundle::new(id, &dirs, None)
 }
 
-/// Returns the path of the bundle of `id` in one of `dirs` or in the data directory, if it exists.
 pub(crate) fn path(settings: &Settings, id: &str, dirs: &[&Path]) -> Option<PathBuf> {
     local(settings, id, dirs).path().map(Path::to_owned)
 }
 
-/// Returns the paths of all bundles of a competition: at most one in each of `dirs`, and one in the data directory.
+/// Returns all bundles of a competition: at most one in each of `dirs` and in the data directory.
 pub(crate) fn all(settings: &Settings, id: &str, dirs: &[&Path]) -> Vec<PathBuf> {
     let dirs = dirs.iter().copied().chain([settings.data_dir.as_path()]);
     let bundles = dirs.map(|dir| LocalBundle::new(id, &[dir], None));
@@ -37,9 +35,6 @@ pub(crate) fn all(settings: &Settings, id: &str, dirs: &[&Path]) -> Vec<PathBuf>
 }
 
 /// Opens a bundle. Returns its file, its length in bytes, and its members.
-///
-/// # Errors
-/// Returns an error if the file cannot be read, or is not a zip archive.
 pub(crate) fn list(
     path: &Path,
     limits: &DecodingLimits,
@@ -54,21 +49,22 @@ pub(crate) fn list(
     Ok((file, bytes, listing.entries()))
 }
 
-/// Returns the directory to which [`remember`] writes the members of bundles.
 pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
     Store::bundle_lists(&settings.store_dir)
 }
 
-/// Records the members of the bundle of `id` for later audits. The bundle must be the published one, whose MD5 is `md5`.
-/// Ignores failures, because an audit without this record has fewer findings, but no wrong ones.
+/// Records the members of the bundle of `id` for audits. The bundle must be the published one, with the MD5 `md5`.
+///
+/// Ignores errors: without this record, an audit has fewer findings.
 pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str) {
     if let Some(path) = path(settings, id, dirs) {
         let _ = known::remember(&member_lists(settings), md5, &path);
     }
 }
 
-/// A bundle that is neither on this machine nor recorded in the data directory, although a run uses results that were
-/// computed from it. The run takes the results from the cache or from the remote.
+/// A bundle from which results were computed, but which is neither on this machine nor recorded in the data directory.
+///
+/// A run takes the results from the cache or from the remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BorrowedBundle {
     pub blake3: Digest,
@@ -82,16 +78,13 @@ pub struct BorrowedBundle {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum Lender {
-    /// In the cache.
     Cache {
         /// When the results were computed, in seconds since 1970.
         at: Option<u64>,
         /// The path of the bundle at that time.
         path: Option<String>,
     },
-    /// In the remote.
     Remote {
-        /// The remote.
         remote: String,
     },
 }
@@ -132,12 +125,11 @@ fn digest(md5: Option<&str>, blake3: &Digest) -> String {
 /// A message to the user about a run, which is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
-    /// The system was restarted after this competition was prepared. A run reads the files once, because a loss of power may
-    /// have damaged them.
+    /// After a restart of the system, a run reads all files once, because a loss of power may have damaged them.
     ReadsAgain { id: &'a str, bytes: u64 },
     /// `files` published files are damaged, and will be written again.
     Damaged { id: &'a str, files: u64 },
-    /// The published data differ from the results, so they are written again. Contains the difference.
+    /// The published data differ from the results, so the run writes them again.
     Restores { id: &'a str, difference: &'a str },
     /// These competitions are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),
@@ -146,15 +138,15 @@ pub enum Note<'a> {
         id: &'a str,
         bundle: &'a BorrowedBundle,
     },
-    /// The private files of this competition are sealed, and the run publishes them in plain form.
+    /// The private files of this competition are sealed, and the run publishes them as plain files.
     Unseals { id: &'a str },
-    /// The bundle at this path is not the one from which the data directory was prepared. Contains the content of the latter.
+    /// The bundle at `path` is not the one from which the data were prepared, whose content is `before`.
     OtherBundle {
         id: &'a str,
         path: &'a Path,
         before: &'a Content,
     },
-    /// The free disk space is probably too small. Contains the message.
+    /// The free disk space is probably too small.
     LittleDisk(&'a str),
 }
 

@@ -1,4 +1,4 @@
-//! Checks and formats pipeline files. Needs neither the bundle, a cache nor the network.
+//! Checks and formats pipeline files. Needs no bundle, no cache and no network.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,10 @@ use crate::error::Error;
 use crate::outline::outline;
 use crate::stages::load::Loader;
 
-/// Checks the keys, queries and grading of the pipeline in a file, in all variants, and the leaderboard in its directory.
-/// The name of the directory is the competition's id. Returns the warnings.
+/// Checks a pipeline file in all variants, and the leaderboard in its directory. Returns the warnings.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or an error that lists all mistakes of the pipeline.
+/// Returns an error if the file cannot be read, or one error for all mistakes of the pipeline.
 pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;
@@ -52,8 +51,7 @@ fn similar_files(directory: &Path) -> Vec<Diagnostic> {
     found
 }
 
-/// Returns the pipeline files that a path names: the file itself, or `pipeline.yaml` in the directory or in its
-/// subdirectories.
+/// Returns the pipeline files of a path: the file itself, or `pipeline.yaml` in the directory or in its subdirectories.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be read or contains no pipeline.
@@ -94,8 +92,7 @@ pub fn schema() -> serde_json::Value {
     )
 }
 
-/// Formats the pipeline in a file: removes spaces at the end of lines, carriage returns, empty lines at the beginning and
-/// the end, and repeated empty lines. Comments stay. Returns `None` if the file is already formatted.
+/// Formats a pipeline file: removes superfluous whitespace, and keeps comments. Returns `None` if nothing changes.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or has mistakes, or if formatting would change its meaning.
@@ -118,7 +115,7 @@ pub fn format_pipeline(path: &Path) -> Result<Option<String>, Error> {
 fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Error> {
     let file_name = path.display().to_string();
     let entry = CatalogEntry::of_text("formatted", &file_name, text.to_owned());
-    // This names the file in a message about its syntax.
+    // An error of `load` names the file, unlike an error of `variants`.
     entry.load(prep_spec::BASE_VARIANT)?;
     prep_spec::variants(text)?
         .iter()

@@ -13,14 +13,12 @@ use crate::error::Error;
 use crate::prepared;
 use crate::settings::{Settings, prepared_dir};
 
-/// Returns the digest of `leaderboard.csv`.
 pub(crate) fn leaderboard(entry: &CatalogEntry) -> Option<Sha256> {
     let text = entry.leaderboard.as_deref()?;
     Some(Sha256::of_bytes(text.as_bytes()))
 }
 
-/// Returns the digest of the pipeline's section `grade` (rules, metric, and the files that they use), written as JSON
-/// with sorted keys and without spaces.
+/// Returns the digest of the pipeline's section `grade`, written as JSON with sorted keys and without spaces.
 pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
     let grade = &pipeline.grade.as_ref()?.value;
     let section = serde_json::json!({
@@ -31,26 +29,23 @@ pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
     Some(Sha256::of_bytes(canonical(&section).as_bytes()))
 }
 
-/// Returns the digest of the file `pipeline.yaml`.
 pub(crate) fn pipeline(entry: &CatalogEntry) -> Option<Sha256> {
     let text = entry.pipeline.as_deref()?;
     Some(Sha256::of_bytes(text.as_bytes()))
 }
 
-/// Returns the digest of the published description. Returns `None` if the file cannot be read, for example if only
-/// private data were copied to this machine.
+/// Returns the digest of the published description. Returns `None` if public files were not copied to this machine.
 pub(crate) fn description(data_dir: &Path, id: &str) -> Option<Sha256> {
     let path = prepared_dir(data_dir, id).join("public/description.md");
     let (digest, _) = digest_of_file(&path).ok()?;
     Some(digest)
 }
 
-/// Formats a digest for reports.
 pub(crate) fn text(digest: Sha256) -> String {
     format!("sha256:{digest}")
 }
 
-/// Returns the digests for a report, from `trees`, `description` and the catalog. Reads no file.
+/// Returns the digests for a report. Reads no file.
 pub(crate) fn report_digests(
     entry: &CatalogEntry,
     pipeline: &Pipeline,
@@ -72,9 +67,9 @@ pub(crate) fn report_digests(
     }
 }
 
-/// Returns the digests of a prepared competition: the recorded ones, if all published files still have the recorded
-/// content. Otherwise reads the files. Also reads the files of data that another program prepared, because there is no
-/// record. Such data are treated as the variant `v1`.
+/// Returns the digests of a prepared competition. Reads its files only if the recorded digests are missing or outdated.
+///
+/// Data that another program prepared have no record, and are treated as the variant `v1`.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, if a file cannot be read, or if the pipeline has mistakes.

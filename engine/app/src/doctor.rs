@@ -1,6 +1,7 @@
 //! Checks the environment without using the network: directories, links, locks and disk space. The command line prints
 //! the results.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use prep_cache::{LinkMode, Store, Unwritable};
 use prep_core::{Remedy, units};
 use serde::Serialize;
 
-use crate::catalog::{Catalog, CatalogEntry};
+use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::prepared;
 use crate::sealed::AnswersState;
@@ -79,16 +80,15 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
                 Some(finding) => finding,
                 None => sharing(check, dir).unwrap_or_else(|| locks(check, dir)),
             },
-            Err(error) => CheckResult::new(
-                check,
-                Health::Error,
-                format!(
-                    "{} cannot be written: {}",
-                    dir.display(),
-                    crate::error::for_people(&error.to_string())
-                ),
-            )
-            .help("change its permissions, or use another directory"),
+            Err(error) => {
+                let failed = CheckResult::failed(check, Error::writing("write to", dir, &error));
+                match error.kind() {
+                    ErrorKind::PermissionDenied => {
+                        failed.help("change its owner or mode, or use another directory")
+                    }
+                    _ => failed,
+                }
+            }
         });
     }
     if findings
@@ -122,6 +122,14 @@ fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
 /// that change owner and mode. Returns `None` if `found` is empty.
 pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult> {
     let first = found.first.as_ref()?;
+    if prep_cache::is_read_only(first) {
+        let text = format!(
+            "{} is on a file system that is mounted read-only",
+            first.display()
+        );
+        let help = "mount the file system writable, or use a directory on another one";
+        return Some(CheckResult::new(check, Health::Error, text).help(help));
+    }
     let described = prep_cache::ownership(first);
     let described = described.unwrap_or_else(|| first.display().to_string());
     let text = match found.count {
@@ -173,13 +181,10 @@ fn writable(dir: &Path) -> std::io::Result<()> {
 /// Checks that a lock cannot be acquired twice.
 fn locks(check: &'static str, dir: &Path) -> CheckResult {
     let shown = dir.display();
-    let probe = tempfile::tempdir_in(dir);
-    let works = probe.as_ref().is_ok_and(|probe| {
-        let path = probe.path().join("lock");
-        let first = prep_cache::try_lock_file(&path);
-        let second = prep_cache::try_lock_file(&path);
-        matches!((first, second), (Ok(Some(_)), Ok(None)))
-    });
+    let works = match excludes_itself(dir) {
+        Ok(works) => works,
+        Err(error) => return CheckResult::failed(check, error),
+    };
     match (works, prep_cache::is_shared(dir)) {
         (true, false) => CheckResult::ok(check, format!("{shown}, locks work")),
         (true, true) => CheckResult::ok(
@@ -197,13 +202,23 @@ fn locks(check: &'static str, dir: &Path) -> CheckResult {
     }
 }
 
+/// Returns whether a lock in the directory `dir` cannot be acquired twice.
+fn excludes_itself(dir: &Path) -> Result<bool, Error> {
+    let probe =
+        tempfile::tempdir_in(dir).map_err(|error| Error::writing("write to", dir, &error))?;
+    let path = probe.path().join("lock");
+    let first = prep_cache::try_lock_file(&path)?;
+    let second = prep_cache::try_lock_file(&path)?;
+    Ok(first.is_some() && second.is_none())
+}
+
 /// Checks whether published files are hard links, reflinks or copies of files in the cache. Files that other users added
 /// to the cache may have to be copied, even if the user's own files can be linked.
 fn links(settings: &Settings) -> CheckResult {
     let check = "links";
     let (own, other) = match link_modes(settings) {
         Ok(modes) => modes,
-        Err(error) => return CheckResult::new(check, Health::Error, error.message),
+        Err(error) => return CheckResult::failed(check, error),
     };
     if own == LinkMode::HardLink && other == Some(LinkMode::Copy) {
         let text = "published files are hard links to the cache if you added their objects, and copies if other users did, \
@@ -238,42 +253,42 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
     Ok((mode, other.transpose()?))
 }
 
-/// Finds the first competition whose record of prepared data cannot be read. Returns `None` if there is none.
-pub fn unreadable(settings: &Settings, catalog: &Catalog) -> Option<CheckResult> {
-    let found = settings.variants().into_iter().find_map(|variant| {
-        let data_dir = settings.data_dir_of(&variant);
-        let read = |entry: &CatalogEntry| prepared::manifest(&data_dir, &entry.id).err();
-        catalog.iter().find_map(read)
-    });
-    let help = "change its owner or mode, or remove it and prepare the competition again";
-    let finding = |error: Error| CheckResult::new("prepared", Health::Error, error.message);
-    found.map(|error| finding(error).help(help))
-}
-
-/// Checks whether a competition with sealed (encrypted) answers still has the plain answers. Returns `None` if no answers
-/// are sealed.
-pub fn answers(settings: &Settings, catalog: &Catalog) -> Option<CheckResult> {
-    let check = "answers";
-    let (mut sealed, mut both) = (0, Vec::new());
+/// Checks the prepared data of all competitions: whether their manifests can be read, and whether a competition with sealed
+/// (encrypted) answers still has the plain answers.
+pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult> {
+    let (mut unreadable, mut both) = (Vec::new(), Vec::new());
+    let mut sealed = 0;
     for variant in settings.variants() {
         let data_dir = settings.data_dir_of(&variant);
-        for id in prepared::prepared_ids(catalog, &data_dir) {
-            match AnswersState::of(&data_dir, &id) {
+        for entry in catalog.iter() {
+            let id = &entry.id;
+            match prepared::manifest(&data_dir, id) {
+                Ok(None) => continue,
+                Ok(Some(_)) => {}
+                Err(error) => unreadable.push(error),
+            }
+            match AnswersState::of(&data_dir, id) {
                 AnswersState::Plain => {}
                 AnswersState::Sealed => sealed += 1,
-                AnswersState::Both => both.push(id),
+                AnswersState::Both => both.push(id.as_str()),
             }
         }
     }
+    let mut findings: Vec<CheckResult> = unreadable
+        .into_iter()
+        .map(|error| CheckResult::failed("prepared", error))
+        .collect();
     if !both.is_empty() {
         let text = format!(
             "sealed competitions that still have plain answers: {}",
             both.join(", ")
         );
         let help = "seal these competitions again, and do not keep the plain files";
-        return Some(CheckResult::new(check, Health::Warning, text).help(help));
+        findings.push(CheckResult::new("answers", Health::Warning, text).help(help));
+    } else if sealed > 0 {
+        findings.push(CheckResult::ok("answers", format!("sealed: {sealed}")));
     }
-    (sealed > 0).then(|| CheckResult::ok(check, format!("sealed: {sealed}")))
+    findings
 }
 
 /// Checks whether the disk has enough space for the missing bundles, and for the data that are prepared from them.

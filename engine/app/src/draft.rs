@@ -1,4 +1,4 @@
-//! Writes a first pipeline for a competition of the user: finds its bundle, or previews it on Kaggle.
+//! Drafts a pipeline for a competition of the user, from its bundle or from a preview on Kaggle.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::stages::load::Loader;
 
-/// Maximum number of bytes of each table, after decompression, that are read from Kaggle for a preview.
+/// Maximum number of bytes that a preview reads of each table on Kaggle, after decompression.
 const MAX_PREVIEW_BYTES: usize = 1 << 20;
 
 /// A pipeline that was written for a bundle.

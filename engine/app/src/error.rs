@@ -19,7 +19,6 @@ pub enum Blame {
     Failure(Failure),
 }
 
-/// An error of a request.
 #[derive(Debug, Clone)]
 pub struct Error {
     pub blame: Blame,
@@ -41,7 +40,6 @@ impl Error {
         }
     }
 
-    /// Creates an error for an invalid request.
     pub fn request(message: impl Into<String>) -> Error {
         Error {
             blame: Blame::Request,
@@ -66,9 +64,9 @@ impl Error {
         }
     }
 
-    /// Creates the error for a file that the user named and that could not be read. `what` is the action in the message, for
-    /// example `read the bundle`. A missing file, a directory, and text that is not UTF-8 are input errors; all other
-    /// errors are system errors.
+    /// Creates the error for a file that cannot be read. `what` is the action in the message, such as `read the bundle`.
+    ///
+    /// A missing file, a directory, and text that is not UTF-8 are input errors. All other errors are system errors.
     pub fn reading(what: &str, path: &Path, error: &io::Error) -> Error {
         let failure = match error.kind() {
             ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::InvalidData => {
@@ -86,8 +84,7 @@ impl Error {
         )
     }
 
-    /// Creates the error for a file of a pipeline that could not be read. Same as [`Error::reading`], but text that is not
-    /// UTF-8 is a mistake in the pipeline.
+    /// Same as [`Error::reading`] for a pipeline, but text that is not UTF-8 is a mistake in the pipeline.
     pub fn reading_pipeline(path: &Path, error: &io::Error) -> Error {
         let found = Error::reading("read the pipeline", path, error);
         match error.kind() {
@@ -99,7 +96,7 @@ impl Error {
         }
     }
 
-    /// Creates the error for a file or directory that could not be created or written. It is always a system error.
+    /// Creates the error for a path that cannot be written. It is always a system error.
     pub fn writing(what: &str, path: &Path, error: &io::Error) -> Error {
         let message = format!("cannot {what} {}: {}", path.display(), chain(error));
         Error::new(Failure::Machine, message)
@@ -114,7 +111,6 @@ impl Error {
     }
 }
 
-/// Returns the kind of failure for unreadable content.
 pub(crate) fn failure_of(cause: &ContentsError) -> Failure {
     match cause {
         ContentsError::System { .. } => Failure::Machine,

@@ -1,9 +1,9 @@
-//! Generates scripts and manifests that prepare competitions on a cluster.
+//! Generates scripts and manifests that prepare competitions on a cluster. They contain no secrets.
 //!
-//! The first job array downloads bundles and sends them to the mirror. Only a few of these jobs run at a time, because more
-//! downloads per account are not faster. The second job array prepares one competition per job, the largest first. Its jobs
-//! read the bundles from the mirror. A job is restarted after an error of the system, for example a full disk, but not after
-//! an error in its input. The generated text contains no secrets.
+//! One job array downloads bundles to the mirror, a few at a time, because more downloads per account are not faster. The
+//! other job array prepares one competition per job from the mirror, the largest first.
+//!
+//! A job is restarted after an error of the system, such as a full disk, but not after an error in its input.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -19,8 +19,7 @@ pub struct JobPlan {
     pub ids: Vec<String>,
     /// The remote's address, without secrets.
     pub remote: String,
-    /// A directory that all workers can access. This path and the other paths must be absolute, because jobs may start in
-    /// any directory.
+    /// A directory that all workers can access. All paths of a plan must be absolute, because jobs may start in any directory.
     pub data_dir: PathBuf,
     /// A directory of additional pipelines that all workers can access.
     pub pipelines: Option<PathBuf>,
@@ -36,7 +35,7 @@ pub struct JobPlan {
     pub hours: usize,
 }
 
-/// The account that Slurm charges for the jobs, and where it runs them. If a setting is `None`, Slurm uses its default.
+/// Options of Slurm's `sbatch`. If one is `None`, Slurm uses its default.
 #[derive(Debug, Clone, Default)]
 pub struct Slurm {
     pub partition: Option<String>,
@@ -74,13 +73,11 @@ impl JobPlan {
         (self.memory + self.memory / 4 + BASE_MEMORY_BYTES) / MEBIBYTE
     }
 
-    /// Returns the disk space in bytes for the cache of a worker. It is enough for the unpacked archives of the largest
-    /// bundle. `None` if the sizes of bundles are unknown.
+    /// Returns the disk space in bytes for a worker's cache, or `None` if the sizes of bundles are unknown.
     fn disk_limit(&self) -> Option<u64> {
         (self.disk > 0).then(|| self.disk + self.disk / 2 + BASE_DISK_BYTES)
     }
 
-    /// Describes the disk space for the cache of a worker.
     fn disk(&self) -> String {
         self.disk_limit().map_or_else(
             || "half as much again as the largest bundle".to_owned(),
@@ -121,7 +118,6 @@ impl JobPlan {
     }
 }
 
-/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&byte);
     match !word.is_empty() && word.bytes().all(plain) {
@@ -134,7 +130,6 @@ fn quoted(word: &str) -> String {
 const TRANSIENT_EXIT_CODES: [u8; 5] = [6, 7, 130, 137, 143];
 /// Exit codes after which another attempt cannot succeed: usage, pipeline, input, check, several failures, a bug.
 const PERMANENT_EXIT_CODES: [u8; 7] = [1, 2, 3, 4, 5, 8, 101];
-/// Maximum number of attempts of a job.
 const MAX_ATTEMPTS: usize = 3;
 
 const SLURM_TEMPLATE: &str = include_str!("../templates/slurm.sh");
@@ -351,8 +346,9 @@ pub fn unit(catalog: &Catalog, ids: &[String], number: usize, of: usize) -> Vec<
     assign(sized.collect(), number, of)
 }
 
-/// Divides competitions, with their sizes in bytes, into `of` units, and returns the competitions of unit `number`. Assigns
-/// each competition, the largest first, to the unit with the fewest bytes so far. The largest unit has at most 4/3 of the
+/// Divides competitions, with their sizes in bytes, into `of` units. Returns the competitions of unit `number`.
+///
+/// Adds each competition, the largest first, to the unit with the fewest bytes. The largest unit has at most 4/3 of the
 /// bytes that it would have in the best division.
 fn assign(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<String> {
     sized.sort_by_key(|(bytes, id)| (Reverse(*bytes), *id));
@@ -367,7 +363,7 @@ fn assign(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<Strin
             break;
         };
         if let Some(load) = loads.get_mut(place) {
-            // Empty bundles are treated as one byte, so that they are distributed too.
+            // Counts an empty bundle as one byte, so that empty bundles are distributed too.
             *load += bytes.max(1);
         }
         if place + 1 == number {

@@ -1,15 +1,13 @@
-//! Converts a pipeline to a map of its settings. Keys are paths such as `public/train.csv: csv` or `tables/train, test:
-//! seed`, and values are strings.
+//! Converts a pipeline to a map of its settings, with keys such as `public/train.csv: csv`.
 //!
-//! The map does not contain comments, layout and positions in the file, and its queries are printed from their syntax trees.
-//! Therefore two pipelines are equivalent if their outlines are equal.
+//! The map contains no comments and no layout, and its queries are printed from their syntax trees. Therefore two pipelines
+//! are equivalent if their outlines are equal.
 
 use std::collections::BTreeMap;
 
 use prep_spec::Pipeline;
 use prep_spec::model::{Column, Declaration, Output, Setting, SourceLocation, TableOrigin};
 
-/// Returns the settings of a pipeline by path.
 pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     let mut outline = BTreeMap::new();
     let mut insert = |path: String, value: String| {

@@ -1,9 +1,9 @@
-//! Finds the bundles that an account may download. Kaggle limits the number of requests and does not document the
-//! limit. Therefore requests are sent one at a time with a pause in between, and stop at the first "too many requests".
-//! Competitions whose rules are accepted are remembered, because an account cannot withdraw its acceptance.
+//! Finds the bundles that an account may download.
 //!
-//! `STORE/rules-v1/ACCOUNT.json` lists the accepted competitions of an account. The name of the file is a digest, so it
-//! reveals no token.
+//! Requests are sent one at a time with a pause, because Kaggle limits their number and does not document the limit.
+//!
+//! An account cannot withdraw its acceptance of rules. So the file `STORE/rules-v1/ACCOUNT.json` remembers the accepted
+//! competitions. `ACCOUNT` is a digest, so it reveals no token.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -25,7 +25,6 @@ const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 pub struct PermissionCheck<'a> {
     pub settings: &'a Settings,
     pub network: &'a Network,
-    /// Pause between two requests.
     pub pause: Duration,
     /// Whether requests are also sent for competitions that are remembered as accepted.
     pub again: bool,
@@ -35,20 +34,18 @@ pub struct PermissionCheck<'a> {
 /// The answer for one competition.
 #[derive(Debug)]
 pub enum Permission {
-    /// The bundle may be downloaded.
     Granted {
-        /// Whether an earlier check found that the rules are accepted. Then no request was sent.
+        /// Whether an earlier check found that the rules are accepted, so no request was sent.
         remembered: bool,
     },
-    /// The account is not allowed to download the bundle, for example because it has not accepted the rules.
+    /// For example, the account has not accepted the rules.
     Refused(FetchError),
     /// No request was sent, because Kaggle accepts no more requests or the user cancelled.
     NotRequested,
 }
 
 impl PermissionCheck<'_> {
-    /// Sends a request for each of `competitions`, which are Kaggle's names. After each request, calls `progress` with
-    /// the number of competitions that are done.
+    /// Sends a request for each of `competitions`, which are Kaggle's names. Calls `progress` with the number of those done.
     ///
     /// # Errors
     /// Returns an error if there are no credentials, or the file of accepted competitions cannot be written.
@@ -82,8 +79,7 @@ impl PermissionCheck<'_> {
                     Permission::Granted { remembered: false }
                 }
                 Err(error) => {
-                    // These errors concern one competition. Any other error, for example no network, would occur again for
-                    // the next competition. So no further request is sent.
+                    // Any other error, for example no network, would occur again for the next competition.
                     is_ended = !matches!(
                         error,
                         FetchError::RulesNotAccepted { .. }
@@ -104,8 +100,7 @@ impl PermissionCheck<'_> {
         Ok(answers)
     }
 
-    /// Waits until the pause after the request at `last` is over. If there was no request, does not wait. Returns `false` if
-    /// the user cancelled.
+    /// Waits until the pause after the request at `last` is over. Returns `false` if the user cancelled.
     fn wait(&self, last: Option<Instant>) -> bool {
         while let Some(last) = last
             && !self.cancel.is_cancelled()

@@ -7,7 +7,9 @@ use prep_cache::{HistoryScope, Store};
 use prep_contents::parallel;
 use prep_core::{Context, Failure, LastRuns, Remedy, chain};
 use prep_digests::digest_of_file;
-use prep_steps::{ExaminedFiles, Manifest, PathSummary, TreeExamination, TreeState, VerifiedTree};
+use prep_steps::{
+    ExaminedFiles, Manifest, ManifestError, PathSummary, TreeExamination, TreeState, VerifiedTree,
+};
 
 use crate::bundles::Note;
 use crate::catalog::Catalog;
@@ -18,10 +20,28 @@ use crate::settings::{Settings, prepared_dir};
 /// Reads the manifest that the last publication wrote. Returns `None` if there is no manifest.
 ///
 /// # Errors
-/// Returns an error if the manifest exists but cannot be read.
+/// Returns an error if the manifest exists but is damaged or cannot be read.
 pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
-    Manifest::read(data_dir, id)
-        .map_err(|error| Error::new(Failure::Machine, format!("{id}: {}", chain(&error))))
+    Manifest::read_undamaged(data_dir, id).map_err(|error| unreadable(id, &error))
+}
+
+/// Same as [`manifest`], but treats a damaged manifest as missing, because the run that is planned replaces it.
+///
+/// # Errors
+/// Returns an error if the manifest exists but cannot be read.
+pub fn replaceable_manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
+    Manifest::read(data_dir, id).map_err(|error| unreadable(id, &error))
+}
+
+fn unreadable(id: &str, error: &ManifestError) -> Error {
+    let message = format!("{id}: {}", chain(error));
+    match error {
+        ManifestError::Damaged { .. } => {
+            Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
+        }
+        _ => Error::new(Failure::Machine, message)
+            .help("change its owner or mode, or remove it and prepare the competition again"),
+    }
 }
 
 /// Returns the last runs into the data directory of a variant. Runs into other directories are not among them.

@@ -20,6 +20,7 @@ use crate::stages::assemble;
 use crate::stages::load::Competition;
 use crate::stages::origins::{UsedValue, origins};
 use crate::stages::resolve::Plan;
+use crate::stages::with_last_source;
 use crate::task::Task;
 
 /// The result of a push for a competition.
@@ -247,6 +248,7 @@ fn store_unstored(plan: &mut Plan, context: &Context, task: &Task) -> Result<(),
 /// # Errors
 /// Returns an error if the bundle does not exist and cannot be downloaded, or differs from the published one.
 pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
+    let task = &with_last_source(task, id)?;
     let entry = task.catalog.get(id)?;
     let pipeline = entry.load(&task.options.variant)?;
     let store = Store::open(&task.settings.store_dir)?;

@@ -52,8 +52,7 @@ pub fn readable(reason: Reason) -> Reason {
     Reason::Changed { changes }
 }
 
-/// Replaces serialized queries in a record or a parameter by readable SQL. Other strings stay as they are, including the
-/// queries in records of earlier versions, which are already SQL.
+/// Replaces serialized queries in a value by readable SQL. Other strings stay, such as the SQL that earlier versions stored.
 pub fn print_queries(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -131,8 +130,7 @@ fn value(value: &Value) -> String {
 /// Number of unchanged words that are shown before and after a change.
 const CONTEXT_WORDS: usize = 3;
 
-/// Maximum number of words of each string to compare. Longer strings are shown completely, because the time of the
-/// comparison grows with the product of their lengths.
+/// Maximum number of words of a string to compare, because the time grows with the product of both lengths.
 const MAX_WORDS: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

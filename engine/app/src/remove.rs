@@ -6,7 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use prep_cache::{GcReport, Store};
+use prep_cache::{GcReport, Store, StoreError};
 use prep_core::{Failure, chain};
 use prep_steps::RemovedFiles;
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub struct RemovalResult {
     pub competitions: Vec<RemovedCompetition>,
     /// The removed results of the cache. `None` if there is no cache, or its results are not removed.
     pub cache: Option<GcReport>,
+    /// Data that could not be removed.
+    pub errors: Vec<Error>,
 }
 
 /// The removed files of one competition.
@@ -58,10 +60,11 @@ impl RemovalResult {
     }
 }
 
-/// Removes the prepared data of the competitions `ids`, and the bundles and cached results that `removal` selects.
+/// Removes the prepared data of the competitions `ids`, and the bundles and cached results that `removal` selects. Data that
+/// cannot be removed do not stop the removal of the others.
 ///
 /// # Errors
-/// Returns an error if an id is unknown, a run uses the cache, or a file cannot be removed.
+/// Returns an error if an id is unknown, or if a run uses the cache.
 pub fn remove(
     settings: &Settings,
     catalog: &Catalog,
@@ -71,19 +74,16 @@ pub fn remove(
     for id in ids {
         catalog.get(id)?;
     }
+    let mut result = RemovalResult::default();
     // The cache comes first, because this step fails if a run is in progress.
-    let cache = match Store::open_existing(&settings.store_dir)? {
-        Some(existing) if removal.cache => {
-            let store = match removal.dry_run {
-                true => existing,
-                false => Store::open(&settings.store_dir)?,
-            };
-            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            Some(store.forget(&ids, removal.dry_run)?)
+    result.cache = match remove_cached(settings, ids, removal) {
+        Err(error @ StoreError::InUse { .. }) => return Err(error.into()),
+        Err(error) => {
+            result.errors.push(error.into());
+            None
         }
-        _ => None,
+        Ok(cache) => cache,
     };
-    let mut competitions = Vec::new();
     for id in ids {
         let mut removed = RemovedCompetition {
             id: id.clone(),
@@ -91,33 +91,56 @@ pub fn remove(
         };
         for variant in settings.variants() {
             let data_dir = settings.data_dir_of(&variant);
-            let home = data_dir.join(id);
-            let prepared = remove_prepared(&data_dir, id, removal.dry_run)?;
-            delete(
-                &sealed::path(&data_dir, id),
-                removal.dry_run,
-                &mut removed.prepared,
-            )?;
-            removed.prepared.files += prepared.files;
-            removed.prepared.bytes += prepared.bytes;
-            if removal.bundles {
-                let files = prep_fetch::bundle_files(&data_dir, id);
-                let files = files.map_err(|error| Error::reading("list", &home, &error))?;
-                for path in files {
-                    delete(&path, removal.dry_run, &mut removed.bundle)?;
-                }
-            }
-            if !removal.dry_run {
-                // The directory stays if it contains other files.
-                let _ = fs::remove_dir(&home);
-            }
+            let ended = remove_competition(&data_dir, removal, &mut removed);
+            result.errors.extend(ended.err());
         }
-        competitions.push(removed);
+        result.competitions.push(removed);
     }
-    Ok(RemovalResult {
-        competitions,
-        cache,
-    })
+    Ok(result)
+}
+
+fn remove_cached(
+    settings: &Settings,
+    ids: &[String],
+    removal: Removal,
+) -> Result<Option<GcReport>, StoreError> {
+    let Some(existing) = Store::open_existing(&settings.store_dir)?.filter(|_| removal.cache)
+    else {
+        return Ok(None);
+    };
+    let store = match removal.dry_run {
+        true => existing,
+        false => Store::open(&settings.store_dir)?,
+    };
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    store.forget(&ids, removal.dry_run).map(Some)
+}
+
+/// Removes the files of a competition in one data directory, and adds them to `removed`.
+fn remove_competition(
+    data_dir: &Path,
+    removal: Removal,
+    removed: &mut RemovedCompetition,
+) -> Result<(), Error> {
+    let id = &removed.id;
+    let home = data_dir.join(id);
+    let prepared = remove_prepared(data_dir, id, removal.dry_run)?;
+    removed.prepared.files += prepared.files;
+    removed.prepared.bytes += prepared.bytes;
+    let sealed = sealed::path(data_dir, id);
+    delete(&sealed, removal.dry_run, &mut removed.prepared)?;
+    if removal.bundles {
+        let files = prep_fetch::bundle_files(data_dir, id);
+        let files = files.map_err(|error| Error::reading("list", &home, &error))?;
+        for path in files {
+            delete(&path, removal.dry_run, &mut removed.bundle)?;
+        }
+    }
+    if !removal.dry_run {
+        // The directory stays if it contains other files.
+        let _ = fs::remove_dir(&home);
+    }
+    Ok(())
 }
 
 /// Removes the prepared data of a competition in a data directory. If `dry_run`, only reports the files.

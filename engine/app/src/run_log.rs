@@ -1,12 +1,7 @@
-//! Logs each run: the steps that ran, when and why they ran, and how the run ended. The progress display gets the same
-//! events.
+//! Logs each run in the cache: the steps that ran, when and why they ran, and how the run ended.
 //!
-//! All commands that store results in the cache are logged: `run`, `pull`, `push` (which stores tables that a run held in
-//! memory), and `show` (which stores the tables that its query needs). A rerun is not logged, because its scratch cache is
-//! removed.
-//!
-//! Each run has a log file in the cache, with one JSON object per line. Only the last [`MAX_LOGS`] files are kept. If a
-//! log cannot be written, the run continues.
+//! All commands that store results in the cache are logged: `run`, `pull`, `push` and `show`. If a log cannot be written,
+//! the command continues.
 
 use std::collections::HashMap;
 use std::fs;
@@ -30,7 +25,6 @@ use crate::task::Task;
 /// Number of log files that are kept.
 const MAX_LOGS: usize = 100;
 
-/// A line of a log.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line {
@@ -58,7 +52,6 @@ pub struct RefusedCompetition {
     pub message: String,
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnd {
     pub result: RunResult,
@@ -127,7 +120,6 @@ pub struct LoggedRun {
     pub variant: String,
     /// The ids of all competitions of the run.
     pub selected: Vec<String>,
-    /// The competitions that could not be planned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedCompetition>,
     /// `None` if the process was killed, or the run is in progress.
@@ -152,8 +144,7 @@ pub(crate) struct RunLog {
 }
 
 impl RunLog {
-    /// Creates the log of a run that prepares the competitions `ids`. `refused` contains competitions that could not be
-    /// planned, and the errors. The log passes all events on to `next`.
+    /// Creates the log of a run that prepares `ids`. `refused` contains the competitions that could not be planned.
     pub(crate) fn start(
         task: &Task,
         ids: &[String],
@@ -184,7 +175,6 @@ impl RunLog {
         Arc::new(log)
     }
 
-    /// Writes the end of the run.
     pub(crate) fn finish(&self, ended: Result<RunEnd, &Error>) {
         self.write(&Line::Finished {
             at: unix_seconds(),
@@ -201,7 +191,7 @@ impl RunLog {
             return;
         };
         let mut file = file.lock();
-        // Errors are ignored. Their only consequence is an incomplete log.
+        // An error only makes the log incomplete.
         let _ = writeln!(file, "{text}").and_then(|()| file.flush());
     }
 }
@@ -259,8 +249,7 @@ fn remove_old(dir: &Path) {
     }
 }
 
-/// Returns the logged runs, the latest first. Invalid lines are skipped, because a killed process may leave an
-/// incomplete line.
+/// Returns the logged runs, the latest first. Skips invalid lines, because a killed process may leave an incomplete line.
 ///
 /// # Errors
 /// Returns an error if a log cannot be read.

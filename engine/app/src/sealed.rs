@@ -2,8 +2,8 @@
 //! `DATA/ID/prepared/private` unless the caller keeps the plain files.
 //!
 //! Afterwards agents may run on the machine with the data directory, because they cannot read the answers or grade. The
-//! manifest stays, so that a grader verifies decrypted answers in the same way as plain ones. The next run that prepares
-//! the competition writes the plain files again.
+//! manifest stays, so that a grader verifies decrypted answers in the same way as plain ones. A run writes the plain files again
+//! only if the caller requests it.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter};
@@ -21,6 +21,7 @@ use crate::export::files_below;
 use crate::grading::{answers_path, require_answers};
 use crate::prepared;
 use crate::settings::Settings;
+use crate::task::Task;
 
 /// The name of the encrypted file in the directory of a competition.
 pub(crate) const SEALED_FILE: &str = "private.age";
@@ -45,9 +46,27 @@ pub(crate) fn require_plain(settings: &Settings, id: &str) -> Result<(), Error> 
             Failure::Input,
             format!("the private files of `{id}` are sealed"),
         )
-        .help(Remedy::Prepare { id: id.to_owned() })),
+        .help(Remedy::Unseal { id: id.to_owned() })),
         false => Ok(()),
     }
+}
+
+/// Separates the competitions whose answers are sealed from the others, because a run would write their plain answers again.
+/// Returns them with their errors, and the ids of the others. Returns all ids if the caller allows plain answers, or if the
+/// run publishes nothing.
+pub(crate) fn kept_sealed(task: &Task, ids: &[String]) -> (Vec<(String, Error)>, Vec<String>) {
+    let options = &task.options;
+    let data_dir = task.settings.data_dir_of(&options.variant);
+    let publishes = options.view.is_none() && options.scratch.is_none();
+    let is_kept = |id: &String| publishes && !options.unseal && is_sealed(&data_dir, id);
+    let (kept, others): (Vec<String>, _) = ids.iter().cloned().partition(is_kept);
+    let kept = kept.into_iter().map(|id| {
+        let message =
+            format!("{id}: its answers are sealed, and a run would also write them as plain files");
+        let error = Error::new(Failure::Input, message);
+        (id.clone(), error.help(Remedy::Unseal { id }))
+    });
+    (kept.collect(), others)
 }
 
 /// Whether the answers of a prepared competition are encrypted.

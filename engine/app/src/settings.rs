@@ -1,5 +1,4 @@
-//! Directories and limits. The program that uses this library sets them, because the library does not read the
-//! environment.
+//! Directories and limits. The calling program sets them, because this library does not read the environment.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use prep_remote::Link;
 use prep_spec::{BASE_VARIANT, known_variants, variant_directory, variant_of_directory};
 use prep_trust::Identity;
 
-/// Number of bytes to which every inspected archive is allowed to unpack, however short the archive is.
+/// Number of bytes to which even the shortest inspected archive may unpack.
 const MIN_INSPECTED_BYTES: u64 = 128 << 20;
 
 /// Settings that all tasks of a program share.
@@ -18,7 +17,6 @@ const MIN_INSPECTED_BYTES: u64 = 128 << 20;
 pub struct Settings {
     /// The data directory. It contains `DATA/ID/prepared` and `DATA/ID/ID.zip`.
     pub data_dir: PathBuf,
-    /// The directory of the cache.
     pub store_dir: PathBuf,
     /// A directory with the user's pipelines, `DIR/ID/pipeline.yaml`, in addition to the built-in ones.
     pub pipelines: Option<PathBuf>,
@@ -28,7 +26,7 @@ pub struct Settings {
     pub jobs: usize,
     /// Maximum memory of all running steps together, in bytes.
     pub memory: u64,
-    /// Identifies the build of the program. If another build checked a pipeline, it is checked again.
+    /// Identifies the build of the program. A pipeline that another build checked is checked again.
     pub program: String,
     /// Identifies the current boot of the system. `None` if the system has no boot ids.
     pub boot: Option<String>,
@@ -44,7 +42,6 @@ pub fn prepared_dir(data_dir: &Path, id: &str) -> PathBuf {
 }
 
 impl Settings {
-    /// Adds the remote as a tier to the store, if a remote is configured.
     pub(crate) fn with_remote_tier(&self, store: Store) -> Store {
         match &self.remote {
             Some(link) => link.attach(&store),
@@ -52,9 +49,7 @@ impl Settings {
         }
     }
 
-    /// Returns the data directory of a variant: `DATA` for `v1`, `DATA/fixed` for `fixed`, and `DATA/fixed-30-63` for
-    /// `fixed:30,63`. Therefore several variants of a competition can exist at the same time, and `v1` has the location
-    /// that upstream uses.
+    /// Returns the data directory of a variant: `DATA` for `v1`, as upstream, and `DATA/fixed-30-63` for `fixed:30,63`.
     pub fn data_dir_of(&self, variant: &str) -> PathBuf {
         match variant {
             BASE_VARIANT => self.data_dir.clone(),
@@ -62,7 +57,6 @@ impl Settings {
         }
     }
 
-    /// Returns the directory with the prepared data of a competition.
     pub fn prepared_dir(&self, id: &str) -> PathBuf {
         prepared_dir(&self.data_dir, id)
     }
@@ -102,8 +96,8 @@ impl Settings {
 
     /// Returns limits for inspecting content, if `at_once` files are decoded at the same time.
     ///
-    /// An inspection takes longer per byte than a preparation, because it divides content into rows, and hashes and compares
-    /// the rows. Therefore its limit is lower for content that is much longer than its archive.
+    /// An inspection hashes and compares rows, so it takes longer per byte than a preparation. Therefore its limit is lower
+    /// for content that is much longer than its archive.
     pub(crate) fn inspection_limits(&self, at_once: usize) -> prep_formats::limits::DecodingLimits {
         prep_formats::limits::DecodingLimits {
             unpacked: MIN_INSPECTED_BYTES,
@@ -119,7 +113,6 @@ impl Settings {
         }
     }
 
-    /// Returns limits for running steps.
     pub fn limits(&self) -> RunLimits {
         RunLimits {
             jobs: self.jobs,

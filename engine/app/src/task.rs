@@ -45,6 +45,8 @@ pub struct PreparationOptions {
     pub locked: bool,
     /// Whether files in the prepared directories that no run published are removed.
     pub remove_unpublished: bool,
+    /// Write the plain answers of sealed competitions again. Without this option, a run does not prepare such competitions.
+    pub unseal: bool,
     /// Whether competitions with a missing bundle or source are left out. If so, nothing is downloaded.
     pub available_only: bool,
     /// Whether other competitions continue if one failed.
@@ -84,6 +86,7 @@ impl Default for PreparationOptions {
             download: true,
             locked: false,
             remove_unpublished: false,
+            unseal: false,
             available_only: false,
             keep_going: true,
             starts_without_credentials: false,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # @SUMMARY@. Printed by `prep remote jobs slurm`; submit with `bash THIS-FILE`.
 # PREP names the program on the nodes. Credentials come from the nodes. Each job makes a directory for its cache in
-# PREP_SCRATCH (default: TMPDIR or /tmp of the node), and deletes it at the end. It grows to at most @DISK@.
+# PREP_SCRATCH (default: TMPDIR or /tmp of the node), and deletes it at the end. The cache grows to at most @DISK@.
 set -euo pipefail
 export PREP=${PREP:-prep}
 

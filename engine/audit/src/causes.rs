@@ -1,12 +1,10 @@
-//! The list of causes. Their ids are part of the interface, because scripts rely on them. `docs/audit.md` describes every
-//! cause.
+//! The list of causes, which `docs/audit.md` describes. Scripts rely on the ids.
 
 use std::fmt;
 use std::sync::LazyLock;
 
 use serde::Serialize;
 
-/// The harm of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Harm {
@@ -125,16 +123,12 @@ causes! {
     NotClassified,
 }
 
-/// The description of a cause.
 #[derive(Debug)]
 pub struct CauseText {
-    /// The id in reports.
     pub id: &'static str,
     /// Minimum harm. The role of a file can raise it.
     pub harm: Harm,
-    /// Describes the difference.
     pub meaning: &'static str,
-    /// Suggests an action.
     pub advice: &'static str,
 }
 
@@ -145,7 +139,7 @@ static TEXTS: LazyLock<Vec<CauseText>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Parses a line. Returns `None` for headings and comments.
+/// Parses a line. `None` for headings and comments.
 fn parse(line: &'static str) -> Option<CauseText> {
     let mut fields = line.splitn(4, " | ");
     let (id, harm) = (fields.next()?, fields.next()?);
@@ -158,7 +152,6 @@ fn parse(line: &'static str) -> Option<CauseText> {
 }
 
 impl Cause {
-    /// Returns every cause, grouped by family.
     pub fn all() -> impl Iterator<Item = Cause> {
         ALL.iter().copied()
     }
@@ -174,12 +167,10 @@ impl Cause {
         TEXTS.get(self as usize).unwrap_or(MISSING)
     }
 
-    /// Returns the id in reports.
     pub fn id(self) -> &'static str {
         self.text().id
     }
 
-    /// Returns the minimum harm.
     pub fn harm(self) -> Harm {
         self.text().harm
     }

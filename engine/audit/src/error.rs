@@ -18,10 +18,9 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    /// Returns a function that converts an error that occurred while reading `path`.
+    /// Returns a function that converts an error of reading `path`.
     pub fn reading<E: Into<ContentsError>>(path: &Path) -> impl FnOnce(E) -> AuditError + '_ {
         move |error| match error.into() {
-            // The error already names a file.
             ContentsError::System {
                 path: Some(path),
                 source,
@@ -36,17 +35,13 @@ impl AuditError {
         }
     }
 
-    /// Returns whether the cause is an I/O error of the system, for example a bad disk. Such an error does not show that the
-    /// file is damaged.
+    /// Returns whether the cause is an I/O error, for example of a bad disk, and not a damaged file.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, AuditError::Read { cause, .. } if cause.is_of_the_system())
     }
 }
 
-/// Returns the value of `read`, or `None` if the content that was read is damaged or exceeds a limit.
-///
-/// # Errors
-/// Returns an error if an I/O operation failed.
+/// Returns the value of `read`, or `None` if the content is damaged or exceeds a limit. Fails only for I/O errors.
 pub(crate) fn unless_damaged<T>(
     read: Result<T, ContentsError>,
 ) -> Result<Option<T>, ContentsError> {

@@ -1,15 +1,12 @@
 //! The type of a finding: one cause of a difference, in one file.
 //!
-//! Every cause has a minimum harm, and the role of a file can raise it. Files that grading reads matter more than files that
-//! participants read. The order of rows or columns matters only if grading pairs them by position. Every finding names the
-//! rule that determined its harm. You can compare this rule with the section `grade` of the pipeline.
+//! Every cause has a minimum harm, and the role of a file can raise it. Every finding names the rule that determined its
+//! harm, so that you can compare this rule with the section `grade` of the pipeline.
 
 use crate::causes::{Cause, Harm};
 
-/// Maximum number of examples in a finding.
 pub const MAX_EXAMPLES: usize = 3;
 
-/// One cause in one file.
 #[derive(Debug, Clone)]
 pub struct AuditFinding {
     pub cause: Cause,
@@ -19,12 +16,12 @@ pub struct AuditFinding {
     pub rule: HarmRule,
     /// Path in the tree, for example `public/train.csv`, or the name of the bundle.
     pub path: String,
-    /// Number of affected rows and cells, or 0 if they are not counted.
+    /// Numbers of affected rows and cells, or 0 if they are not counted.
     pub rows: u64,
     pub cells: u64,
     /// Why this is the cause.
     pub proof: Option<String>,
-    /// The first few differences, with both values. At most `MAX_EXAMPLES`.
+    /// The first differences, with both values, at most `MAX_EXAMPLES`.
     pub examples: Vec<String>,
 }
 
@@ -81,7 +78,7 @@ impl AuditFinding {
         self
     }
 
-    /// Raises the harm to `harm` because of `rule`. Does nothing if the harm is already as high.
+    /// Raises the harm to `harm` because of `rule`, unless it is already as high.
     pub fn raise(&mut self, harm: Harm, rule: HarmRule) {
         if harm > self.harm {
             (self.harm, self.rule) = (harm, rule);
@@ -106,18 +103,17 @@ impl AuditFinding {
 /// The text of a rule in the report.
 pub type HarmRule = &'static str;
 
-/// No rule raised the harm, so it is the minimum harm of the cause.
+/// No rule raised the harm.
 pub const OF_CAUSE: HarmRule = "the minimum harm of this cause";
 
 /// No member list of the published bundle is recorded, and an output may differ.
 pub const BUNDLE_NOT_VERIFIED: HarmRule =
     "nothing shows that the members are those of the published bundle";
 
-/// The outputs show that the members that the pipeline reads are those of the published bundle.
+/// The outputs show that the pipeline read members of the published bundle.
 pub const OUTPUTS_VERIFIED: HarmRule =
     "the minimum harm of this cause, because all prepared files have their published checksums";
 
-/// The file is in `private`.
 pub const PRIVATE: HarmRule = "submissions are graded with files in `private`";
 
 /// The column is in the answers, but not in the public test table.
@@ -127,15 +123,12 @@ pub const LABELS: HarmRule = "the column contains answers, which the public test
 pub const IDS: HarmRule =
     "rows are paired by the ids in this column, so a different spelling is a different id";
 
-/// Grading pairs rows by position.
 pub const ROWS_BY_PLACE: HarmRule =
     "no rule of `grade` pairs rows by an id, so the order of rows matters";
 
-/// Grading pairs columns by position.
 pub const COLUMNS_BY_PLACE: HarmRule =
     "`grade` pairs columns by position, so the order of columns matters";
 
-/// Public data contain answers of test items.
 pub const ANSWERS_SHOWN: HarmRule = "public data contain answers of test items";
 
 /// A test item has the file of a different item.

@@ -1,9 +1,7 @@
 //! Explains why files differ from the published ones.
 //!
-//! An *audited tree* is a tree that another program prepared. This crate compares it with the tree that `prep` prepared. It
-//! also compares the bundle with its published MD5, and the outputs of `prep` with their published checksums. Together,
-//! these comparisons show which of the two trees differs from the published files. In this crate, *ours* is the tree that
-//! `prep` prepared, or a file of it. *Theirs* is the audited tree, or a file of it.
+//! The audit compares a tree that another program prepared (*theirs*) with the tree that `prep` prepared (*ours*). It
+//! also compares the bundle with its published MD5, and the outputs of `prep` with their published checksums.
 //!
 //! ```text
 //! causes      all causes; `causes.txt` has the harm, meaning and suggested action of each
@@ -14,13 +12,12 @@
 //! published/  renders a file in other forms until one of them has the published checksum
 //! ```
 //!
-//! **The cause of a difference is the first normalization that makes both sides equal.** For example, if two cells are equal
-//! after replacing CR LF by LF, the cause is different line endings. Every differing cell gets its own cause, so a harmless
-//! difference never hides a harmful one. A difference that no rule explains is `not-classified`. A cause for a different
-//! checksum is accepted only if applying it to the prepared file reproduces the published checksum.
+//! **The cause of a difference is the first normalization that makes both sides equal.** For example, if two cells are
+//! equal after replacing CR LF by LF, the cause is different line endings. A difference that no rule explains is
+//! `not-classified`.
 //!
-//! `prep-contents` reads and pairs files, members and rows. This crate interprets the differences. The only files that it
-//! writes are temporary copies of members, and the member lists of verified bundles.
+//! Every differing cell gets its own cause, so a harmless difference never hides a harmful one. A cause for a different
+//! checksum is accepted only if it reproduces the published checksum.
 
 pub mod bundle;
 mod causes;

@@ -8,7 +8,6 @@ use std::path::Path;
 use md5::{Digest as _, Md5};
 use prep_contents::read::each_chunk;
 
-/// Returns the MD5 of a file, as hex digits.
 pub(crate) fn md5(path: &Path) -> io::Result<String> {
     Ok(hex(hasher(&mut File::open(path)?)?))
 }

@@ -12,26 +12,23 @@ use crate::finding::{AuditFinding, MAX_EXAMPLES};
 pub struct Block {
     pub cause: &'static str,
     pub harm: Harm,
-    /// The rules that determined the harm.
     pub rules: Vec<&'static str>,
     pub meaning: &'static str,
     pub advice: &'static str,
     pub paths: Vec<String>,
     pub rows: u64,
     pub cells: u64,
-    /// Proofs of the cause, without duplicates. If the block has several paths, a proof of one file begins with its path.
+    /// Proofs of the cause. If the block has several paths, a proof of one file begins with its path.
     pub proof: Vec<String>,
-    /// The proofs while findings are grouped.
     #[serde(skip)]
     proofs: Vec<Proof>,
     pub examples: Vec<String>,
 }
 
-/// The verdict: the worst harm.
+/// The worst harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing differs.
     Equal,
     /// Only bytes or spelling differ.
     SameContent,
@@ -54,7 +51,6 @@ struct Proof {
     text: String,
 }
 
-/// Maximum number of proofs in a block.
 const MAX_PROOFS: usize = 3;
 
 impl AuditReport {
@@ -155,7 +151,6 @@ mod tests {
         let all = [finding("a", "1"), finding("b", "2"), finding("c", "1")];
         assert_eq!(proofs(&all[..1]), ["1"]);
         assert_eq!(proofs(&all[..2]), ["a: 1", "b: 2"]);
-        // A proof of several files is shown once.
         assert_eq!(proofs(&all), ["1", "b: 2"]);
         assert_eq!(
             proofs(&[all[0].clone(), finding("b", "in b")]),

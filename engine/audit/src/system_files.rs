@@ -1,6 +1,5 @@
 //! Recognizes files that operating systems add to directories and archives.
 
-/// Names of files that operating systems add.
 const NAMES: [&str; 7] = [
     ".DS_Store",
     ".localized",
@@ -11,7 +10,6 @@ const NAMES: [&str; 7] = [
     "Desktop.ini",
 ];
 
-/// Names of directories that operating systems add.
 const DIRECTORIES: [&str; 6] = [
     "__MACOSX",
     ".Spotlight-V100",

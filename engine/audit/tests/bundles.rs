@@ -1,5 +1,4 @@
-//! Tests of bundles that differ from the published one. Each is a modified copy of a good bundle, and the audit must
-//! report its cause.
+//! Bundles that differ from the published one. Each is a modified copy of a good bundle.
 
 use std::fs;
 use std::io::Write as _;
@@ -38,7 +37,6 @@ fn members() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Returns the members, with the content of one replaced or added.
 fn members_with(name: &'static str, content: Vec<u8>) -> Vec<(&'static str, Vec<u8>)> {
     let mut all: Vec<_> = members()
         .into_iter()
@@ -120,19 +118,19 @@ const CASES: &[Case] = &[
         "zeros in the middle",
         |good| patched(good, 10_000, &[0; 4096]),
         &["bundle-hole"],
-        "zeros, starting at byte 10000",
+        "zero bytes, starting at byte 10000",
     ),
     (
         "only zeros",
         |good| vec![0; good.len()],
         &["bundle-hole"],
-        "begins with zeros",
+        "begins with zero bytes",
     ),
     (
         "bytes after the end",
         |good| [good, b"and something more".as_slice()].concat(),
         &["bundle-bytes-appended"],
-        "18 bytes after the end record",
+        "18 bytes after the end of central directory record",
     ),
     (
         "gzip around the bundle",
@@ -396,8 +394,7 @@ fn members_of_a_zip64_archive_are_checked() {
     }
 }
 
-/// A damaged list must not be treated as a missing list. Otherwise, the audit would report every intact archive as
-/// `bundle-other-md5`.
+/// Otherwise, the audit would report every intact archive as `bundle-other-md5`.
 #[test]
 fn a_damaged_member_list_is_an_error() {
     let home = tempfile::tempdir().unwrap();
@@ -440,13 +437,12 @@ fn an_intact_archive_without_a_known_list_has_a_different_md5() {
     assert_eq!(causes(&path, &expected).0, ["bundle-folder"]);
 }
 
-/// Returns the offsets of the ends of all end records in the bytes, including those of nested archives.
+/// Returns the ends of all end records, including those of nested archives.
 fn ends_of_records(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     let places = bytes.windows(4).enumerate();
     places.filter_map(|(at, window)| (window == b"PK\x05\x06").then_some(at + 22))
 }
 
-/// The end record of a nested archive must not be treated as that of the bundle, wherever the bundle is cut.
 #[test]
 fn a_truncated_bundle_is_cut_off_at_every_length() {
     const LENGTHS: u32 = 40;
@@ -463,7 +459,6 @@ fn a_truncated_bundle_is_cut_off_at_every_length() {
             .filter(|end| *end < good.len())
             .collect();
         nested += usize::from(!ends.is_empty());
-        // Also shortly after each end record, and in the central directory.
         let ends = ends.iter().flat_map(|end| [*end, end + 1, end + 700]);
         let last = [1, 2, 3, 21, 22, 23, 60].map(|less| good.len() - less);
         let first = [1, 2, 3, 4, 29, 30, 31];

@@ -1,5 +1,4 @@
-//! Tests of differences inside archives, arrays and documents. Each case is a pair of files with exactly the causes
-//! that the audit must report.
+//! Differences inside archives, arrays and documents. Each case has exactly the causes that the audit must report.
 
 use std::fs;
 use std::io::{Cursor, Write};
@@ -491,7 +490,6 @@ fn differences_inside_containers_are_reported_with_their_causes() {
             let blocks = report.blocks;
             wrong.push(format!("{}: expected {expected:?}\n{blocks:#?}", case.name));
         }
-        // All temporary files are deleted.
         let left = fs::read_dir(&temp).map_or(0, Iterator::count);
         assert_eq!(left, 0, "{}", case.name);
     }

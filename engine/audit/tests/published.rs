@@ -1,5 +1,4 @@
-//! Tests of published checksums of files in a different form than ours. The audit must find the form, and only if it
-//! reproduces the checksum.
+//! Published files in a different form than ours. The audit must find the form, and only if it reproduces the checksum.
 
 use std::fs;
 use std::path::Path;
@@ -82,7 +81,6 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Forms of a table with booleans and missing values, as other programs write it.
 const WORDS: &[Case] = &[
     (
         "spreadsheet",
@@ -243,7 +241,7 @@ fn the_seed_and_size_of_a_published_split_are_found() {
             found
                 .proof
                 .unwrap()
-                .starts_with("split with seed 42 and test size 0.2"),
+                .starts_with("if the rows are split with seed 42 and test size 0.2"),
             "{path}"
         );
         assert!(

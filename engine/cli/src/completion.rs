@@ -1,8 +1,7 @@
 //! Values that shells complete: competitions, sets, variants, tables and the remote.
 //!
-//! The script of a shell calls this program for each completion, with the variable `COMPLETE`. So the values come from the
-//! current directories and settings. The values depend on the verb, on the words before the cursor, and on the name of the
-//! option or of its value, for example `ID`.
+//! The script of a shell calls this program for each completion, with the variable `COMPLETE`.
+//! The values come from the current directories and settings.
 
 use std::ffi::OsStr;
 
@@ -22,17 +21,17 @@ use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::session::CliSession;
 use crate::settings::Environment;
 
-/// The name of the program, and the variable that asks for completions.
+/// The name of the program. A shell sets `VARIABLE` to request completions.
 const PROGRAM: &str = "prep";
 const VARIABLE: &str = "COMPLETE";
 
-/// Answers the request of a shell and ends the process, if the variable `COMPLETE` is set.
+/// Ends the process after an answer. Does nothing if the variable `COMPLETE` is not set.
 pub fn answer() {
     let request = CompleteEnv::with_factory(|| completed(args::command()));
     request.var(VARIABLE).complete();
 }
 
-/// Returns the script that a shell loads. `None` if the shell is not supported.
+/// Returns the script that a shell loads. Returns `None` for an unknown shell.
 pub fn script(shell: &str) -> Option<String> {
     let shells = Shells::builtins();
     let mut script = Vec::new();
@@ -42,7 +41,7 @@ pub fn script(shell: &str) -> Option<String> {
     String::from_utf8(script).ok()
 }
 
-/// Adds the values that shells complete to a command and its subcommands.
+/// Adds values to a command and its subcommands.
 fn completed(command: clap::Command) -> clap::Command {
     let verb = command.get_name().to_owned();
     let command = command.mut_args(|arg| with_values(arg, &verb));
@@ -78,8 +77,7 @@ fn with_values(arg: Arg, verb: &str) -> Arg {
 
 type Found = Result<Vec<CompletionCandidate>, CliError>;
 
-/// Returns the values that `search` finds with the settings of this process. Returns no values if there is an error,
-/// because a shell cannot show it.
+/// Returns the values that `search` finds. An error becomes an empty result, because a shell cannot show errors.
 fn found(search: fn(&CliSession) -> Found) -> Vec<CompletionCandidate> {
     let environment = Environment::of_process();
     let session = CliSession::resolve(&Global::default(), &environment, args::command);
@@ -105,7 +103,6 @@ fn sets(session: &CliSession) -> Found {
     Ok(names.map(CompletionCandidate::new).collect())
 }
 
-/// Returns the ids of competitions with files in the data directory.
 fn ids_with_data(session: &CliSession) -> Found {
     let (catalog, settings) = (session.catalog()?, &session.settings);
     let variants = settings.variants();
@@ -122,7 +119,6 @@ fn paths(begin: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().complete(begin)
 }
 
-/// Returns the values and paths that start with `begin`.
 fn with_paths(mut values: Vec<CompletionCandidate>, begin: &OsStr) -> Vec<CompletionCandidate> {
     let begin_bytes = begin.as_encoded_bytes();
     values.retain(|value| {
@@ -135,13 +131,12 @@ fn with_paths(mut values: Vec<CompletionCandidate>, begin: &OsStr) -> Vec<Comple
     values
 }
 
-/// Returns the ids and paths that start with `begin`. If the command line already has an id, returns paths only.
+/// Suggests paths, and an id unless the command line already has an id.
 fn ids_or_paths(begin: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found(ids_unless_given), begin)
 }
 
-/// Returns the ids and paths that start with `begin`. If the command line already has an id, returns variants and runs
-/// instead of ids.
+/// Suggests paths, and an id or, if the command line already has an id, variants and runs.
 fn ids_or_sides(begin: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found(ids_or_variants), begin)
 }
@@ -162,7 +157,7 @@ fn ids_or_variants(session: &CliSession) -> Found {
     Ok(sides)
 }
 
-/// Returns the first word of the command line that is an id. The last word is the one that is completed.
+/// Returns the first id on the command line, except the last word, which the user is still typing.
 fn given_id(session: &CliSession) -> Result<Option<String>, CliError> {
     let catalog = session.catalog()?;
     let mut words: Vec<String> = std::env::args().collect();
@@ -171,7 +166,6 @@ fn given_id(session: &CliSession) -> Result<Option<String>, CliError> {
     Ok(ids.next().map(|entry| entry.id.clone()))
 }
 
-/// Returns the steps of the competition on the command line.
 fn steps(session: &CliSession) -> Found {
     let Some(id) = given_id(session)? else {
         return Ok(Vec::new());

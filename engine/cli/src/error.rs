@@ -23,17 +23,42 @@ pub struct CliError {
     pub diagnostics: Option<Diagnostics>,
 }
 
-/// Messages of the system about limits of the process, each with the action to suggest.
-const PROCESS_LIMITS: [(&str, &str); 2] = [
+/// The action if a process needs more open files. It names the hard limit, because `prep` already uses as many files as the
+/// hard limit permits.
+macro_rules! raise_open_files {
+    () => {
+        "raise the hard limit of open files: `ulimit -n` as root, `LimitNOFILE` of systemd, or `--ulimit nofile` of Docker"
+    };
+}
+pub(crate) use raise_open_files;
+
+/// Messages of the system about limits and file systems, each with the action to suggest.
+const SYSTEM_MESSAGES: [(&str, &str); 5] = [
     (
         "File too large",
         "raise the limit of file sizes (`ulimit -f`), or use a file system with larger files",
     ),
+    ("Too many open files", raise_open_files!()),
     (
-        "Too many open files",
-        "raise the limit of open files (`ulimit -n`)",
+        "Read-only file system",
+        "mount the file system writable, or use a directory on another one",
+    ),
+    (
+        "No space left on device",
+        "free some disk space, or use a directory on another disk",
+    ),
+    (
+        "Disk quota exceeded",
+        "remove some of your files, or use a directory on another disk",
     ),
 ];
+
+/// Returns the action to suggest if a message contains a message of the system about a limit or a file system.
+pub fn system_action(message: &str) -> Option<&'static str> {
+    let mut messages = SYSTEM_MESSAGES.iter();
+    let (_, action) = messages.find(|(words, _)| message.contains(words))?;
+    Some(action)
+}
 
 /// Maximum length of a message, in bytes. Messages quote strings from files of other authors, which may be long.
 const MAX_MESSAGE_BYTES: usize = 16 << 10;
@@ -93,15 +118,14 @@ impl CliError {
         error
     }
 
-    /// Returns the suggested action. If the error has no `help`, but a limit of the process caused it, the action is to
-    /// raise the limit.
+    /// Returns the suggested action. If the error has no `help`, but the message of the system determines the action,
+    /// returns that action.
     pub fn action(&self) -> Option<&str> {
-        let limit = || {
-            let mut limits = PROCESS_LIMITS.iter();
-            let (_, action) = limits.find(|(words, _)| self.message.contains(words))?;
-            (self.exit == Exit::Machine).then_some(*action)
+        let of_system = || match self.exit {
+            Exit::Machine => system_action(&self.message),
+            _ => None,
         };
-        self.help.as_deref().or_else(limit)
+        self.help.as_deref().or_else(of_system)
     }
 
     pub fn usage(message: impl Into<String>) -> CliError {

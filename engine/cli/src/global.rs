@@ -1,4 +1,4 @@
-//! Options that every verb has, and values of options that several modules use.
+//! Options of every verb, and parsers of option values for several modules.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use prep_app::LinkMode;
 use prep_core::units;
 
-/// Heading of the options of [`Global`] in the help. Each option sets the heading, because clap would apply a heading of
-/// the struct also to options that follow the struct.
+/// Heading of the options of [`Global`] in the help.
+/// Each option sets it, because clap would apply a heading of the struct to later options too.
 const HEADING: &str = "Common options";
 
 /// Options that every verb has.
@@ -36,12 +36,12 @@ pub struct Global {
     #[arg(long, short = 'j', global = true, value_name = "N", value_parser = at_least_one, help_heading = HEADING, hide_short_help = true)]
     pub jobs: Option<usize>,
     /// Memory for all running steps, such as 8GB or 4GiB [default: half of the RAM]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = positive_size, help_heading = HEADING, hide_short_help = true)]
     pub memory: Option<u64>,
     /// Print results as JSON
     #[arg(long, global = true, help_heading = HEADING, hide_short_help = true)]
     pub json: bool,
-    /// Print errors and results only
+    /// Print results, errors and warnings only
     #[arg(long, short, global = true, conflicts_with = "verbose", help_heading = HEADING, hide_short_help = true)]
     pub quiet: bool,
     /// Print more details
@@ -64,17 +64,12 @@ pub struct Global {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Color {
-    /// Colours on terminals only.
     #[default]
     Auto,
     Always,
     Never,
 }
 
-/// Parses an integer of at least 1.
-///
-/// # Errors
-/// Returns an error if the text is not an integer of at least 1.
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("expected an integer of at least 1".to_owned()),
@@ -82,12 +77,17 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Parses a number.
+pub fn positive_size(text: &str) -> Result<u64, String> {
+    match units::parse_bytes(text)? {
+        0 => Err("expected a size above 0, such as 8GB".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
 pub fn number(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| "expected a number".to_owned())
 }
 
-/// Parses an integer of at least 0.
 pub fn integer<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     let number: u64 = text
         .parse()
@@ -95,7 +95,7 @@ pub fn integer<N: TryFrom<u64>>(text: &str) -> Result<N, String> {
     N::try_from(number).map_err(|_| "the number is too large".to_owned())
 }
 
-/// Returns the path of a file or directory that exists, with a name similar to that of `path`.
+/// Returns the path of an existing file or directory whose name is similar to that of `path`.
 pub fn similar_path(path: &Path) -> Option<String> {
     let parent = path.parent()?;
     let entries = std::fs::read_dir(match parent.as_os_str().is_empty() {
@@ -111,7 +111,7 @@ pub fn similar_path(path: &Path) -> Option<String> {
     Some(path.with_file_name(near).display().to_string())
 }
 
-/// Returns a parser that converts a name to its value. Shells complete the names.
+/// Returns a parser that converts names to values, and completes the names in shells.
 pub fn named<T, const N: usize>(values: [(&'static str, T); N]) -> impl TypedValueParser<Value = T>
 where
     T: Copy + Send + Sync + 'static,
@@ -124,17 +124,15 @@ where
     })
 }
 
-/// Returns a parser for the way in which published files share bytes with the cache.
+/// Returns a parser for how published files share bytes with the cache.
 pub fn link_mode() -> impl TypedValueParser<Value = LinkMode> {
     named(LinkMode::ALL.map(|mode| (mode.name(), mode)))
 }
 
-/// Returns a parser for the value of an option that turns something on or off.
 pub fn switch() -> impl TypedValueParser<Value = bool> {
     named([("yes", true), ("no", false)])
 }
 
-/// Parses the value of a setting that turns something on or off.
 pub fn yes_or_no(text: &str) -> Result<bool, String> {
     match text {
         "yes" | "true" | "1" => Ok(true),

@@ -11,8 +11,8 @@
 //! output/    printer, progress, tables               process    allocator, signals, exhausted resources
 //! ```
 //!
-//! All code that plans, prepares or grades is in the library `prep-app` and in the libraries that it uses. This crate
-//! parses the command line, prints results, and ends with an exit code.
+//! This crate parses the command line, prints results, and ends with an exit code.
+//! The library `prep-app` and the libraries that it uses plan, prepare and grade.
 
 mod args;
 mod completion;
@@ -30,7 +30,6 @@ mod settings;
 mod verbs;
 
 mod output {
-    //! Output for the user.
 
     pub mod grading;
     pub mod plan;
@@ -47,8 +46,8 @@ use crate::output::printer::Printer;
 use crate::session::CliSession;
 use crate::settings::Environment;
 
-/// Stack of the thread that runs the verb, in bytes. Queries are processed recursively, and a query within the
-/// language's limits can need more stack than the main thread has.
+/// Stack of the thread that runs the verb, in bytes. Queries are processed recursively, so a valid query can need more
+/// stack than the main thread has.
 const STACK_BYTES: usize = 64 << 20;
 
 #[global_allocator]
@@ -62,9 +61,9 @@ fn main() -> ExitCode {
         .spawn(prep);
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
-        // The panic hook has printed the message.
+        // The panic hook has already printed a message.
         Ok(Err(_)) => ExitCode::from(Exit::Defect),
-        // If no thread can be started, the main thread runs the verb.
+        // The system can start no thread, so the main thread runs the verb.
         Err(_) => prep(),
     }
 }
@@ -77,13 +76,11 @@ fn prep() -> ExitCode {
     };
     let environment = Environment::of_process();
     let (printer, ended) = match CliSession::resolve(&cli.global, &environment, args::command) {
-        Ok((session, warning)) => {
+        Ok((session, warnings)) => {
             if session.is_shared {
                 settings::share_with_group();
             }
-            if let Some(warning) = &warning {
-                session.printer.warning(warning);
-            }
+            session.printer.warnings(&warnings);
             (session.printer.clone(), cli.verb.call(&session))
         }
         Err(error) => (Printer::new(&cli.global, cli.global.color), Err(error)),

@@ -15,8 +15,8 @@ use crate::global::{named, switch};
 use crate::output::printer::write_atomically;
 use crate::session::CliSession;
 
-/// Heading of the options of preparation in the help. Each option sets the heading, because clap would apply a heading of
-/// the struct also to options that follow the struct.
+/// Heading of the preparation options in the help.
+/// Each option sets it, because clap would apply a heading of the struct to later options too.
 const HEADING: &str = "Preparation";
 
 /// The variant of the pipelines.
@@ -30,13 +30,12 @@ pub struct VariantArg {
     pub variant: String,
 }
 
-/// Parses the name of a variant, and sorts its corrections.
+/// Parses a variant, and sorts its corrections.
 pub fn variant_name(text: &str) -> Result<String, String> {
     Corrections::parse(text).map(|variant| variant.to_string())
 }
 
 impl VariantArg {
-    /// Returns the settings with the data directory of the variant.
     pub fn settings(&self, session: &CliSession) -> Settings {
         session.settings.of_variant(&self.variant)
     }
@@ -53,18 +52,17 @@ pub struct SourceArg {
 }
 
 impl SourceArg {
-    /// Returns the directory that the option names.
     pub fn dir(&self) -> Option<&Path> {
         self.source.as_deref()
     }
 
-    /// Returns the directory that the option or the settings name.
+    /// Returns the directory from the option, otherwise from the settings.
     pub fn or_setting<'a>(&'a self, session: &'a CliSession) -> Option<&'a Path> {
         self.dir().or(session.remembered.source.as_deref())
     }
 }
 
-/// Options that decide which steps a pipeline has.
+/// Options of preparation: the variant, the bundle, what is verified, and whether archives are unpacked.
 #[derive(Debug, Default, Clone, Args)]
 pub struct PreparationArgs {
     #[command(flatten)]
@@ -103,16 +101,14 @@ pub struct PreparationArgs {
     pub forget_options: bool,
 }
 
-/// The value of an option that turns something on or off.
 const SWITCH: &str = "yes|no";
 
 impl PreparationArgs {
-    /// Converts the arguments and the settings to options of the library. Missing bundles are downloaded.
     pub fn options(&self, session: &CliSession) -> PreparationOptions {
         self.options_with(session, RememberedOptions::default())
     }
 
-    /// Same as [`options`](Self::options), with further options of the verb.
+    /// Same as [`options`](Self::options), with options that only one verb has.
     pub fn options_with(
         &self,
         session: &CliSession,
@@ -135,8 +131,8 @@ impl PreparationArgs {
     }
 }
 
-/// Returns which files are verified, or `None` if neither switch is given. Both switches set the same option, so giving
-/// one of them replaces the last run's values of both.
+/// Returns `None` if neither switch is given.
+/// Both switches set one remembered option, so giving either replaces the last run's value of both.
 pub fn verify(skip: Option<bool>, skip_bundle: Option<bool>) -> Option<Verify> {
     match (skip, skip_bundle) {
         (None, None) => None,
@@ -172,21 +168,19 @@ pub struct LogArgs {
 }
 
 impl LogArgs {
-    /// Returns the log. If it cannot be written, prints a warning, or ends with an error if `is_required` is true.
+    /// Returns the log. A failed write is an error if `is_required` is true, otherwise a warning.
     pub fn log(&self, session: &CliSession, is_required: bool) -> GradingLog {
         let printer = session.printer.clone();
         match self.no_log {
             true => GradingLog::disabled(),
-            false => GradingLog::new(move |error| {
-                match is_required {
+            false => GradingLog::new(move |error| match is_required {
                 true => Err(error.help(
-                    "make the log writable, or sign a report without a place in the log with --no-log",
+                    "make the log writable, or sign the report without a log entry: --no-log",
                 )),
                 false => {
                     printer.warning(error);
                     Ok(())
                 }
-            }
             }),
         }
     }
@@ -201,15 +195,11 @@ pub struct SignArgs {
 }
 
 impl SignArgs {
-    /// Returns whether reports are signed.
     pub fn is_requested(&self) -> bool {
         self.sign.is_some()
     }
 
-    /// Reads the key, if reports are signed.
-    ///
-    /// # Errors
-    /// Returns an error if the key cannot be read, or if other users can read it.
+    /// Reads the key, if reports are signed. Rejects a key that other users can read.
     pub fn key(&self, session: &CliSession) -> Result<Option<SigningKey>, CliError> {
         let load = |name: &String| Ok(SigningKey::load(&session.keys()?, name)?);
         self.sign.as_ref().map(load).transpose()
@@ -225,10 +215,7 @@ pub struct IdentityArg {
 }
 
 impl IdentityArg {
-    /// Returns the session, with the identity in its settings if the option is given.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or contains no secret key.
+    /// Returns a session whose settings contain the identity, if the option is given.
     pub fn session(&self, session: &CliSession) -> Result<CliSession, CliError> {
         let mut session = session.clone();
         let Some(path) = &self.identity else {
@@ -282,10 +269,7 @@ impl OutputArg {
         self.output.as_deref()
     }
 
-    /// Writes `text` to the file that the option names, or prints it on stdout.
-    ///
-    /// # Errors
-    /// Returns an error if the file or stdout cannot be written.
+    /// Writes `text` to the file that the option names, otherwise to stdout.
     pub fn write(&self, session: &CliSession, text: &str) -> Result<(), CliError> {
         match &self.output {
             Some(path) => Ok(write_atomically(path, |out| {

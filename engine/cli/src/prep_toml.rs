@@ -1,11 +1,12 @@
-//! Reads the configuration files `prep.toml`: of the project, of the data directory, and of the user.
+//! The configuration files `prep.toml`: of the project, of the data directory, of the user, and of the machine.
 //!
-//! The project's file is the nearest one in the current directory and its parents. A file decides where results are
-//! sent and whose results are trusted. Therefore a file that another user could have written is an error. git rejects
-//! repositories of other owners for the same reason.
+//! The project's file is the nearest one in the current directory and its parents.
+//!
+//! A file decides where `prep` sends results and whose results `prep` trusts. Therefore a file that another user could have
+//! written is an error. git rejects repositories of other owners for the same reason.
 
 use std::fmt;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
@@ -18,32 +19,25 @@ use toml::value::{Date, Datetime};
 use crate::error::{CliError, Exit};
 use crate::session::Directories;
 
-/// Name of the configuration file.
 pub const FILE: &str = "prep.toml";
 
 /// The content of a `prep.toml`. Paths are relative to the directory of the file.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigFile {
-    /// Directory of prepared competitions.
     pub data_dir: Option<PathBuf>,
-    /// Directory of the cache.
     pub cache_dir: Option<PathBuf>,
-    /// Directory with bundles.
     pub source: Option<PathBuf>,
-    /// How published files share bytes with the cache: `hardlink`, `reflink` or `copy`.
+    /// `hardlink`, `reflink` or `copy`: how published files share bytes with the cache.
     pub link_mode: Option<String>,
-    /// Directory with descriptions that are published instead of the built-in ones.
+    /// Directory with descriptions that replace the built-in ones.
     pub descriptions: Option<PathBuf>,
-    /// Whether neither bundles nor outputs are compared with published checksums.
+    /// Whether `prep` compares neither bundles nor outputs with published checksums.
     pub skip_verification: Option<bool>,
-    /// Whether bundles are not compared with their published MD5.
+    /// Whether `prep` does not compare bundles with their published MD5.
     pub skip_bundle_verification: Option<bool>,
-    /// Directory of additional pipelines.
     pub pipelines: Option<PathBuf>,
-    /// Directory of packs.
     pub packs: Option<PathBuf>,
-    /// Number of steps that run at once.
     pub jobs: Option<NonZeroUsize>,
     /// Memory for all running steps, such as `8GB`.
     pub memory: Option<String>,
@@ -53,39 +47,35 @@ pub struct ConfigFile {
     pub remote: ConfigSection,
 }
 
-/// The section `[remote]`.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigSection {
-    /// Address of the remote.
     pub url: Option<String>,
-    /// Name of the key that signs the results that are sent.
+    /// Name of the key that signs results before `prep` sends them.
     pub key: Option<String>,
-    /// Public keys whose signed results are trusted.
+    /// Public keys whose signed results `prep` trusts.
     #[serde(default, deserialize_with = "trusted_keys")]
     pub trusted: Vec<TrustedKey>,
-    /// Other addresses of the same remote.
     #[serde(default)]
     pub same_as: Vec<String>,
-    /// Whether bundles that were downloaded are sent to the mirror.
+    /// Whether `prep` sends downloaded bundles to the mirror.
     pub mirror: Option<bool>,
-    /// Address of an S3-compatible server that is not Amazon's.
+    /// Address of an S3-compatible server other than Amazon's.
     pub endpoint: Option<String>,
     pub region: Option<String>,
-    /// Directories whose `prep.toml` is used although other users can write it. Only allowed in the user's own file.
+    /// Directories whose `prep.toml` is valid although other users can write to it. Only the user's own file may set this.
     #[serde(default)]
     pub safe_data_dirs: Vec<PathBuf>,
 }
 
-/// A key whose results are trusted: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until =
-/// 2027-06-30 }`.
+/// A trusted key: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until = 2027-06-30 }`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustedKey {
     pub key: String,
-    /// The competitions for which the key is trusted. `None` for all.
+    /// The competitions whose results the key may sign. `None` for all.
     pub competitions: Option<Vec<String>>,
-    /// The last day on which the key is trusted.
+    /// The last day on which `prep` trusts the key.
     pub until: Option<Datetime>,
 }
 
@@ -113,10 +103,6 @@ fn trusted_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Truste
 }
 
 impl TrustedKey {
-    /// Parses the key.
-    ///
-    /// # Errors
-    /// Returns an error if the text is not a public key.
     pub fn parse(&self) -> Result<TrustedSigner, KeyError> {
         let competitions = self.competitions.as_ref();
         let date = self.until.and_then(|until| until.date);
@@ -141,34 +127,36 @@ impl fmt::Display for TrustedKey {
     }
 }
 
-/// Returns the end of a day in UTC, in seconds since 1970.
+/// Returns the end in UTC, in seconds since 1970.
 fn end_of_day(date: Date) -> u64 {
     let first = jiff::civil::date(1970, 1, 1);
-    // The parser of TOML accepts only days that exist.
+    // The TOML parser accepts only days that exist.
     let days = date.to_string().parse::<jiff::civil::Date>();
     let days = days.map_or(0, |day| (day - first).get_days() + 1);
     u64::try_from(days).unwrap_or(0) * 86_400
 }
 
-/// The configuration files that exist, in order of precedence, and all paths that were searched.
+/// The configuration files that exist, in order of precedence, and all searched paths.
 #[derive(Debug, Default)]
 pub struct ConfigFiles {
     pub found: Vec<(PathBuf, ConfigFile)>,
     pub searched: Vec<PathBuf>,
+    /// The user's file, if `prep` may not read it. As git does, `prep` ignores such a file, because services often run
+    /// with the home directory of another user.
+    pub ignored: Option<PathBuf>,
 }
 
 impl ConfigFiles {
-    /// Reads the file of the project, of the data directory if it is known, and of the user.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user.
+    /// Reads all files. A file with an unknown key, or that another user could have written, is an error.
+    /// The data directory's file is read only if the directory is known.
     pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
         let mut files = ConfigFiles::default();
         let home = places.home.as_deref();
         let user = places.config_dir.as_ref().map(|dir| dir.join(FILE));
+        files.ignored = user.clone().filter(|path| is_denied(path));
         let of_user = match &user {
-            Some(path) => read(path, home)?,
-            None => None,
+            Some(path) if files.ignored.is_none() => read(path, home)?,
+            _ => None,
         };
         let safe = of_user
             .as_ref()
@@ -203,10 +191,18 @@ impl ConfigFiles {
             files.found.extend(of_user.map(|file| (path.clone(), file)));
             files.searched.push(path);
         }
+        for dir in &places.site_dirs {
+            let path = dir.join("prep").join(FILE);
+            if let Some(file) = read(&path, home)? {
+                check(&path, &safe, &file.remote)?;
+                files.found.push((path.clone(), file));
+            }
+            files.searched.push(path);
+        }
         Ok(files)
     }
 
-    /// Returns the value of a key with the highest precedence, and the file that contains it.
+    /// Returns the value with the highest precedence, and the file that contains the value.
     pub fn first<T>(&self, key: impl Fn(&ConfigFile) -> Option<T>) -> Option<(T, String)> {
         let mut values = self
             .found
@@ -215,7 +211,7 @@ impl ConfigFiles {
         values.next()
     }
 
-    /// Returns the values of a list in all files, each with the path of its file.
+    /// Returns the elements of a list from all files, each with its file.
     pub fn all<T: Clone>(&self, key: impl Fn(&ConfigFile) -> &[T]) -> Vec<(T, String)> {
         let files = self.found.iter();
         let values = files.flat_map(|(path, file)| {
@@ -240,8 +236,7 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     if safe.iter().any(|safe| canonical(safe) == dir) {
         return Ok(());
     }
-    // If the file is a symbolic link, its target is checked too, because another user may be able to replace the
-    // target.
+    // Also checks the target of a symbolic link, because another user may be able to replace the target.
     let real = canonical(path);
     let directory = real.parent().unwrap_or(Path::new("/"));
     for place in [&*real, directory, &*dir] {
@@ -263,7 +258,7 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     Ok(())
 }
 
-/// Returns how a user other than `user` and root could write a file or directory. Returns `None` if that is impossible.
+/// Returns how a user other than `user` and root could write a file or directory, or `None` if only these two can.
 fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     const OTHERS_WRITE: u32 = 0o022;
     const STICKY: u32 = 0o1000;
@@ -279,13 +274,26 @@ fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     }
 }
 
+fn is_denied(path: &Path) -> bool {
+    File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
 fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(prep_app::Error::reading("read", path, &error).into()),
+        Err(error) => {
+            let failed = CliError::from(prep_app::Error::reading("read", path, &error));
+            return Err(match error.kind() {
+                ErrorKind::PermissionDenied => failed.help(
+                    "change its owner or mode, or use another current directory or data directory, because prep uses the prep.toml \
+                     of both",
+                ),
+                _ => failed,
+            });
+        }
     };
     let mut file: ConfigFile =
         toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
@@ -314,7 +322,7 @@ fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
         let before = text.get(..span.start).unwrap_or_default();
         format!(":{}", before.matches('\n').count() + 1)
     });
-    // The parser lists the keys of the section that contains an unknown key.
+    // The parser's message lists the keys of the section that contains an unknown key.
     let (message, keys) = match error.message().split_once(", expected one of ") {
         Some((message, keys)) => (message, Some(keys)),
         None => (error.message(), None),
@@ -344,6 +352,7 @@ mod tests {
         Directories {
             variable: |_| None,
             config_dir: Some(config.to_owned()),
+            site_dirs: Vec::new(),
             home: None,
             current_dir: None,
             origins: Vec::new(),
@@ -387,7 +396,7 @@ mod tests {
         let own = |text: String| fs::write(user.path().join(FILE), text).unwrap();
         own(format!("[remote]\nsafe_data_dirs = [{:?}]\n", data.path()));
         assert_eq!(both().unwrap().len(), 2);
-        // The data directory cannot declare itself safe.
+        // A data directory must not declare itself safe.
         own(String::new());
         fs::write(
             &file,
@@ -406,7 +415,7 @@ mod tests {
         assert_eq!(fault(&metadata, owner), None);
         let is_root = owner == 0;
         assert_eq!(fault(&metadata, owner + 1).is_none(), is_root);
-        // The file is a symbolic link to a file in a directory that other users can write.
+        // The file is a symbolic link into a directory that other users can write.
         let (user, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(elsewhere.path().join("file"), EXAMPLE).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("file"), data.path().join(FILE)).unwrap();
@@ -424,13 +433,20 @@ mod tests {
         let write = |dir: &Path, text: &str| fs::write(dir.join(FILE), text).unwrap();
         write(project.path(), "source = 'bundles'\ndata_dir = '~/data'\n");
         write(user.path(), "jobs = 3\nsource = '/elsewhere'\n");
+        let site = tempfile::tempdir().unwrap();
+        fs::create_dir(site.path().join("prep")).unwrap();
+        write(&site.path().join("prep"), "jobs = 9\nmemory = '4GB'\n");
         let places = Directories {
+            site_dirs: vec![site.path().to_owned()],
             current_dir: Some(inner),
             home: Some("/home/u".into()),
             ..places(user.path())
         };
         let files = ConfigFiles::read(&places, Some(data.path())).unwrap();
-        assert_eq!((files.found.len(), files.searched.len()), (2, 3));
+        assert_eq!((files.found.len(), files.searched.len()), (3, 4));
+        let (memory, origin) = files.first(|file| file.memory.clone()).unwrap();
+        assert_eq!(memory, "4GB");
+        assert!(origin.ends_with("/prep/prep.toml"), "{origin}");
         let (source, origin) = files.first(|file| file.source.clone()).unwrap();
         assert_eq!(source, project.path().join("bundles"));
         assert_eq!(origin, project.path().join(FILE).display().to_string());

@@ -1,23 +1,24 @@
-//! The system's resources, and the end of the process: the allocator, exhausted threads, open files and memory, and signals.
+//! The allocator, exhausted resources of the system, and signals.
 //!
-//! * **The allocator** returns freed memory to the system. The GNU C library maps large blocks separately, and unmaps
-//!   them when they are freed. But each time, it raises the threshold of large blocks to the size of the freed block, up
-//!   to 32 MiB. Later blocks below the new threshold are on the heap, between small long-lived blocks. There the library
-//!   cannot return their memory to the system, so the process may take twice the memory that it uses. Therefore the
-//!   program sets a fixed threshold.
-//!   By default, the library also returns the end of the heap as soon as 128 KiB of it are free. Each page that is needed
-//!   again then costs a page fault. Therefore the program raises this limit.
-//! * **Threads.** This workspace can run without additional threads, but libraries panic if they cannot start one.
-//!   The panic hook then ends the program. Unwinding is not enough, because a runtime waits forever if only some of its
-//!   threads were started.
-//! * **Open files.** Some libraries panic if they cannot open a file, with the error of the system in the message. The
-//!   panic hook recognizes this message and ends the program.
-//! * **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records
-//!   the failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an
-//!   error as usual.
-//! * **File size.** By default, a signal ends the program if a file exceeds the limit (`ulimit -f`). The signal is
-//!   caught, so that the write fails with an error.
-//! * **Ctrl-C and SIGTERM.** After the first signal, running steps stop cleanly. The second signal ends the program at once.
+//! **The allocator.** The GNU C library maps large blocks separately, and returns freed ones to the system. It also raises
+//! the threshold of large blocks to the freed size, up to 32 MiB. Later blocks below the threshold are on the heap between
+//! long-lived blocks, so the process may keep twice the memory that it uses. Therefore the program fixes the threshold.
+//!
+//! The library also returns the end of the heap once 128 KiB of it are free, and reusing each page costs a page fault.
+//! Therefore the program raises this limit.
+//!
+//! **Threads.** Libraries panic if they cannot start a thread. The panic hook then ends the program, because a runtime whose
+//! threads started only in part would wait forever.
+//!
+//! **Open files.** Some libraries panic if they cannot open a file. The panic hook recognizes the system's message and ends
+//! the program.
+//!
+//! **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records the
+//! failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an error.
+//!
+//! **File size.** A file above the limit (`ulimit -f`) causes a signal, which the program catches so that the write fails.
+//!
+//! **Ctrl-C and SIGTERM.** The first signal stops running steps cleanly. The second signal ends the program at once.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -31,7 +32,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, raise_open_files};
 use crate::output::printer::Printer;
 
 const NO_THREAD: &str = "\
@@ -39,10 +40,11 @@ error: the system cannot start another thread
 help: raise the process limit (`ulimit -u`, or the container's limit), or lower --jobs and --connections
 ";
 
-const NO_FILES: &str = "\
-error: the system cannot open another file
-help: raise the limit of open files (`ulimit -n`)
-";
+const NO_FILES: &str = concat!(
+    "error: the system cannot open another file\nhelp: ",
+    raise_open_files!(),
+    "\n"
+);
 
 const NO_MEMORY: &str = "\
 error: the system is out of memory
@@ -54,7 +56,7 @@ error: this is a bug in prep
 help: report it with the lines above, your command, and the output of `prep --version` and `prep doctor --offline`
 ";
 
-/// Panic messages of the standard library and of tokio if a thread cannot be started or set up.
+/// Panic messages of the standard library and of tokio after a failed start of a thread.
 const OUT_OF_THREADS: [&str; 3] = [
     "failed to spawn thread",
     "OS can't spawn worker thread",
@@ -67,11 +69,11 @@ unsafe extern "C" {
     fn _exit(code: c_int) -> !;
 }
 
-// Signal numbers from signal.h. They are the same on all systems for which this program is built.
+// Signal numbers from signal.h, which are equal on all systems of this program.
 const SIGABRT: c_int = 6;
 const SIGXFSZ: c_int = 25;
 
-/// Installs the handlers. Must be called before any thread is started.
+/// Installs the handlers. No other thread may run yet.
 pub fn set_up() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| match exhausted(panic) {
@@ -88,7 +90,7 @@ pub fn set_up() {
     )]
     // SAFETY: the handlers read a thread-local of plain data without a destructor, and call write(2) and _exit(2).
     unsafe {
-        // If a handler cannot be registered, the default action of the signal applies.
+        // Without a handler, the default action of the signal applies.
         let _ = signal_hook_registry::register(SIGABRT, || {
             if FAILED.get() {
                 end(NO_MEMORY);
@@ -98,19 +100,18 @@ pub fn set_up() {
     }
 }
 
-/// Returns the message for a panic of a library because of an exhausted resource. Returns `None` for other panics.
+/// Returns the message for a panic after an exhausted resource. Returns `None` for other panics.
 fn exhausted(panic: &PanicHookInfo<'_>) -> Option<&'static str> {
     let text = panic.payload_as_str().unwrap_or_default();
     match text {
-        // Libraries panic with the error of the system, for example if a runtime cannot create its event queue.
+        // The panic message contains the system's error, for example after a failed creation of a runtime's event queue.
         _ if text.contains("Too many open files") => Some(NO_FILES),
         _ if OUT_OF_THREADS.iter().any(|one| text.starts_with(one)) => Some(NO_THREAD),
         _ => None,
     }
 }
 
-/// Prints `text` and ends the process at once. This is safe at any time, because unfinished files do not have their
-/// final names yet.
+/// Prints `text` and ends the process at once. Unfinished files are safe, because they do not have their final names yet.
 fn end(text: &str) -> ! {
     print(text);
     #[allow(
@@ -123,7 +124,7 @@ fn end(text: &str) -> ! {
     }
 }
 
-/// Writes to stderr without a lock or an allocation. Errors are ignored, because the exit code shows the cause too.
+/// Writes to stderr without a lock or an allocation. Ignores errors, because the exit code also shows the cause.
 fn print(text: &str) {
     #[allow(
         unsafe_code,
@@ -136,14 +137,13 @@ fn print(text: &str) {
 }
 
 thread_local! {
-    /// Whether an allocation failed on this thread.
     static FAILED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The system's allocator. It also records failed allocations.
+/// The system's allocator, which also records failed allocations.
 pub struct Allocator;
 
-/// Records a failure if `block` is null. Returns `block`.
+/// Records a failure if `block` is null, and returns `block`.
 fn record_failure(block: *mut u8) -> *mut u8 {
     if block.is_null() {
         FAILED.set(true);
@@ -192,10 +192,10 @@ mod glibc {
 
     /// Blocks of at least this size are mapped separately. Smaller blocks are too frequent for a system call each.
     const LARGE_BLOCK_BYTES: c_int = 1 << 20;
-    /// Number of free bytes at the end of a heap that are not returned to the system.
+    /// Number of free bytes that the end of a heap keeps.
     const KEPT_BYTES: c_int = 16 << 20;
 
-    /// Applies the settings. Must be called before any thread is started.
+    /// Applies the settings. No other thread may run yet.
     pub fn set_up_allocator() {
         #[allow(unsafe_code, reason = "see below")]
         // SAFETY: the declaration is that of malloc.h. mallopt(3) takes any two numbers and only sets a parameter of
@@ -204,29 +204,25 @@ mod glibc {
             unsafe extern "C" {
                 fn mallopt(parameter: c_int, value: c_int) -> c_int;
             }
-            // If a call fails, the default applies.
+            // After a failed call, the default applies.
             let _ = mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
             let _ = mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
         }
     }
 }
 
-/// Does nothing, because other allocators have no such settings.
+/// Other allocators have no such settings.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn set_up_allocator() {}
 
-/// The message that is printed after the first signal.
 pub const STOPPING: &str = "stopping; press Ctrl-C again to end at once";
 
-/// Handles signals until it is dropped.
+/// Handles signals until the value is dropped.
 pub struct Watching {
     _stop: oneshot::Sender<()>,
 }
 
-/// Starts to handle signals. Returns a flag that the first signal sets.
-///
-/// # Errors
-/// Same as [`watch`].
+/// Handles signals. The first signal sets the returned flag.
 pub fn watched(printer: &Printer) -> Result<(Watching, Cancel), CliError> {
     let cancel = Cancel::default();
     let printer = printer.clone();
@@ -234,11 +230,8 @@ pub fn watched(printer: &Printer) -> Result<(Watching, Cancel), CliError> {
     Ok((watching, cancel))
 }
 
-/// Handles signals on a separate thread. The first signal sets `cancel` and calls `notice`. If the thread cannot be
-/// started, a signal ends the program at once.
-///
-/// # Errors
-/// Returns an error if the signal handlers cannot be installed.
+/// Handles signals on a separate thread. The first signal sets `cancel` and calls `notice`.
+/// Without the thread, a signal ends the program at once.
 pub fn watch(cancel: Cancel, notice: impl FnOnce() + Send + 'static) -> Result<Watching, CliError> {
     let (stop, stopped) = oneshot::channel();
     let (sender, receiver) = mpsc::channel();
@@ -297,7 +290,7 @@ async fn wait(
     }
 }
 
-/// Ends the process at once. This is safe at any time, because unfinished files do not have their final names yet.
+/// Unfinished files are safe, because they do not have their final names yet.
 #[allow(clippy::exit)] // The user sent two signals, and a step that does not check the cancel flag may run for a long time.
 fn end_at_once() -> ! {
     std::process::exit(Exit::Interrupted as i32)

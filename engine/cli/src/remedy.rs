@@ -1,5 +1,5 @@
-//! Describes suggested actions. The libraries do not know verbs and options, so this crate words the suggestions. A
-//! suggestion names only options that the verb has and that the user has not given yet.
+//! Words for suggested actions, because the libraries do not know verbs and options.
+//! A suggestion names only options that the verb has and that the user has not given.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use clap::parser::{RawValues, ValueSource};
 use clap::{ArgMatches, Command};
 use prep_app::Remedy;
 
-/// The options of the verb of this process. Empty in tests.
+/// The options of this process's verb. Empty in tests.
 static VERB: OnceLock<VerbOptions> = OnceLock::new();
 
 /// The long names of a verb's options, and of those on the command line.
@@ -17,11 +17,11 @@ static VERB: OnceLock<VerbOptions> = OnceLock::new();
 struct VerbOptions {
     all: HashSet<String>,
     given: HashSet<String>,
-    /// The options on the command line that decide which data are read, as the user gave them.
+    /// The given options that decide which data the verb reads, as the user wrote them.
     data: Vec<String>,
 }
 
-/// Options that decide which data a verb reads. Verbs that explain data have them, too.
+/// Options that decide which data a verb reads. Verbs that explain data have these options, too.
 const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "pipelines"];
 
 impl VerbOptions {
@@ -42,12 +42,12 @@ impl VerbOptions {
             let id = option.get_id().as_str();
             let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
             let is_no = |mut values: RawValues| values.any(|value| value == "no");
-            // An option that is given as `no` is still suggested, because the user can turn it on.
+            // An option with the value `no` is still a suggestion, because the user can turn it on.
             if is_given && !matches.get_raw(id).is_some_and(is_no) {
                 options.given.insert(name.to_owned());
             }
         }
-        // The values of common options are also in the matches of the verb.
+        // clap also adds the values of common options to the matches of the verb.
         let own = command.get_arguments().filter(|own| !own.is_global_set());
         for option in own.chain(common.filter(|common| common.is_global_set())) {
             let (Some(name), id) = (option.get_long(), option.get_id().as_str()) else {
@@ -72,22 +72,26 @@ impl VerbOptions {
         self.given.contains(option)
     }
 
-    /// Returns the text if the verb has the option, and the option is not given.
     fn if_new(&self, option: &str, text: &str) -> Option<String> {
         (self.has(option) && !self.is_given(option)).then(|| text.to_owned())
     }
 }
 
-/// Sets the verb of this process, so that suggestions name only options of this verb.
+/// Sets the verb of this process. Suggestions name only its options.
 pub fn set_verb(command: &Command, matches: &ArgMatches) {
-    // Does not fail, because it is set only here.
+    // Does not fail, because nothing else sets the value.
     let _ = VERB.set(VerbOptions::new(command, matches));
 }
 
-/// Returns the help text of an error: one action, or several alternatives. Returns `None` if no action is possible with
-/// this verb.
+/// Returns the help of an error: one action, or alternatives. Returns `None` if this verb allows no action.
 pub fn words(remedy: &Remedy) -> Option<String> {
     words_in(remedy, VERB.get_or_init(VerbOptions::default))
+}
+
+/// Returns the command with this command's data and one more option.
+pub fn run_command(id: &str, option: &str) -> String {
+    let data = VERB.get_or_init(VerbOptions::default).data.concat();
+    format!("prep run {id}{data} {option}")
 }
 
 fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
@@ -170,6 +174,13 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "`prep remote push --replace` on a machine that has the results repairs the remote".to_owned()
         }
         Remedy::NameIdentity => "name the secret key of a grader with --identity FILE".to_owned(),
+        Remedy::Unseal { id } => match verb.has("unseal") {
+            true => "--unseal writes the plain answers again".to_owned(),
+            false => format!(
+                "`prep run {id}{} --unseal` writes the plain answers again",
+                verb.data.concat()
+            ),
+        },
         Remedy::ListKeys => "`prep remote key list` prints public keys".to_owned(),
         Remedy::TrustKey { key: None } => {
             "`[remote] trusted` in prep.toml lists the trusted keys".to_owned()
@@ -180,7 +191,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         Remedy::NameSameRemote => {
             "if it is the same remote, add that address to `[remote] same_as` in prep.toml".to_owned()
         }
-        Remedy::SendLater => "`prep remote push` sends them later".to_owned(),
+        Remedy::SendLater => "`prep remote push` sends the results later".to_owned(),
         Remedy::SendAgain => {
             "run `prep remote push` on a machine with the results to write a new record".to_owned()
         }
@@ -205,7 +216,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     })
 }
 
-/// Quotes a value for a shell, if it has characters that a shell interprets.
+/// Quotes a value that contains characters which a shell interprets.
 fn in_shell(value: &OsStr) -> String {
     let value = value.to_string_lossy();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-:,@%+=~".contains(&byte);
@@ -215,8 +226,8 @@ fn in_shell(value: &OsStr) -> String {
     }
 }
 
-/// Returns the suggestion to run the command without the options that forbid downloads, or `None` if no such option is
-/// given. A verb that does not have these options never downloads, so the suggestion for it is another verb.
+/// Suggests to run the command without the options that forbid downloads. Returns `None` if no such option is given.
+/// A verb without these options never downloads, so the suggestion is another verb.
 fn allow_downloads(verb: &VerbOptions) -> Option<String> {
     let options = ["no-download", "available"];
     if !options.iter().any(|option| verb.has(option)) {
@@ -235,12 +246,12 @@ mod tests {
     fn after(line: &[&str], remedy: &Remedy) -> Option<String> {
         let mut command = crate::args::command();
         let all = std::iter::once(&"prep").chain(line);
-        // This also adds the common options to each verb.
+        // clap also adds the common options to each verb here.
         let matches = command.try_get_matches_from_mut(all).unwrap();
         words_in(remedy, &VerbOptions::new(&command, &matches))
     }
 
-    /// Without the options, the audit would not find the data of the failed run.
+    /// Without these options, the audit would not find the data of the failed run.
     #[test]
     fn advised_audit_reads_the_data_of_this_command() {
         let explain = Remedy::ExplainDifference { id: "x".into() };

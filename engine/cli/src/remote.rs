@@ -13,8 +13,8 @@ use crate::prep_toml::{ConfigFiles, TrustedKey};
 use crate::remedy;
 use crate::session::{CliSession, Directories};
 
-/// Heading of the options of [`RemoteArgs`] in the help. Each option sets the heading, because clap would apply a heading
-/// of the struct also to options that follow the struct.
+/// Heading of the options of [`RemoteArgs`] in the help.
+/// Each option sets it, because clap would apply a heading of the struct to later options too.
 const HEADING: &str = "Remote";
 
 /// Options that choose the remote.
@@ -31,7 +31,6 @@ pub struct RemoteArgs {
     pub no_remote: bool,
 }
 
-/// All settings of the remote, each with its origin.
 #[derive(Debug, Default, Clone)]
 pub struct RemoteSettings {
     pub url: Option<(String, String)>,
@@ -44,11 +43,7 @@ pub struct RemoteSettings {
 }
 
 impl RemoteSettings {
-    /// Collects the settings of the remote. Options have precedence over variables, and variables over files. For a setting
-    /// that is a list, joins the lists of all files.
-    ///
-    /// # Errors
-    /// Returns an error if a file cannot be read, has an unknown key, or could have been written by another user.
+    /// Collects the settings of the remote. Precedence: options, variables, files. Lists of all files are joined.
     pub fn resolve(
         args: &RemoteArgs,
         places: &Directories,
@@ -71,7 +66,6 @@ impl RemoteSettings {
         })
     }
 
-    /// Returns whether downloaded bundles are sent to the remote's mirror.
     pub fn has_mirror(&self) -> bool {
         self.mirror.as_ref().is_some_and(|(mirror, _)| *mirror)
     }
@@ -90,10 +84,7 @@ impl RemoteSettings {
         CloudCredentials::new(variables)
     }
 
-    /// Returns the key that signs results: the configured key, otherwise the only key in the directory of keys.
-    ///
-    /// # Errors
-    /// Returns an error if the key cannot be used, or if no key is configured and there are several keys.
+    /// Returns the key that signs results: the configured key, otherwise the only key. Several keys are an error.
     pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, CliError> {
         let Some(directory) = places.keys() else {
             return Ok(None);
@@ -106,10 +97,7 @@ impl RemoteSettings {
 }
 
 impl CliSession {
-    /// Returns the session with the configured remote, if there is one.
-    ///
-    /// # Errors
-    /// Returns an error if the address or a key of the remote is invalid.
+    /// Returns the session with the configured remote, if a remote is configured.
     pub fn linked(&self, args: &RemoteArgs) -> Result<CliSession, CliError> {
         let settings = RemoteSettings::resolve(args, &self.places, &self.settings.data_dir)?;
         let Some((url, by)) = &settings.url else {
@@ -123,7 +111,7 @@ impl CliSession {
         let address = Address::parse(url)?;
         let key = settings.signing(&self.places)?;
         let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted)?;
-        // If the user named the remote on the command line, its address is not printed.
+        // Does not repeat an address from the command line.
         if args.remote.is_none() {
             let shown = remote.name();
             self.printer
@@ -154,6 +142,7 @@ mod tests {
         Directories {
             variable: |name| (name == "PREP_REMOTE").then(|| "s3://variable".into()),
             config_dir: Some(config.to_owned()),
+            site_dirs: Vec::new(),
             home: None,
             current_dir: None,
             origins: Vec::new(),

@@ -1,5 +1,4 @@
-//! Code that several verbs share to plan or prepare competitions, or to move their data. It creates the library's task,
-//! plan and run, and loops over ids.
+//! Plans, prepares and moves competitions for several verbs: creates the library's task, plan and run, and loops over ids.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
@@ -10,12 +9,12 @@ use parking_lot::Mutex;
 use prep_app::{
     Catalog, Error, Note, Plan, Preparation, PreparationOptions, RememberedOptions, Run, Task,
 };
-use prep_core::{Cancel, Failure, units};
+use prep_core::{Cancel, Failure};
 use prep_fetch::{DownloadOptions, FetchError, FoundCredentials, LazyNetwork, Network, Watcher};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
-use crate::global::at_least_one;
+use crate::global::{at_least_one, positive_size};
 use crate::options::PreparationArgs;
 use crate::output::printer::{Notice, Printer};
 use crate::output::progress::Display;
@@ -25,13 +24,11 @@ use crate::process::{STOPPING, watch};
 use crate::session::CliSession;
 
 impl CliSession {
-    /// Returns the catalog of all competitions.
     pub fn catalog(&self) -> Result<Catalog, CliError> {
         Ok(Catalog::open(&self.settings)?)
     }
 
-    /// Returns options with the values of `given`, or otherwise of the settings. An option that neither of them sets
-    /// keeps its value of the last run.
+    /// Takes values from `given`, otherwise from the settings. An option without a value keeps the value of the last run.
     pub fn options_with(&self, given: RememberedOptions) -> PreparationOptions {
         PreparationOptions {
             remembered: given.or(self.remembered.clone()),
@@ -40,7 +37,7 @@ impl CliSession {
         }
     }
 
-    /// Creates a task with these options. `purpose` is the purpose for which it uses the network.
+    /// `purpose` states why the verb uses the network.
     pub fn task(
         &self,
         options: PreparationOptions,
@@ -49,7 +46,7 @@ impl CliSession {
     ) -> Result<Task, CliError> {
         let catalog = self.catalog()?;
         catalog.require_variant(&options.variant)?;
-        // Otherwise, bundles in a directory that cannot be read would look like missing bundles.
+        // Without this check, bundles in an unreadable directory would look like missing bundles.
         if let Some(source) = &options.remembered.source
             && let Err(error) = source.read_dir()
             && error.kind() == ErrorKind::PermissionDenied
@@ -64,23 +61,18 @@ impl CliSession {
         })
     }
 
-    /// Creates a task that downloads nothing.
     pub fn local_task(&self, args: &PreparationArgs) -> Result<Task, CliError> {
         let options = args.options(self);
         self.task(options, &DownloadLimits::default(), Purpose::Unused)
     }
 
-    /// Plans one competition without using the network.
-    ///
-    /// # Errors
-    /// Returns an error if the competition cannot be prepared.
     pub fn plan_one(&self, id: &str, args: &PreparationArgs) -> Result<Plan, CliError> {
         let task = self.local_task(args)?;
         Ok(Plan::preview(&task, &[id.to_owned()])?.complete()?)
     }
 
-    /// Runs a task, shows its progress, and stops it after a signal. With `find_only`, only checks run, and all other
-    /// results must exist already.
+    /// Runs a task, shows its progress, and stops it after a signal.
+    /// With `find_only`, only checks run, and the other results must exist.
     pub fn prepare(
         &self,
         task: &Task,
@@ -88,8 +80,8 @@ impl CliSession {
         find_only: bool,
     ) -> Result<Preparation, CliError> {
         let cancel = Cancel::default();
-        // Signals are handled from now on, because planning may take a while. Before the progress display exists, the
-        // message about a signal is printed directly. Later it is printed above the display.
+        // Handles signals before planning, which may take a while.
+        // The message after a signal appears above the progress display, or directly before the display exists.
         let display_notice: Arc<OnceLock<Notice>> = Arc::default();
         let (notice, printer) = (display_notice.clone(), self.printer.clone());
         let _watching = watch(cancel.clone(), move || match notice.get() {
@@ -102,11 +94,11 @@ impl CliSession {
             run.forbid_execution();
         }
         plan::show_warnings(&self.printer, &run.plan);
-        // A pull gets results of the remote on purpose, so it does not report them.
+        // A pull requests results of the remote, so it does not report their origin.
         plan::show_origin(&self.printer, &run.plan, find_only);
         let remote = self.settings.remote.clone();
         let display = Display::new(&self.printer, &run.plan.work(), remote);
-        // Does not fail, because it is set only here.
+        // Does not fail, because nothing else sets the value.
         let _ = display_notice.set(Box::new(display.notice()));
         self.printer.aside.set(Some(Box::new(display.notice())));
         let prepared = run.execute(display.reporter());
@@ -118,8 +110,7 @@ impl CliSession {
         Ok(prepared)
     }
 
-    /// Same as [`for_each_id`](Self::for_each_id), for work that may take seconds. While long work runs, shows `doing` and
-    /// the id.
+    /// Same as [`for_each_id`](Self::for_each_id), but shows `doing` and the id during work of several seconds.
     pub fn for_each_id_shown<T>(
         &self,
         doing: &str,
@@ -158,8 +149,7 @@ impl CliSession {
     }
 }
 
-/// Converts the error of a run that ended without a result. If the user stopped the run, the message does not name the
-/// competition or step that was being planned at that time, because this does not matter.
+/// Converts the error of a run without a result. If the user stopped the run, the message names no competition or step.
 fn stopped_or_failed(error: Error) -> CliError {
     match error.failure() {
         Failure::Cancelled => CliError::new(Exit::Interrupted, summary::STOPPED),
@@ -167,18 +157,15 @@ fn stopped_or_failed(error: Error) -> CliError {
     }
 }
 
-/// The outcome of each competition.
 pub struct IdResults<T>(Vec<(String, Result<T, CliError>)>);
 
 impl<T> IdResults<T> {
-    /// Returns the competitions that succeeded, with their results.
     pub fn results(&self) -> impl Iterator<Item = (&str, &T)> {
         let outcomes = self.0.iter();
         outcomes.filter_map(|(id, outcome)| Some((id.as_str(), outcome.as_ref().ok()?)))
     }
 
-    /// Returns the elements of `competitions` in JSON output. A competition that failed has an error instead of a
-    /// result.
+    /// Returns the elements of `competitions` in the JSON. A failed competition has an error instead of a result.
     pub fn json(&self, result: impl Fn(&str, &T) -> Value) -> Vec<Value> {
         let outcomes = self.0.iter();
         let members = outcomes.map(|(id, outcome)| match outcome {
@@ -188,7 +175,6 @@ impl<T> IdResults<T> {
         members.collect()
     }
 
-    /// Prints the competitions as JSON, if JSON is requested.
     pub fn print_json(
         &self,
         printer: &Printer,
@@ -200,7 +186,6 @@ impl<T> IdResults<T> {
         }
     }
 
-    /// Returns the combined exit code of all errors.
     pub fn exit(&self) -> Exit {
         let outcomes = self.0.iter();
         let errors = outcomes.filter_map(|(_, outcome)| outcome.as_ref().err());
@@ -208,34 +193,33 @@ impl<T> IdResults<T> {
     }
 }
 
-/// Heading of the options of [`DownloadLimits`] in the help. Each option sets the heading, because clap would apply a
-/// heading of the struct also to options that follow the struct.
+/// Heading of the options of [`DownloadLimits`] in the help.
+/// Each option sets it, because clap would apply a heading of the struct to later options too.
 const HEADING: &str = "Downloads";
 
 /// Limits of all downloads together.
 #[derive(Debug, Default, Clone, Args)]
 pub struct DownloadLimits {
     /// Bytes per second of all downloads together, such as 20MB
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING)]
+    #[arg(long, value_name = "SIZE", value_parser = positive_size, help_heading = HEADING)]
     pub max_rate: Option<u64>,
     /// Connections of all downloads together [default: 16]
     #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = HEADING)]
     pub connections: Option<usize>,
 }
 
-/// The purpose for which a verb uses the network.
+/// Why a verb uses the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// The network is not used, because of `--no-download` or because the verb does not need it.
+    /// No use, because of `--no-download` or because the verb needs no network.
     Unused,
     /// A short request, while the user waits for the answer.
     Request,
-    /// A download, which may wait for the network for up to ten minutes and then continues.
+    /// A download, which may wait up to ten minutes for the network and then continues.
     Download,
 }
 
 impl Purpose {
-    /// Returns the purpose of a verb that only sends requests, unless `no_download` is set.
     pub fn request_unless(no_download: bool) -> Purpose {
         match no_download {
             true => Purpose::Unused,
@@ -244,10 +228,9 @@ impl Purpose {
     }
 }
 
-/// Maximum number of attempts of a request.
 const MAX_REQUEST_ATTEMPTS: u32 = 3;
 
-/// Returns the network. It is set up on first use, and then a message shows which credentials are used.
+/// Returns the network. The first use sets it up, and a message shows the credentials.
 pub fn network(session: &CliSession, limits: &DownloadLimits, purpose: Purpose) -> LazyNetwork {
     let (session, limits) = (session.clone(), limits.clone());
     LazyNetwork::new(move || connect(&session, &limits, purpose))
@@ -276,7 +259,7 @@ fn connect(
     Network::with_finder(options, move || credentials(&session))
 }
 
-/// Minimum time between two messages about waiting. Several downloads may wait for the same server.
+/// Minimum time between two messages, because several downloads may wait for the same server.
 const MESSAGE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Returns a watcher that prints why a download waits.

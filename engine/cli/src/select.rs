@@ -10,8 +10,8 @@ use prep_spec::{BUILT_IN_PACK, Day};
 use crate::error::CliError;
 use crate::session::CliSession;
 
-/// Heading of the options of [`Selection`] in the help. Each option sets the heading, because clap would apply a heading
-/// of the struct also to options that follow the struct.
+/// Heading of the options of [`Selection`] in the help.
+/// Each option sets it, because clap would apply a heading of the struct to later options too.
 const HEADING: &str = "Competitions";
 
 /// Options that select competitions.
@@ -66,10 +66,7 @@ impl Selection {
             && self.ids_from.is_none()
     }
 
-    /// Returns the selected ids. If nothing is selected, returns the ids from `otherwise`.
-    ///
-    /// # Errors
-    /// Same as [`ids`](Self::ids). Also returns the error of `otherwise`.
+    /// Returns the selected ids. If the user selects nothing, returns the ids from `otherwise`.
     pub fn ids_or(
         &self,
         session: &CliSession,
@@ -81,11 +78,8 @@ impl Selection {
         }
     }
 
-    /// Returns the selected ids without duplicates: first the ids of sets, then those of the list (`--ids-from`), then
-    /// single ids. Does not check that competitions with these ids exist.
-    ///
-    /// # Errors
-    /// Returns an error if nothing is selected, a set is unknown, or the list cannot be read or is empty.
+    /// Returns the ids without duplicates: first those of sets, then those of the file of `--ids-from`, then single ids.
+    /// Does not check that these competitions exist. An empty selection is an error.
     pub fn ids(&self, session: &CliSession) -> Result<Vec<String>, CliError> {
         if self.is_empty() {
             return Err(CliError::usage("no competition is selected")
@@ -94,7 +88,7 @@ impl Selection {
         let is_by_name =
             !self.lite && !self.all && self.set.is_empty() && self.closed_after.is_none();
         let (ids, undated) = match is_by_name {
-            // Does not open the catalog, because that reads the directories of pipelines and packs.
+            // The catalog stays closed, because opening it reads the directories of pipelines and packs.
             true => (distinct(self.named_ids()?), 0),
             false => self.ids_in(&session.catalog()?)?,
         };
@@ -107,7 +101,7 @@ impl Selection {
         Ok(ids)
     }
 
-    /// Returns the ids of the list (`--ids-from`) and the single ids.
+    /// Returns the ids in the file of `--ids-from` and the single ids.
     fn named_ids(&self) -> Result<Vec<String>, CliError> {
         let list = self.ids_from.as_deref().map(read_list).transpose()?;
         let list = list.unwrap_or_default().into_iter();
@@ -121,7 +115,7 @@ impl Selection {
         Ok(ids.map(plain).collect())
     }
 
-    /// Returns the selected ids, and the number of those that --closed-after leaves out because they have no date.
+    /// Returns the ids, and how many competitions `--closed-after` leaves out because no pack states when they closed.
     fn ids_in(&self, catalog: &Catalog) -> Result<(Vec<String>, usize), CliError> {
         let flags = [("lite", self.lite), ("all", self.all)];
         let flags = flags.iter().filter(|(_, on)| *on).map(|(name, _)| *name);
@@ -148,7 +142,7 @@ impl Selection {
         if let Some(day) = &self.closed_after {
             ids.retain(
                 |id| match catalog.find(id).map(|entry| entry.dates().closed) {
-                    // A later stage reports an unknown id.
+                    // A later stage reports unknown ids.
                     None => true,
                     Some(closed) => {
                         undated += usize::from(closed.is_none());
@@ -161,7 +155,7 @@ impl Selection {
     }
 }
 
-/// Removes duplicates, and keeps the first of them.
+/// Keeps the first of equal ids.
 fn distinct(mut ids: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     ids.retain(|id| seen.insert(id.clone()));
@@ -204,10 +198,6 @@ pub struct UnitArg {
 }
 
 impl UnitArg {
-    /// Returns the part of the selection that this process handles.
-    ///
-    /// # Errors
-    /// Returns an error if the number of the part cannot be determined.
     pub fn part(
         &self,
         session: &CliSession,
@@ -229,15 +219,15 @@ impl UnitArg {
     }
 }
 
-/// Environment variables that schedulers set in a job of a job array. The first variable of a pair contains the number of
-/// the job. The second one contains the lowest number in the array. If there is no second variable, the lowest number is 0.
+/// Variables that schedulers set in a job of a job array: the job's number, and the lowest number in the array.
+/// Without a second variable, the lowest number is 0.
 const ARRAY_VARIABLES: [(&str, Option<&str>); 3] = [
     ("SLURM_ARRAY_TASK_ID", Some("SLURM_ARRAY_TASK_MIN")),
     ("JOB_COMPLETION_INDEX", None),
     ("AWS_BATCH_JOB_ARRAY_INDEX", None),
 ];
 
-/// Returns the number of the unit, from 1.
+/// Returns the number of the unit, which begins at 1.
 fn unit_number(unit: Unit, session: &CliSession) -> Result<usize, CliError> {
     if let Some(number) = unit.number {
         return Ok(number);
@@ -254,8 +244,10 @@ fn unit_number(unit: Unit, session: &CliSession) -> Result<usize, CliError> {
             index + 1,
             unit.of
         ))),
-        None => Err(CliError::usage("cannot determine the number of the unit")
-            .help(format!("write --unit I/{}, or start a job array", unit.of))),
+        None => Err(CliError::usage(
+            "--unit does not name a part, and no job array sets the number of this job",
+        )
+        .help(format!("write --unit I/{}, or start a job array", unit.of))),
     }
 }
 

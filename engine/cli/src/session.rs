@@ -1,5 +1,4 @@
-//! The context that a verb gets in addition to its own options: settings, the directories and environment variables of this
-//! process, and credentials for cloud storage.
+//! The context of a verb besides its own options: settings, directories and environment variables, and cloud credentials.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,13 +9,11 @@ use prep_fetch::{CredentialsError, FoundCredentials};
 use crate::error::{CliError, Exit};
 use crate::output::printer::Printer;
 
-/// The context of every verb.
 #[derive(Debug, Clone)]
 pub struct CliSession {
     pub settings: Settings,
-    /// The options of preparations for which the settings contain values.
+    /// The options of preparations that have values in the settings.
     pub remembered: RememberedOptions,
-    /// Whether the group may write new files and directories.
     pub is_shared: bool,
     pub kaggle: Kaggle,
     pub places: Directories,
@@ -26,10 +23,7 @@ pub struct CliSession {
 }
 
 impl CliSession {
-    /// Returns the directory of signing keys.
-    ///
-    /// # Errors
-    /// Returns an error if there is no home directory.
+    /// Returns the directory of signing keys. Without a home directory, this is an error.
     pub fn keys(&self) -> Result<PathBuf, CliError> {
         self.places.keys().ok_or_else(|| {
             CliError::usage("keys are stored in the home directory, but no home directory is set")
@@ -38,42 +32,43 @@ impl CliSession {
     }
 }
 
-/// The result of a verb: an exit code, or the error that ended the verb.
+/// An exit code, or the error that ended the verb.
 pub type VerbResult = Result<Exit, CliError>;
 
-/// The places from which settings and credentials are read.
+/// The sources of settings and credentials.
 #[derive(Debug, Clone)]
 pub struct Directories {
     pub variable: fn(&str) -> Option<OsString>,
     /// The directory of the user's `prep.toml` and keys.
     pub config_dir: Option<PathBuf>,
+    /// The directories of settings for all users of this machine.
+    pub site_dirs: Vec<PathBuf>,
     pub home: Option<PathBuf>,
     pub current_dir: Option<PathBuf>,
-    /// The names of settings that are not defaults, with the origin of each.
+    /// Settings that are not defaults, each with its origin.
     pub origins: Vec<(&'static str, String)>,
 }
 
 impl Directories {
-    /// Returns the origin of a setting: an option, a variable, a file, or `default`.
+    /// Returns an option, a variable, a file, or `default`.
     pub fn origin(&self, setting: &str) -> &str {
         let mut origins = self.origins.iter();
         let origin = origins.find(|(name, _)| *name == setting);
         origin.map_or("default", |(_, origin)| origin)
     }
 
-    /// Returns the value of a variable, if it is set and not empty.
+    /// Treats an empty variable as unset.
     pub fn text(&self, name: &str) -> Option<String> {
         let text = (self.variable)(name)?.into_string().ok()?;
         (!text.is_empty()).then_some(text)
     }
 
-    /// Returns the directory of signing keys.
     pub fn keys(&self) -> Option<PathBuf> {
         Some(self.config_dir.as_ref()?.join("keys"))
     }
 }
 
-/// The address of Kaggle's API, and the places where its credentials are searched.
+/// The address of Kaggle's API, and the places of Kaggle's credentials.
 #[derive(Debug, Clone)]
 pub struct Kaggle {
     pub endpoint: String,
@@ -83,10 +78,7 @@ pub struct Kaggle {
 }
 
 impl Kaggle {
-    /// Finds the credentials in variables or files.
-    ///
-    /// # Errors
-    /// Returns an error if there are no credentials, or if the first credentials that are found cannot be used.
+    /// Searches variables and files. The first credentials that exist must be usable.
     pub fn credentials(&self) -> Result<FoundCredentials, CredentialsError> {
         let variable = |name: &str| (self.variable)(name)?.into_string().ok();
         prep_fetch::find_credentials(&prep_fetch::CredentialVariables {
@@ -135,8 +127,8 @@ const CREDENTIAL_VARIABLES: [&str; 33] = [
 ];
 
 impl Directories {
-    /// Reads cloud credentials from variables. If the variables have no key for Amazon, also reads the credentials file
-    /// of Amazon's tools.
+    /// Reads cloud credentials from variables. Without a key for Amazon in the variables, also reads the credentials file of
+    /// Amazon's tools.
     pub fn cloud(&self) -> Vec<(String, String)> {
         let set = |name: &&str| Some(((*name).to_owned(), self.text(name)?));
         let mut found: Vec<(String, String)> =

@@ -1,5 +1,5 @@
-//! Resolves directories and limits from options, variables, `prep.toml` and the system (processors, memory, limits,
-//! boot id). No other module reads the environment.
+//! Resolves directories and limits from options, variables, `prep.toml` and the system.
+//! No other module reads the environment.
 
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
@@ -11,18 +11,18 @@ use prep_core::units;
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, umask};
 
-use crate::error::CliError;
-use crate::global::{Color, Global, at_least_one, yes_or_no};
+use crate::error::{CliError, raise_open_files};
+use crate::global::{Color, Global, at_least_one, positive_size, yes_or_no};
 use crate::options::verify;
 use crate::output::printer::Printer;
 use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
 use crate::session::{CliSession, Directories, Kaggle};
 
-/// Assumed memory of the system if it is unknown, in bytes.
+/// Memory of a system that does not state its memory, in bytes.
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
 
 impl Environment {
-    /// Returns the value of a variable, if it is set and not empty.
+    /// Treats an empty variable as unset.
     fn set(&self, name: &str) -> Option<OsString> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
@@ -31,13 +31,12 @@ impl Environment {
         self.set(name).map(PathBuf::from)
     }
 
-    /// Returns a directory of the user: the one that the variable names, otherwise `usual` in the home directory.
+    /// Returns the directory that the variable names, otherwise `usual` in the home directory.
     fn base(&self, variable: &str, usual: &str) -> Option<PathBuf> {
         let set = self.path(variable).filter(|path| path.is_absolute());
         set.or_else(|| self.home.as_ref().map(|home| home.join(usual)))
     }
 
-    /// Returns the user's cache directory.
     fn cache_home(&self) -> Option<PathBuf> {
         let is_mac = cfg!(target_os = "macos");
         self.base(
@@ -46,7 +45,7 @@ impl Environment {
         )
     }
 
-    /// Returns the default directory of packs. It is not in the cache, because packs cannot be computed again.
+    /// The default is not in the cache, because `prep` cannot compute packs again.
     fn packs(&self) -> Option<PathBuf> {
         let is_mac = cfg!(target_os = "macos");
         let usual = if is_mac {
@@ -57,21 +56,25 @@ impl Environment {
         Some(self.base("XDG_DATA_HOME", usual)?.join("prep/packs"))
     }
 
-    /// Returns the places from which settings are read.
     fn places(&self) -> Directories {
         Directories {
             variable: self.variable,
             config_dir: self
                 .base("XDG_CONFIG_HOME", ".config")
                 .map(|config| config.join("prep")),
+            site_dirs: match self.set("XDG_CONFIG_DIRS") {
+                Some(set) => std::env::split_paths(&set)
+                    .filter(|path| path.is_absolute())
+                    .collect(),
+                None => vec![PathBuf::from("/etc/xdg")],
+            },
             home: self.home.clone(),
             current_dir: self.current_dir.clone(),
             origins: Vec::new(),
         }
     }
 
-    /// Returns Kaggle's settings. They include the directories in which Kaggle's own client
-    /// searches for its files.
+    /// Returns Kaggle's settings, including the directories in which Kaggle's own client searches for its files.
     fn kaggle(&self) -> Kaggle {
         let config = self
             .path("XDG_CONFIG_HOME")
@@ -92,7 +95,6 @@ impl Environment {
     }
 }
 
-/// Chooses the values of settings, and records their origins.
 struct Chooser<'a> {
     environment: &'a Environment,
     files: ConfigFiles,
@@ -100,8 +102,8 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// Returns the value of a setting from the option, otherwise from the variable, otherwise from a file. Returns
-    /// `None` if the default applies.
+    /// Takes the value from the option, otherwise from the variable, otherwise from a file.
+    /// Returns `None` if the default applies.
     fn choose<T>(
         &mut self,
         name: &'static str,
@@ -147,7 +149,6 @@ impl Chooser<'_> {
     }
 }
 
-/// Reads the value of a variable.
 fn parse_variable<T>(
     name: &str,
     text: &OsStr,
@@ -158,16 +159,13 @@ fn parse_variable<T>(
 }
 
 impl CliSession {
-    /// Resolves all settings. Options have precedence over variables, variables over files, and files over defaults.
-    /// Also returns a warning about a setting, if there is one.
-    ///
-    /// # Errors
-    /// Returns an error if a file or variable is invalid, or if a directory is not set and there is no home directory.
+    /// Resolves all settings and returns warnings. Precedence: options, variables, files, defaults.
+    /// A directory without a setting needs a home directory.
     pub fn resolve(
         global: &Global,
         environment: &Environment,
         command: fn() -> clap::Command,
-    ) -> Result<(CliSession, Option<String>), CliError> {
+    ) -> Result<(CliSession, Vec<String>), CliError> {
         let mut places = environment.places();
         let mut chooser = Chooser {
             environment,
@@ -189,7 +187,7 @@ impl CliSession {
             "mle-bench/data",
             "name a directory with --data-dir or MLE_BENCH_DATA_DIR",
         )?;
-        // The data directory is known now, so its file applies to the other settings.
+        // The data directory is now known, so its file applies to the other settings.
         chooser.files = ConfigFiles::read(&places, Some(&data_dir))?;
         let store_dir = directory(
             chooser.path("cache_dir", global.cache_dir.as_ref(), CACHE_DIR, |file| {
@@ -239,12 +237,12 @@ impl CliSession {
             "memory",
             global.memory.map(Ok),
             (MEMORY, |text| {
-                Ok(parse_variable(MEMORY, &text, units::parse_bytes))
+                Ok(parse_variable(MEMORY, &text, positive_size))
             }),
             |file| {
                 let text = file.memory.as_deref()?;
                 let error = |error| CliError::usage(format!("`memory` in {FILE}: {error}"));
-                Some(units::parse_bytes(text).map_err(error))
+                Some(positive_size(text).map_err(error))
             },
         )?;
         let is_shared = chooser.switch("shared", SHARED, |file| file.shared)?;
@@ -252,11 +250,17 @@ impl CliSession {
         let jobs = environment
             .open_files
             .map_or(wanted, |files| jobs_within(files, wanted));
-        let warning = (jobs < wanted).then(|| {
+        let ignored = chooser
+            .files
+            .ignored
+            .as_ref()
+            .map(|path| format!("{} is ignored, because you may not read it", path.display()));
+        let few_files = (jobs < wanted).then(|| {
             format!(
-                "only {} files may be open at once, which is enough for {} instead of {wanted}; `ulimit -n` raises the limit",
+                "only {} files may be open at once, which is enough for {} instead of {wanted}; to run more, {}",
                 environment.open_files.unwrap_or_default(),
                 units::count(jobs as u64, "job"),
+                raise_open_files!(),
             )
         });
         let settings = Settings {
@@ -289,7 +293,7 @@ impl CliSession {
             printer: Printer::new(global, color(global, environment)),
             command,
         };
-        Ok((session, warning))
+        Ok((session, ignored.into_iter().chain(few_files).collect()))
     }
 }
 
@@ -300,7 +304,6 @@ fn color(global: &Global, environment: &Environment) -> Color {
     }
 }
 
-/// The environment variables of settings.
 const DATA_DIR: &str = "MLE_BENCH_DATA_DIR";
 const CACHE_DIR: &str = "PREP_CACHE_DIR";
 const PIPELINES: &str = "PREP_PIPELINES";
@@ -314,24 +317,22 @@ const JOBS: &str = "PREP_JOBS";
 const MEMORY: &str = "PREP_MEMORY";
 const SHARED: &str = "PREP_SHARED";
 
-/// Number of files that are always open: standard streams, locks of the cache, the network.
+/// Files that are always open: standard streams, locks of the cache, the network.
 const BASE_OPEN_FILES: u64 = 24;
-/// Number of files that a step may have open per thread.
+/// Files that a step may have open per thread.
 const OPEN_FILES_PER_JOB: u64 = 8;
 
-/// Returns the number of files that `jobs` jobs may have open.
 pub fn open_files_of(jobs: u64) -> u64 {
     BASE_OPEN_FILES + OPEN_FILES_PER_JOB * jobs
 }
 
-/// Returns the number of jobs for which `files` open files are enough, at most `wanted` and at least one.
+/// Returns the largest number of jobs for `files` open files: at most `wanted`, and at least one.
 fn jobs_within(files: u64, wanted: usize) -> usize {
     let possible = files.saturating_sub(BASE_OPEN_FILES) / OPEN_FILES_PER_JOB;
     let possible = usize::try_from(possible).unwrap_or(usize::MAX);
     wanted.min(possible).max(1)
 }
 
-/// The resources of the machine and the process.
 pub struct Environment {
     pub variable: fn(&str) -> Option<OsString>,
     pub home: Option<PathBuf>,
@@ -339,7 +340,7 @@ pub struct Environment {
     pub processors: usize,
     /// Memory that this process may use, in bytes. `None` if unknown.
     pub memory: Option<u64>,
-    /// Maximum number of open files. `None` if there is no limit.
+    /// Maximum number of open files. `None` without a limit.
     pub open_files: Option<u64>,
     /// Identifies the build of this program.
     pub program: String,
@@ -348,14 +349,13 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Reads the resources of this process.
     pub fn of_process() -> Environment {
         Environment {
             variable: |name| std::env::var_os(name),
             home: std::env::home_dir(),
             current_dir: std::env::current_dir().ok(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
-            memory: machine_memory(),
+            memory: usable_memory().map(|(bytes, _)| bytes),
             open_files: open_files(),
             program: program_stamp(),
             boot: prep_cache::boot(),
@@ -363,14 +363,14 @@ impl Environment {
     }
 }
 
-/// Lets the group write all files and directories that this process creates from now on. Published files and objects are
-/// read-only nevertheless.
+/// Lets the group write all files and directories that this process creates from now on.
+/// Published files and objects stay read-only.
 pub fn share_with_group() {
     let before = umask(Mode::empty());
     umask(before.difference(Mode::RWXG));
 }
 
-/// Raises the limit of open files to the maximum. Returns the new limit.
+/// Raises the limit of open files to the maximum, and returns the new limit.
 fn open_files() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -383,8 +383,19 @@ fn open_files() -> Option<u64> {
     }
 }
 
-/// Returns the size of the RAM, or the limit of the control group or of the process if that is lower.
-pub fn machine_memory() -> Option<u64> {
+/// Why a process can use no more memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryLimit {
+    Ram,
+    /// The limit of the control group, for example of a container or a job.
+    ControlGroup,
+    /// The limit of the address space (`ulimit -v`).
+    AddressSpace,
+}
+
+/// Returns the memory that this process can use, in bytes, and what limits it:
+/// the RAM, or a lower limit of the control group or of the process.
+pub fn usable_memory() -> Option<(u64, MemoryLimit)> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let total = text
         .lines()
@@ -399,9 +410,14 @@ pub fn machine_memory() -> Option<u64> {
     };
     let group = limit("/sys/fs/cgroup/memory.max")
         .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    let process = rustix::process::getrlimit(rustix::process::Resource::As).current;
-    let limits = [group, process].into_iter().flatten();
-    Some(limits.fold(kibibytes * 1024, u64::min))
+    let limits = [
+        (Some(kibibytes * 1024), MemoryLimit::Ram),
+        (group, MemoryLimit::ControlGroup),
+        (getrlimit(Resource::As).current, MemoryLimit::AddressSpace),
+    ];
+    let limits = limits.into_iter();
+    let limits = limits.filter_map(|(bytes, limit)| Some((bytes?, limit)));
+    limits.min_by_key(|(bytes, _)| *bytes)
 }
 
 fn program_stamp() -> String {
@@ -443,7 +459,7 @@ mod tests {
     fn resolve(
         global: &Global,
         environment: &Environment,
-    ) -> Result<(CliSession, Option<String>), CliError> {
+    ) -> Result<(CliSession, Vec<String>), CliError> {
         CliSession::resolve(global, environment, clap::Command::default)
     }
 
@@ -568,9 +584,9 @@ mod tests {
             open_files: Some(64),
             ..bare(|_| None)
         };
-        let (resolved, warning) = resolve(&Global::default(), &environment).unwrap();
+        let (resolved, warnings) = resolve(&Global::default(), &environment).unwrap();
         assert_eq!(resolved.settings.jobs, 5);
-        let warning = warning.unwrap();
+        let warning = warnings.join("; ");
         assert!(
             warning.contains("64 files") && warning.contains("5 jobs instead of 8"),
             "{warning}"

@@ -14,14 +14,11 @@ use prep_formats::zip::ZipDirectory;
 use crate::read::spool;
 use crate::{ContentsError, ReadContext, Resources, Result, listing};
 
-/// Receives a file in an archive, and its content.
 pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Result<()>;
 
-/// Calls `visit` for each file in the archive at `place`. Skips the bytes of a file that `visit` does not read. `budget`
-/// limits the number and size of the members. Errors call the archive `path`.
+/// Calls `visit` for each file in the archive at `place`. Skips bytes that `visit` does not read.
 ///
-/// # Errors
-/// If the file is not an archive of this format or is damaged. Also returns errors from `visit`.
+/// `budget` limits the number and size of the members. Errors call the archive `path`.
 pub fn of_archive(
     format: ArchiveFormat,
     place: &Path,
@@ -52,11 +49,10 @@ fn visit_archive(
             io::Error::from(io::ErrorKind::Other)
         })
     });
-    // Return the error of `visit` itself, because the reader would wrap it.
+    // `read` wraps the error of `visit`, so return the original.
     failed.map_or(read.map_err(ContentsError::classify), Err)
 }
 
-/// Opens a file. Also returns its length.
 pub(crate) fn open(place: &Path) -> Result<(File, u64)> {
     let at = ContentsError::system_error(place);
     let file = File::open(place).map_err(&at)?;
@@ -64,29 +60,24 @@ pub(crate) fn open(place: &Path) -> Result<(File, u64)> {
     Ok((file, length))
 }
 
-/// Receives a file: its path (in which archives are directories), its length (0 if unknown), and its content.
+/// Receives a file: its path (archives in it are directories), its length (0 if unknown), and its content.
 pub type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
 
-/// A file or a member of an archive, before it is read.
+/// A file or a member of an archive, not yet read.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
-    /// The path of the file, in which archives are directories.
+    /// The path, in which archives are directories.
     pub path: &'a str,
-    /// The length of the file; 0 if it is unknown.
+    /// 0 if unknown.
     pub bytes: u64,
-    /// How the archive stores the member. `None` for files outside of archives, and for formats other than zip, tar and
-    /// gzip.
+    /// How the archive stores the member. `None` outside of archives, and in formats other than zip, tar and gzip.
     pub stored: Option<&'a StoredForm>,
 }
 
-/// Receives a file and its content.
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
-/// Visits all files below a directory, as [`of_directory`] does, and also passes how archives store their members. If an
-/// archive exceeds a limit, visits only some of its members. Returns the path of each such archive, and the limit.
-///
-/// # Errors
-/// Same as [`of_directory`].
+/// Same as [`of_directory`], but also passes how archives store their members. For each archive that exceeds a limit, visits
+/// only some members, and returns its path and the limit.
 pub fn of_directory_as_stored(
     root: &Path,
     resources: &Resources<'_>,
@@ -108,11 +99,7 @@ pub fn of_directory_as_stored(
     Ok(exceeded)
 }
 
-/// Visits all files below a directory, in the order of their paths. Archives in archives are copied to a temporary directory
-/// while they are read, unless they can be read in place.
-///
-/// # Errors
-/// If a file cannot be read. Also returns errors from `visit`.
+/// Visits all files below a directory, sorted by path. Nested archives may be copied to a temporary directory.
 pub fn of_directory(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>) -> Result<()> {
     listing::walk(root, &mut |path, place, _| {
         of_file(place, path, resources, &mut *visit)
@@ -120,9 +107,6 @@ pub fn of_directory(root: &Path, resources: &Resources<'_>, visit: VisitFile<'_>
 }
 
 /// Visits a file or, if it is an archive, its members.
-///
-/// # Errors
-/// Same as [`of_directory`].
 pub fn of_file(
     place: &Path,
     path: &str,
@@ -141,7 +125,6 @@ pub fn of_file(
     walk.file(place, path, None, &ReadContext::new(resources, &budget))
 }
 
-/// Options for visiting one file and the archives nested in it.
 struct EntryWalk<'a> {
     forms: StoredForms,
     visit: VisitEntry<'a>,
@@ -167,7 +150,7 @@ impl EntryWalk<'_> {
         if entered {
             return Ok(());
         }
-        // If the file is not an archive, despite its name, visit it as a file.
+        // Despite its name, the file is not an archive.
         let (file, bytes) = open(place)?;
         let entry = Entry {
             path,
@@ -177,8 +160,8 @@ impl EntryWalk<'_> {
         (self.visit)(entry, &mut BufReader::new(file))
     }
 
-    /// Visits the members if the file is a zip archive. Returns whether the file is a zip archive. A member that is itself
-    /// a zip archive is read in place if it is not compressed.
+    /// Visits the members of a zip archive. Returns `false` for other files. Uncompressed nested zip archives are read in
+    /// place.
     fn zip(
         &mut self,
         file: &File,
@@ -213,8 +196,8 @@ impl EntryWalk<'_> {
         Ok(true)
     }
 
-    /// Visits the members of an archive from front to back. Returns `false` if the file is not an archive of this format,
-    /// or is damaged before its first member. An archive that is damaged later is an error.
+    /// Visits the members of an archive from front to back. Returns `false` if the archive is unreadable before its first
+    /// member. Damage after the first member is an error.
     fn in_sequence(
         &mut self,
         format: ArchiveFormat,
@@ -244,7 +227,6 @@ impl EntryWalk<'_> {
         }
     }
 
-    /// Visits a member. If it is an archive, visits its members instead.
     fn member(
         &mut self,
         entry: Entry<'_>,
@@ -270,7 +252,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns a tar archive of files of 600 bytes.
     fn tar(names: &[&str]) -> Vec<u8> {
         let mut out = Vec::new();
         for name in names {
@@ -329,7 +310,6 @@ mod tests {
         let both = [("t.tar/a".to_owned(), 600), ("t.tar/b".to_owned(), 600)];
         assert_eq!(visited("t.tar", &whole)?, both);
         assert_eq!(visited("t.tar", b"no tar")?, [("t.tar".to_owned(), 6)]);
-        // Truncated within the second file.
         let cut = visited("t.tar", &whole[..2200]);
         assert!(
             matches!(cut, Err(ContentsError::Damaged(_))),
@@ -338,7 +318,6 @@ mod tests {
         Ok(())
     }
 
-    /// Returns nested zip archives without compression.
     fn nested(levels: usize) -> Vec<u8> {
         let mut content = b"x".to_vec();
         for level in 0..levels {
@@ -381,7 +360,6 @@ mod tests {
             exceeded_limit(visited(&name, &packed)),
             Some(Limit::Nesting)
         );
-        // An uncompressed file is visited as a file, despite its name.
         assert_eq!(
             visited("x.gz.gz", b"x").unwrap(),
             [("x.gz.gz".to_owned(), 1)]
@@ -403,7 +381,7 @@ mod tests {
         let bomb = gzipped(&vec![0; 16 << 20]);
         let found = visited_within(limits, "x.csv.gz", &bomb);
         assert_eq!(exceeded_limit(found), Some(Limit::Unpacked));
-        // Compressed twice: the limit of the outermost archive applies to all nested archives together.
+        // The limit of the outermost archive applies to all nested archives together.
         let found = visited_within(limits, "x.gz.gz", &gzipped(&bomb));
         assert_eq!(exceeded_limit(found), Some(Limit::Unpacked));
         let small = DecodingLimits {
@@ -415,7 +393,6 @@ mod tests {
         assert_eq!(visited("x.csv.gz", &bomb).unwrap()[0].1, 16 << 20);
     }
 
-    /// A GNU sparse header that declares a terabyte, of which no byte is stored.
     #[test]
     fn sparse_file_of_a_terabyte_exceeds_the_limit() {
         let mut sparse = tar(&["a"]);
@@ -424,7 +401,7 @@ mod tests {
         };
         set(156, b"S");
         set(257, b"ustar  \0");
-        // 1 TiB in base 256, used as the length and as the offset of the only piece, which is empty.
+        // 1 TiB in base 256: the file's length, and the offset of its only piece, which is empty.
         let tebibyte = [0x80, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0];
         set(124, b"00000000000\0");
         set(386, &tebibyte);
@@ -438,7 +415,6 @@ mod tests {
         assert_eq!(exceeded_limit(found), Some(Limit::Unpacked));
     }
 
-    /// Members of a zip64 archive are visited with their forms, even if the archive is stored inside another archive.
     #[test]
     fn zip64_members_have_forms() {
         let zip64 = include_bytes!("../../formats/tests/data/archives/zip64.zip");

@@ -1,5 +1,4 @@
-//! Reads prepared data in any format: files, members of archives, rows of tables. The audit, the comparison of
-//! directories and the search for leaks read data through this crate.
+//! Reads prepared data in any format: files, members of archives, rows of tables.
 //!
 //! ```text
 //! read       reads, compares and hashes files in chunks
@@ -12,11 +11,11 @@
 //! pairing/   pairs the rows of two tables
 //! ```
 //!
-//! Content is not trusted. Numbers in it are compared with [`DecodingLimits`] before the code uses them to allocate memory,
-//! to loop or to open a nested archive. Content that cannot be read is an error.
+//! Content is untrusted. Numbers in it are compared with [`DecodingLimits`] before memory is allocated, a loop begins or a
+//! nested archive is opened. Unreadable content is an error.
 //!
-//! Memory is bounded: files are read in chunks, and a member that must be read more than once is copied to a temporary
-//! file. A comparison of tables keeps one hash per differing row.
+//! Memory is bounded. Files are read in chunks, members that are read repeatedly are copied to a temporary file, and a
+//! comparison of tables keeps one hash per differing row.
 
 pub mod entries;
 pub mod listing;
@@ -37,22 +36,19 @@ pub use prep_formats::limits::DecodingLimits;
 use prep_formats::limits::{ArchiveBudget, Limit, LimitExceeded};
 pub use table::{Format, Row, Rows, TableReader};
 
-/// A comparison reads an archive twice: for the hashes of its members, and for the members that differ.
+/// A comparison reads an archive twice: first to hash its members, later to compare the members that differ.
 const COMPARISON_PASSES: u64 = 2;
 
 /// Limits for reading untrusted content.
 #[derive(Debug, Clone, Copy)]
 pub struct Resources<'a> {
     pub limits: DecodingLimits,
-    /// A directory for copies of members that cannot be read in place.
+    /// Directory for copies of members that cannot be read in place.
     pub temp: &'a Path,
 }
 
 impl Resources<'_> {
     /// Creates the budget for comparing two files, which may be archives.
-    ///
-    /// # Errors
-    /// If a file cannot be accessed.
     pub fn comparison_budget(&self, theirs: &Path, ours: &Path) -> Result<ArchiveBudget> {
         let length = |path: &Path| {
             let metadata = path.metadata().map_err(ContentsError::system_error(path))?;
@@ -63,10 +59,9 @@ impl Resources<'_> {
     }
 }
 
-/// The context for reading a file and the archives nested in it.
+/// Limits and state for reading a file and the archives nested in it.
 ///
-/// The file and all nested archives share one budget. If each archive had a separate budget, a nested archive of a few
-/// kilobytes could contain any number of members.
+/// All nested archives share one budget. Otherwise, a small nested archive could contain any number of members.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadContext<'a> {
     pub resources: &'a Resources<'a>,
@@ -77,7 +72,6 @@ pub struct ReadContext<'a> {
 }
 
 impl<'a> ReadContext<'a> {
-    /// Creates the context for a file that no archive contains.
     pub fn new(resources: &'a Resources<'a>, budget: &'a ArchiveBudget) -> Self {
         ReadContext {
             resources,
@@ -86,10 +80,7 @@ impl<'a> ReadContext<'a> {
         }
     }
 
-    /// Returns the context for reading the members of the file, if the file is an archive.
-    ///
-    /// # Errors
-    /// Returns [`ContentsError::Limit`] if archives are nested too deeply.
+    /// Returns the context of the file's members. Fails with [`ContentsError::Limit`] if archives are nested too deeply.
     pub fn inside(&self) -> Result<Self> {
         let depth = self.depth + 1;
         let checked = self.resources.limits.check(Limit::Nesting, depth);
@@ -101,16 +92,16 @@ impl<'a> ReadContext<'a> {
 /// An error from reading content. Only [`Damaged`](Self::Damaged) means that the content is wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum ContentsError {
-    /// The bytes can be read, but do not have the expected format.
+    /// The bytes do not have the expected format.
     #[error("{0}")]
     Damaged(String),
     /// Decoding the bytes would exceed a limit.
     #[error("{0}")]
     Limit(#[source] LimitExceeded),
-    /// A directory entry that is not read, for example a symbolic link.
+    /// A directory entry that is never read, for example a symbolic link.
     #[error("{} {reason}", path.display())]
     Refused { path: PathBuf, reason: &'static str },
-    /// An I/O operation failed: disk full, too many open files, bad block, permission denied, no such file, and so on.
+    /// An I/O operation failed, for example because the disk is full.
     #[error("{}", access(path.as_deref(), source))]
     System {
         path: Option<PathBuf>,
@@ -118,10 +109,8 @@ pub enum ContentsError {
     },
 }
 
-/// Results of reading content.
 pub type Result<T, E = ContentsError> = std::result::Result<T, E>;
 
-/// Formats a system error. If `path` is `None`, the message is that of `source`.
 fn access(path: Option<&Path>, source: &io::Error) -> String {
     path.map_or_else(
         || source.to_string(),
@@ -130,7 +119,7 @@ fn access(path: Option<&Path>, source: &io::Error) -> String {
 }
 
 impl ContentsError {
-    /// Classifies a decoder's error by its cause: an exceeded limit, a failed I/O operation, or otherwise damaged content.
+    /// Classifies an error of a decoder by its cause: a limit, an I/O operation, or otherwise damaged content.
     pub fn classify(error: impl Error + 'static) -> Self {
         if let Some(exceeded) = LimitExceeded::find_in(&error) {
             return ContentsError::Limit(*exceeded);
@@ -149,7 +138,7 @@ impl ContentsError {
         ContentsError::Damaged(chain(&error))
     }
 
-    /// Returns a function that creates a system error with this path.
+    /// Returns a function that adds this path to a system error.
     pub fn system_error(path: &Path) -> impl Fn(io::Error) -> ContentsError + '_ {
         move |error| match ContentsError::from(error) {
             ContentsError::System { path: None, source } => ContentsError::System {
@@ -160,12 +149,12 @@ impl ContentsError {
         }
     }
 
-    /// Returns whether an I/O operation failed, so that nothing is known about the content.
+    /// Returns whether an I/O operation failed, so that the content is unknown.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, ContentsError::System { .. })
     }
 
-    /// Returns a copy of the error, because a decoder owns the original.
+    /// Copies the error, because a decoder owns the original.
     fn copy(&self) -> Self {
         match self {
             ContentsError::Damaged(reason) => ContentsError::Damaged(reason.clone()),
@@ -182,7 +171,7 @@ impl ContentsError {
     }
 }
 
-/// Decoders and [`Read`](io::Read) return I/O errors for all causes, so the error must be classified.
+/// Decoders and [`Read`](io::Read) return I/O errors for all causes.
 impl From<io::Error> for ContentsError {
     fn from(error: io::Error) -> Self {
         ContentsError::classify(error)
@@ -205,7 +194,6 @@ mod tests {
 
     use super::*;
 
-    /// Tests every error number of the system with every wrapper that decoders use.
     #[test]
     fn system_failures_are_not_classified_as_damage() {
         for number in 1..133 {

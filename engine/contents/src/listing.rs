@@ -5,18 +5,15 @@ use std::path::Path;
 
 use crate::{ContentsError, Result};
 
-/// The size of each file by path. Path segments are separated by `/`.
+/// The size of each file by path, with `/` between path segments.
 #[derive(Debug, Default)]
 pub struct Listing {
     pub files: BTreeMap<String, u64>,
 }
 
-/// Visits all files below a directory, depth first, in the order of their names. `visit` receives the path relative to
-/// `root`, the path on disk and the length.
+/// Visits all files below a directory, depth first, sorted by name. `visit` gets the relative path, the path, and the length.
 ///
-/// # Errors
-/// If a directory cannot be read. Also returns errors from `visit`. Entries other than files and directories are
-/// errors, because a symbolic link in an untrusted tree could lead out of it, and reading a pipe would never end.
+/// Entries other than files and directories are errors: a link could lead out of an untrusted tree, and a pipe never ends.
 pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) -> Result<()> {
     let mut left = vec![(String::new(), None)];
     while let Some((path, length)) = left.pop() {
@@ -39,7 +36,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
                 let path = entry.path();
                 Err(ContentsError::Refused { path, reason })
             };
-            // For a link, this returns the metadata of the link itself, not those of its target.
+            // These metadata are those of a link itself, not of its target.
             let metadata = entry
                 .metadata()
                 .map_err(ContentsError::system_error(&place))?;
@@ -47,7 +44,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
                 kind if kind.is_dir() => None,
                 kind if kind.is_file() => Some(metadata.len()),
                 kind if kind.is_symlink() => {
-                    return refused("is a symbolic link, and links in a tree are not followed");
+                    return refused("is a symbolic link, which is not followed");
                 }
                 _ => return refused("is neither a file nor a directory"),
             };
@@ -56,7 +53,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
             };
             left.push((format!("{prefix}{name}"), length));
         }
-        // Sort in reverse, so that the first name is on top of the stack.
+        // Reverse order, so that the first name is on top of the stack.
         let children = left.get_mut(begin..).unwrap_or_default();
         children.sort_by(|(one, _), (other, _)| other.cmp(one));
     }
@@ -64,10 +61,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
 }
 
 impl Listing {
-    /// Lists all files below a directory.
-    ///
-    /// # Errors
-    /// If a directory cannot be read, or has entries other than files and directories.
+    /// Lists all files below a directory, see [`walk`].
     pub fn read(root: &Path) -> Result<Listing> {
         let mut listing = Listing::default();
         walk(root, &mut |path, _, length| {
@@ -77,7 +71,6 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Returns the paths that are in both listings, sorted.
     pub fn common(&self, other: &Listing) -> Vec<String> {
         let common = self.files.keys();
         common
@@ -86,7 +79,6 @@ impl Listing {
             .collect()
     }
 
-    /// Returns the files that are missing in the other listing, with their sizes.
     pub fn missing_from(&self, other: &Listing) -> BTreeMap<String, u64> {
         let own = self.files.iter();
         own.filter(|(path, _)| !other.files.contains_key(*path))
@@ -118,7 +110,6 @@ mod tests {
         assert_eq!(Listing::read(root.path()).unwrap().files.len(), 5);
     }
 
-    /// A link could reveal a file that the author of the tree cannot read. A pipe has no end.
     #[test]
     fn links_and_pipes_are_errors() {
         use std::os::unix::ffi::OsStrExt;

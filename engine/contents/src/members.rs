@@ -23,35 +23,32 @@ pub enum MemberDifference<'a> {
     OnlyHere {
         size: u64,
     },
-    /// The member's content has the name `there` in `theirs`. `ours` has no member with this name.
+    /// `ours` has no member with this name. `theirs` has the same content under the name `there`.
     Renamed {
         there: &'a str,
         size: u64,
     },
-    /// The content of this member in `ours` is the content of the member `there` in `theirs`. In contrast to `Renamed`,
-    /// both names exist in both archives.
+    /// Both archives have both names. The content of this member in `ours` is the content of the member `there` in `theirs`.
     Swapped {
         there: &'a str,
-        /// Length of the member in `theirs` and in `ours`.
+        /// Length of the member in each archive.
         theirs: u64,
         ours: u64,
     },
-    /// The contents differ. Both contents are in files that exist during the call.
+    /// The contents differ. They are in files that exist during the call.
     Differ {
         theirs: &'a Path,
         ours: &'a Path,
     },
 }
 
-/// The result of comparing two archives.
 #[derive(Debug)]
 pub enum ArchiveComparison {
     Compared(MemberTotals),
-    /// One of the archives is damaged, or exceeds a limit.
+    /// An archive is damaged, or exceeds a limit.
     Unreadable(ArchiveSide, ContentsError),
 }
 
-/// One of the two archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveSide {
     Theirs,
@@ -82,27 +79,20 @@ impl fmt::Display for MemberName {
 
 type MemberList = BTreeMap<MemberName, MemberContent>;
 
-/// Totals over the members of both archives.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MemberTotals {
-    /// Number of names whose members have equal content.
+    /// Number of members with equal content.
     pub equal: u64,
-    /// Whether the common members have a different order in the two archives.
     pub reordered: bool,
 }
 
-/// Receives a member that differs: its name and the difference.
 pub type VisitDifference<'a> = &'a mut dyn FnMut(&str, MemberDifference<'_>) -> Result<()>;
 
-/// Compares the archives `theirs` and `ours`, and calls `visit` for each member that differs. `path` is the name of both
-/// archives in errors. Compares contents, not the checksums that an archive declares.
+/// Compares the contents of the archives `theirs` and `ours`, and calls `visit` for each member that differs. Errors call
+/// both archives `path`.
 ///
-/// Members that differ are copied to the temporary directory. Zip archives allow random access, so only one pair is
-/// copied at a time. From other archives, all differing members of `theirs` are copied, and one member of `ours` at a
-/// time. No file stays open.
-///
-/// # Errors
-/// Returns an error if an I/O operation fails. Also returns the errors of `visit`.
+/// Differing members are copied to the temporary directory. Zip archives allow random access, so only one pair is copied at
+/// a time. Other archives need copies of all differing members of `theirs`.
 pub fn compare(
     path: &str,
     theirs: &Path,
@@ -150,13 +140,11 @@ pub fn compare(
     Ok(ArchiveComparison::Compared(compared))
 }
 
-/// The members of an archive and their order.
 struct ArchiveMembers {
     members: MemberList,
     order: Vec<MemberName>,
 }
 
-/// Returns whether the common members have a different order in the two archives.
 fn is_reordered(there: &ArchiveMembers, here: &ArchiveMembers) -> bool {
     let common = there.order.iter();
     let common = common.filter(|name| here.members.contains_key(*name));
@@ -165,7 +153,7 @@ fn is_reordered(there: &ArchiveMembers, here: &ArchiveMembers) -> bool {
     !common.eq(ours)
 }
 
-/// Visits members that only one archive has. Returns the common members that differ.
+/// Visits members that only one archive has, and swapped members. Returns the other members that differ.
 fn visit_one_sided_members(
     there: &MemberList,
     here: &MemberList,
@@ -199,7 +187,6 @@ fn visit_one_sided_members(
             }
         }
     }
-    // Find members whose contents are swapped.
     let mut elsewhere: HashMap<blake3::Hash, &MemberName> = HashMap::new();
     for name in &differ {
         if let Some(content) = there.get(name) {
@@ -234,7 +221,6 @@ fn visit_one_sided_members(
     Ok(differ)
 }
 
-/// Visits the differing members of zip archives, in the order of their names.
 fn compare_zip_members(
     differ: &BTreeSet<MemberName>,
     theirs: &Path,
@@ -271,10 +257,8 @@ fn compare_zip_members(
     Ok(())
 }
 
-/// Reads two archives of the same kind from their beginning to their end.
 struct ArchiveReader<'a> {
     kind: ArchiveFormat,
-    /// The path in messages.
     path: &'a str,
     context: &'a ReadContext<'a>,
 }
@@ -296,7 +280,6 @@ impl ArchiveReader<'_> {
         Ok(listed)
     }
 
-    /// Visits the differing members, in the order of `ours`.
     fn compare_in_sequence(
         &self,
         differ: &BTreeSet<MemberName>,
@@ -321,7 +304,6 @@ impl ArchiveReader<'_> {
         })
     }
 
-    /// Visits the members, and gives them unique names.
     fn visit(
         &self,
         place: &Path,
@@ -394,8 +376,7 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Returns the names of members that differ, and, during the comparison, the numbers of temporary files and of open
-    /// files.
+    /// Returns the names of differing members, and the numbers of temporary and open files during the comparison.
     fn differing(path: &str, theirs: &[u8], ours: &[u8]) -> (Vec<String>, usize, usize) {
         let directory = tempfile::tempdir().unwrap();
         let temp = tempfile::tempdir().unwrap();
@@ -426,8 +407,7 @@ mod tests {
         (names, copies, open)
     }
 
-    /// Regression test: a file stayed open for each member that differs, so thousands of members exceeded the limit of
-    /// a process.
+    /// Open files are limited to a few thousand per process.
     #[test]
     fn differing_members_keep_no_file_open() {
         let members = |word: &str| -> Vec<(String, String)> {
@@ -445,7 +425,7 @@ mod tests {
         }
     }
 
-    /// Regression test: the three members `a`, `a` and `a (2)` were treated as two.
+    /// The members are `a`, `a` and `a (2)`.
     #[test]
     fn members_with_the_same_name_are_distinguished() {
         let member = |name: &str, content: &str| (name.to_owned(), content.to_owned());

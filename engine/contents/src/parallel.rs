@@ -1,22 +1,17 @@
-//! Calls a function for many items on several threads, for example to compare files or to send network requests.
-//!
-//! The calling thread takes part, so all items are handled even if no other thread can be started.
+//! Calls a function for many items on several threads. The calling thread takes part, so no other thread has to start.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-/// Calls `work` for every item, on at most `threads` threads. The results are in the order of the items.
+/// Calls `work` for every item on at most `threads` threads. Returns the results in the order of the items.
 pub fn map<I: Sync, T: Send>(items: &[I], threads: usize, work: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let Ok(results) = try_map(items, threads, |item| Ok::<T, Infallible>(work(item)));
     results
 }
 
-/// Calls `work` for every item, on at most `threads` threads. The results are in the order of the items.
-///
-/// # Errors
-/// The first error of `work`. After an error, no further item is started.
+/// Same as [`map`], but stops after the first error of `work` and returns it.
 pub fn try_map<I: Sync, T: Send, E: Send>(
     items: &[I],
     threads: usize,

@@ -1,4 +1,4 @@
-//! Decodes PNG and JPEG images, which it recognises by their first bytes.
+//! Decodes PNG and JPEG images.
 
 use std::ops::Range;
 
@@ -10,26 +10,21 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::{ContentsError, Result};
 
-/// Size and samples of an image. Equal pixels give equal samples even if two PNG files encode them differently, for
-/// example with a palette, as grey, or with fewer than eight bits per sample.
+/// Size and samples of an image. Images with equal pixels have equal samples, for example with and without a palette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
     pub width: usize,
     pub height: usize,
-    /// Bytes per sample: 1, or 2 in big-endian order.
+    /// Bytes per sample: 1, or 2 (big-endian).
     pub sample: usize,
-    /// Samples pixel by pixel: red, green and blue, or grey, and alpha if the image has it.
+    /// The samples, pixel by pixel: red, green and blue, or grey; and alpha if the image has it.
     pub bytes: Vec<u8>,
 }
 
-/// The limit of the JPEG format for width and height.
 const MAX_JPEG_SIDE: usize = 0xffff;
 
 impl Pixels {
-    /// Decodes a PNG or JPEG file.
-    ///
-    /// # Errors
-    /// If the file is damaged or has a different format, or if the image has more pixels than allowed.
+    /// Decodes a PNG or JPEG file, which it recognises by its first bytes.
     pub fn decode(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
         if file.starts_with(b"\x89PNG") {
             return png(file, limits);
@@ -40,16 +35,14 @@ impl Pixels {
         Err(damaged("the image is neither PNG nor JPEG"))
     }
 
-    /// Returns the bytes per pixel.
     pub fn stride(&self) -> usize {
         self.bytes.len() / (self.width * self.height).max(1)
     }
 
-    /// Returns the mean colour of the pixels in these columns and rows, with eight bits for red, green and blue.
+    /// Returns the mean red, green and blue of an area, with eight bits each.
     pub fn mean(&self, columns: Range<usize>, rows: Range<usize>) -> [u8; 3] {
         let stride = self.stride().max(1);
-        // Use only the first byte of each sample, which is the most significant one. The only sample of a grey pixel is
-        // used for all three colours.
+        // The first byte of a sample is the most significant one. A grey pixel has one sample for all three colours.
         let places = match stride < 3 * self.sample {
             true => [0; 3],
             false => [0, self.sample, 2 * self.sample],
@@ -74,7 +67,6 @@ fn damaged(reason: impl Into<String>) -> ContentsError {
     ContentsError::Damaged(reason.into())
 }
 
-/// Checks the declared size of an image before memory is allocated for it.
 fn check(limits: &DecodingLimits, width: u64, height: u64) -> Result<()> {
     let checked = limits.check(Limit::Pixels, width.saturating_mul(height));
     checked.map_err(ContentsError::Limit)
@@ -101,7 +93,7 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 }
 
 fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
-    // Expand palettes, samples of few bits, and transparency. Otherwise, equal images could have different bytes.
+    // Otherwise, equal images could have different bytes, for example with and without a palette.
     let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::classify)?;
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
     decoder.set_ignore_text_chunk(true);
@@ -117,7 +109,6 @@ fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     bytes.truncate(info.buffer_size());
     let sample = (info.bit_depth as usize / 8).max(1);
     if info.color_type == png::ColorType::GrayscaleAlpha {
-        // Expand grey to three equal colours.
         let mut wide = Vec::with_capacity(2 * bytes.len());
         for pixel in bytes.chunks_exact(2 * sample) {
             let (grey, alpha) = pixel.split_at(sample);
@@ -139,7 +130,6 @@ fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 mod tests {
     use super::*;
 
-    /// Returns a PNG image whose header declares this size, and which has no data.
     fn claim(width: u32, height: u32) -> Vec<u8> {
         let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
         let mut header = b"IHDR".to_vec();
@@ -181,7 +171,6 @@ mod tests {
         );
         let small = Pixels::decode(&claim(10, 10), &limits);
         assert!(matches!(small, Err(ContentsError::Damaged(_))), "{small:?}");
-        // In a JPEG image, the frame header follows the first marker.
         let mut jpeg = b"\xff\xd8\xff\xc0\0\x11\x08\xff\xff\xff\xff\x03".to_vec();
         jpeg.extend(
             b"\x01\x22\0\x02\x11\x01\x03\x11\x01\xff\xda\0\x0c\x03\x01\0\x02\x11\x03\x11\0\x3f\0",

@@ -16,26 +16,21 @@ const BUFFER: usize = 1 << 18;
 const MIN_BUFFER: usize = 1 << 13;
 
 thread_local! {
-    /// Buffers of this thread for two files, which are reused, so that memory is not cleared for each pair.
+    /// Buffers for two files. They are reused because clearing new memory for each pair takes time.
     static BUFFERS: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// The result of comparing the bytes of two files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bytes {
     Equal,
     /// `theirs` is empty, or the beginning of `ours`.
     TheirsIsBeginning,
     Differ {
-        /// Offset of the first differing byte.
         at: u64,
     },
 }
 
-/// Compares two files up to the first difference. If both paths are hard links to the same file, reads nothing.
-///
-/// # Errors
-/// If a file cannot be read.
+/// Compares two files up to the first difference. Reads nothing if both paths are hard links to the same file.
 pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
     let (mut a, mut b) = (open(theirs)?, open(ours)?);
     let first = a.metadata().map_err(ContentsError::system_error(theirs))?;
@@ -44,7 +39,7 @@ pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
         return Ok(Bytes::Equal);
     }
     BUFFERS.with_borrow_mut(|(one, two)| {
-        // Most files are small: they need one read for the content, and a second read that finds the end.
+        // Most files are small. The additional byte lets one read find the end.
         let longest = first.len().max(second.len());
         let room = usize::try_from(longest + 1).unwrap_or(BUFFER).min(BUFFER);
         for buffer in [&mut *one, &mut *two] {
@@ -74,7 +69,7 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
             one.get(..m).unwrap_or_default(),
             two.get(..n).unwrap_or_default(),
         );
-        // Compare the chunks with one call, which is fast if they are equal.
+        // A single comparison is fast for equal chunks.
         let common = m.min(n);
         if x.get(..common) != y.get(..common)
             && let Some(place) = x.iter().zip(y).position(|(x, y)| x != y)
@@ -89,7 +84,7 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
         if m > n {
             return Ok(Bytes::Differ { at: at + n as u64 });
         }
-        // If a buffer is not full, its file has ended.
+        // A buffer that is not full means that its file has ended.
         if m < one.len() {
             return Ok(Bytes::Equal);
         }
@@ -97,10 +92,7 @@ fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8])
     }
 }
 
-/// Copies all bytes of a reader to a temporary file, which is removed when the path is dropped. No file stays open.
-///
-/// # Errors
-/// If the reader fails or has more bytes than the limits allow, or if the temporary file cannot be written.
+/// Copies at most [`Limit::Spooled`] bytes to a temporary file, which is deleted when the path is dropped.
 pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPath> {
     let temp = resources.temp;
     std::fs::create_dir_all(temp).map_err(ContentsError::system_error(temp))?;
@@ -113,9 +105,6 @@ pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPa
 }
 
 /// Reads until the buffer is full or the input ends.
-///
-/// # Errors
-/// If the input cannot be read.
 pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -129,10 +118,7 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Opens a file for reading from its beginning to its end.
-///
-/// The buffer is not larger than the file. Buffers of full size for many small files leave holes in the heap that
-/// together take more memory than the files.
+/// Opens a file for sequential reading. The buffer is not larger than the file: many large buffers fragment the heap.
 pub(crate) fn open_buffered(path: &Path) -> Result<BufReader<File>> {
     let file = open(path)?;
     let metadata = file.metadata().map_err(ContentsError::system_error(path))?;
@@ -140,12 +126,8 @@ pub(crate) fn open_buffered(path: &Path) -> Result<BufReader<File>> {
     Ok(BufReader::with_capacity(capacity.min(BUFFER), file))
 }
 
-/// Calls `visit` with all bytes of a reader, chunk by chunk. Returns the number of bytes.
-///
-/// # Errors
-/// If the input cannot be read.
+/// Calls `visit` with all bytes, in chunks. Returns the number of bytes.
 pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Result<u64> {
-    // Most inputs are small, so the buffer grows with the input.
     let (mut buffer, mut bytes) = (vec![0; MIN_BUFFER], 0);
     loop {
         let count = fill(input, &mut buffer)?;
@@ -160,28 +142,16 @@ pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Re
     }
 }
 
-/// Hashes the content of a file, to find files with equal content.
-///
-/// # Errors
-/// If the input cannot be read.
 pub fn content(path: &Path) -> Result<blake3::Hash> {
     hash(&mut open(path)?)
 }
 
-/// Hashes all bytes of a reader.
-///
-/// # Errors
-/// If the input cannot be read.
 pub fn hash(content: &mut dyn Read) -> Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(content)?;
     Ok(hasher.finalize())
 }
 
-/// Reads at most `length` bytes from the beginning of a file.
-///
-/// # Errors
-/// If the input cannot be read.
 pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     let mut head = vec![0; length];
     let count = fill(&mut open(path)?, &mut head).map_err(ContentsError::system_error(path))?;
@@ -189,10 +159,6 @@ pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Reads at most `length` bytes of a file, starting at offset `begin`.
-///
-/// # Errors
-/// If the input cannot be read.
 pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
     use std::io::{Seek, SeekFrom};
 
@@ -205,10 +171,7 @@ pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads an entire file. It must not be longer than the limit for one record.
-///
-/// # Errors
-/// If the file cannot be read, or is longer than the limit.
+/// Reads a file that is not longer than the limit for one record.
 pub fn read_file(path: &Path, limits: &DecodingLimits) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut content = BoundedReader::new(open(path)?, limits, Limit::Record);

@@ -49,7 +49,6 @@ fn gzip(content: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Returns nested archives of all kinds.
 fn archives() -> Vec<Vec<u8>> {
     let text: &[(&str, &[u8])] = &[("a.csv", b"id,x\n1,2\n"), ("b/c.txt", b"text")];
     let stored = zip(text, ZipMethod::Stored);
@@ -122,7 +121,6 @@ fn pairs() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Number of mutations of each target.
 const MUTATIONS: u64 = 500;
 
 macro_rules! targets {

@@ -1,8 +1,7 @@
 //! Errors of steps.
 //!
-//! A step reports, for example, an unreadable file of the bundle as a failure of the input. But if the underlying cause of
-//! the error is a full disk, a lost object or a cancellation, the input is not the reason. Steps do not have to distinguish
-//! these causes, because [`StepError::failure`] examines them.
+//! A step may report an unreadable file as a failure of the input although the cause is a full disk, a lost object or a
+//! cancellation. Therefore [`StepError::failure`] examines the causes of an error.
 
 use std::error::Error;
 use std::io;
@@ -31,7 +30,7 @@ pub enum StepError {
     /// Any other failure.
     #[error("{cause}")]
     Failed {
-        /// The kind of failure, unless one of the causes determines a different kind.
+        /// The kind of failure, unless a cause determines a different kind.
         failure: Failure,
         #[source]
         /// The underlying error.
@@ -40,7 +39,7 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// Returns an error of the kind `failure`. If `cause` already is a `StepError`, returns `cause` unchanged.
+    /// Creates an error. If `cause` is a `StepError`, returns `cause` unchanged.
     pub fn new(failure: Failure, cause: impl Into<BoxError>) -> StepError {
         match cause.into().downcast::<StepError>() {
             Ok(step_error) => *step_error,
@@ -68,8 +67,7 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// Returns the kind of failure. Examines the causes of the error from the outermost to the innermost, and returns the
-    /// kind of the first cause that determines one. If none does, returns the kind that the step reported.
+    /// Returns the kind of the outermost cause that determines one, or else the kind that the step reported.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
@@ -80,7 +78,7 @@ impl StepError {
         }
     }
 
-    /// Returns what the user can do about the error, if the error or one of its causes states it.
+    /// Returns the help that the error or one of its causes gives.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             StepError::Value { .. } => Some(Remedy::RepairCache),
@@ -88,7 +86,7 @@ impl StepError {
         }
     }
 
-    /// Returns the cached object whose damage or absence caused the error, if any.
+    /// Returns the object whose damage or absence in the cache caused the error.
     pub fn lost_object(&self) -> Option<Digest> {
         causes(self).find_map(|cause| match cause.downcast_ref() {
             Some(StoreError::Missing { digest } | StoreError::Damaged { digest, .. }) => {
@@ -99,7 +97,6 @@ impl StepError {
     }
 }
 
-/// Returns the kind of failure that the outermost cause determines, if any.
 fn determined_failure(error: &(dyn Error + 'static)) -> Option<Failure> {
     causes(error).find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<StepError>() {
@@ -112,8 +109,7 @@ fn determined_failure(error: &(dyn Error + 'static)) -> Option<Failure> {
     })
 }
 
-/// Wraps the error in an I/O error, so that implementations of [`io::Read`] and [`io::Write`] can return it. [`causes`]
-/// finds the wrapped error again.
+/// Wraps the error for implementations of [`io::Read`] and [`io::Write`]. [`causes`] finds the wrapped error again.
 impl From<StepError> for io::Error {
     fn from(error: StepError) -> io::Error {
         io::Error::other(error)
@@ -128,10 +124,8 @@ mod tests {
 
     use super::*;
 
-    /// The system's error number for a bad block.
     const EIO: i32 = 5;
 
-    /// An error of another crate that wraps an I/O error.
     #[derive(Debug, thiserror::Error)]
     enum Codec {
         #[error("member `a` is not readable")]
@@ -140,7 +134,7 @@ mod tests {
         Odd,
     }
 
-    /// An error that replaces the system's error with the operation and the file, as some libraries do.
+    /// Replaces the system's error with a path, as some libraries do.
     #[derive(Debug, thiserror::Error)]
     #[error("at path x")]
     struct WithPath;
@@ -189,12 +183,11 @@ mod tests {
                 StepError::input(Codec::Member(ErrorKind::UnexpectedEof.into())),
                 Input,
             ),
-            // The crate `tempfile` hides the system's error, but not its kind.
+            // `tempfile` hides the system's error, but not its kind.
             (StepError::pipeline(WithPath::os_error(EIO)), Machine),
             (StepError::pipeline(WithPath::os_error(24)), Machine),
             (StepError::pipeline(WithPath::os_error(28)), Machine),
             (StepError::input(WithPath::os_error(2)), Input),
-            // A step error that is wrapped in another step error keeps its kind.
             (StepError::input(StepError::internal(Codec::Odd)), Internal),
         ] {
             assert_eq!(error.failure(), expected, "{error:?}");

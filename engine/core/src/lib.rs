@@ -11,18 +11,16 @@
 //!   event       events of a run, as data for progress bars, logs and JSON
 //! context     the services that a step may use: cache, threads, cancellation, progress counters
 //!   memory      the memory budget
-//!   objects     objects that are open in memory, results that are not stored, content outside the cache
+//!   objects     open objects, results that are only in memory, content outside the cache
 //! transfer    the minimum rate of downloads
 //! ```
 //!
-//! A node of the graph has one of three kinds of action. A [`Source`] reads bytes from outside the cache and identifies
-//! them by digest. A [`Step`] is a pure function of the content of its inputs: its outputs are found by their key, or
-//! computed. A [`Sink`] updates a target outside the cache so that the target agrees with the sink's inputs. It can also
-//! check whether the target already agrees.
+//! A node of the graph has one of three kinds of action:
+//! - A [`Source`] reads bytes from outside the cache and identifies them by digest.
+//! - A [`Step`] is a pure function of the content of its inputs. Its outputs are found by key, or computed.
+//! - A [`Sink`] updates a target outside the cache, such as a directory. It can also check whether the target is up to date.
 //!
-//! The content of values is opaque to this crate. A value consists of a JSON body, such as a table's schema or a tree's
-//! listing, and the digests of the objects to which the body refers. The crate does not print, and it contains no code for
-//! HTTP, SQL or file formats.
+//! This crate does not interpret the content of values. It does not print, and has no code for HTTP, SQL or file formats.
 //!
 //! # Example
 //!

@@ -1,21 +1,17 @@
-//! The minimum rate of a transfer, and a check whether a host is this machine. Downloads and remotes use both.
+//! The minimum rate of a transfer; and whether a host is this machine.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-/// Minimum rate of a transfer in bytes per second.
 const MIN_BYTES_PER_SECOND: u32 = 4 << 10;
 
-/// Checks whether one transfer is fast enough: in each period of waiting for the network, enough bytes must arrive. The
-/// check has no clock: the caller measures the time for which it waited.
+/// Checks whether a transfer is fast enough: in each period of waiting, a minimum number of bytes must arrive. The caller
+/// measures how long it waited for bytes.
 #[derive(Debug, Clone)]
 pub struct RateCheck {
     period: Duration,
-    /// Number of bytes that must arrive in a period.
     quota: u64,
-    /// Time for which the caller has waited in the current period.
     waited: Duration,
-    /// Number of bytes that have arrived in the current period.
     bytes: u64,
 }
 
@@ -36,7 +32,7 @@ impl RateCheck {
         self.period
     }
 
-    /// Returns the time for which the caller may still wait for bytes in the current period.
+    /// Returns the time for which the caller may still wait in the current period.
     pub fn left(&self) -> Duration {
         self.period.saturating_sub(self.waited)
     }
@@ -46,8 +42,7 @@ impl RateCheck {
         self.bytes
     }
 
-    /// Counts `bytes` that arrived after the caller had waited for `time`. A new period begins when enough bytes have
-    /// arrived. Returns whether the transfer is fast enough.
+    /// Counts `bytes` that arrived after the caller waited for `time`. Returns whether the transfer is fast enough.
     pub fn add(&mut self, bytes: u64, time: Duration) -> bool {
         self.waited += time;
         self.bytes = self.bytes.saturating_add(bytes);
@@ -59,7 +54,7 @@ impl RateCheck {
     }
 }
 
-/// Returns whether `host`, as written in a URL (`localhost`, `127.0.0.1`, `[::1]`), is a loopback address of this machine.
+/// Returns whether `host`, as written in a URL (`localhost`, `[::1]`), is a loopback address.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match host.parse::<IpAddr>() {
@@ -75,7 +70,6 @@ pub fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Returns the number of reads until the transfer is too slow. Returns `None` if it is fast enough for 10,000 reads.
     fn reads(bytes: u64, millis: u64) -> Option<usize> {
         let mut check = RateCheck::new(Duration::from_secs(30));
         (0..10_000).position(|_| !check.add(bytes, Duration::from_millis(millis)))
@@ -88,7 +82,6 @@ mod tests {
             (4095, 1000, Some(29)),
             (4096, 1000, None),
             (0, 30_000, Some(0)),
-            // Long pauses are allowed if enough bytes arrive in a period.
             (200_000, 29_000, None),
             (1 << 20, 40_000, None),
         ] {

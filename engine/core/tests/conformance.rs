@@ -316,7 +316,6 @@ fn check_source_finds_each_defect() {
 #[derive(Debug, Clone)]
 struct Shared {
     results: Arc<Mutex<Results>>,
-    /// The cache of the machine.
     store: Store,
     defect: TierDefect,
 }

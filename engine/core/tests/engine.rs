@@ -290,7 +290,6 @@ fn failed_check_stays_recorded_in_runs_without_it() {
         message: "no good".to_owned(),
     });
     assert_eq!(reason(), failed);
-    // Run a graph that contains only one new step.
     let mut graph = Graph::new();
     let step = Join {
         text: "new".to_owned(),
@@ -313,8 +312,7 @@ fn failed_check_stays_recorded_in_runs_without_it() {
     assert_eq!(last["c"].failed, None);
 }
 
-/// Runs into one directory do not explain why steps run for another directory, even if the other directory is now at the
-/// same path.
+/// The directory is at the same path.
 #[test]
 fn history_belongs_to_a_target_directory() {
     let engine = TestEngine::new();

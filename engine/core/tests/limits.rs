@@ -15,7 +15,6 @@ use crate::until::wait_until;
 
 type Work = dyn Fn(&Context) -> Result<(), StepError> + Send + Sync;
 
-/// A step that runs a function of the test.
 struct ClosureStep {
     name: &'static str,
     memory: u64,

@@ -180,15 +180,12 @@ fn graph(seed: u64, published: &Published) -> Arc<Graph> {
 /// The behaviour of the tier if an object cannot be read.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
-    /// The object does not exist.
     Deleted,
-    /// Its bytes are wrong.
     Damaged,
     /// The tier fails, and then does not answer the next queries. The field is the number of these queries.
     Away(usize),
 }
 
-/// The results of another machine.
 #[derive(Debug)]
 struct Shared {
     store: Store,
@@ -265,7 +262,6 @@ fn run_graph(graph: &Arc<Graph>, store: Store, jobs: usize) -> RunReport {
     .unwrap()
 }
 
-/// Returns all objects of a store that steps read.
 fn all_objects(store: &Store, report: &RunReport) -> Vec<Digest> {
     let values = report.outputs.values().flat_map(BTreeMap::values);
     let mut all = Vec::new();

@@ -23,7 +23,6 @@ mod scheduler;
 #[path = "../../../tests/until/mod.rs"]
 mod until;
 
-/// Returns a reader of the last runs into the directory `/data`. The directory does not record a publication.
 fn last_runs(store: &Store) -> Arc<LastRuns> {
     let scope = HistoryScope::new("v1", Path::new("/data"));
     Arc::new(LastRuns::new(store, scope, |_| None))

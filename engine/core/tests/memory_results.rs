@@ -11,7 +11,6 @@ use prep_core::{
 
 use crate::last_runs;
 
-/// A weak reference to the object in memory. The tests use it to check whether the object still exists.
 type Seen = Arc<Mutex<Weak<String>>>;
 
 #[derive(Clone)]
@@ -101,7 +100,6 @@ struct Fan {
 const NAMES: [&str; 5] = ["make", "pass", "one", "two", "late"];
 
 impl Fan {
-    /// Creates the graph. `two` is the parameter of the step `two`.
     fn new(two: &str) -> Fan {
         let (seen, found_late) = (Seen::default(), Arc::default());
         let works = [
@@ -220,7 +218,6 @@ fn later_user_makes_the_unstored_result_run_again() {
         assert_eq!(report.outcomes[&changed.nodes[1]], StepOutcome::Reused);
         assert_eq!(store.len_of(&object).is_some(), room.is_none());
     }
-    // The result is now stored.
     let last = Fan::new("fourth");
     last.run(&store, ROOM);
     assert_eq!(last.counts(), [0, 0, 0, 1, 1]);

@@ -13,7 +13,6 @@ use prep_core::{
 
 use crate::last_runs;
 
-/// A step that returns its name.
 struct Name(&'static str);
 
 impl Step for Name {

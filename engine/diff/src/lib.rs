@@ -1,10 +1,5 @@
 //! Compares two directories: their files, the members of archives, and the rows and cells of tables.
 //!
-//! ```text
-//! directories   two directories, or two archives
-//! tables        two tables: columns, rows, cells, counts of values
-//! ```
-//!
 //! `prep-contents` reads the files and pairs rows. Values are reported as they are in the file, never rounded.
 
 mod tables;
@@ -22,7 +17,6 @@ use serde::Serialize;
 
 pub use tables::{ChangedCell, Counts, TableDifference, tables};
 
-/// Options for a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct DiffOptions<'a> {
     /// Maximum number of files that are compared at the same time.
@@ -33,12 +27,11 @@ pub struct DiffOptions<'a> {
 /// A file that differs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileDifference {
-    /// Path relative to the directory. A member of an archive is listed as a file in a directory with the archive's
-    /// name.
+    /// Path relative to the directory. A member of an archive is listed as a file below the archive's path.
     pub path: String,
     /// Lengths of the old and the new file. `None` if the file does not exist on that side.
     pub bytes: [Option<u64>; 2],
-    /// The new path, if a file with the same content was found under a different name.
+    /// The new path, if a file with the same content has a different name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_to: Option<String>,
     /// The differences of the tables, if both files are tables.
@@ -57,10 +50,7 @@ impl FileDifference {
     }
 }
 
-/// Compares two directories. A missing directory is treated as empty.
-///
-/// # Errors
-/// If a file or directory cannot be read. A file that is damaged or exceeds a limit is a difference, not an error.
+/// Compares two directories. A missing directory is empty. A damaged file is a difference, not an error.
 pub fn directories(
     old: &Path,
     new: &Path,
@@ -110,7 +100,6 @@ fn one_sided(
             let hash = read::content(&old.join(&difference.path))?;
             difference.renamed_to = by_content.get_mut(&hash).and_then(Vec::pop);
         }
-        // Renamed files are reported once.
         if let Some(other) = &difference.renamed_to {
             come.remove(other);
         }
@@ -121,10 +110,7 @@ fn one_sided(
     Ok(found)
 }
 
-/// Compares the files `old` and `new`. The returned differences contain `path` as the path of both files.
-///
-/// # Errors
-/// If a file cannot be read.
+/// Compares the files `old` and `new`, which the returned differences call `path`.
 pub fn two_files(
     path: &str,
     old: &Path,
@@ -136,8 +122,7 @@ pub fn two_files(
     files(path, old, new, &context)
 }
 
-/// Compares the files `old` and `new`. The returned differences contain `path` as the path of both files. An archive that is
-/// nested too deeply is not unpacked, so only its bytes are compared.
+/// Same as [`two_files`]. An archive that is nested too deeply is only compared by its bytes.
 fn files(
     path: &str,
     old: &Path,
@@ -171,8 +156,7 @@ fn files(
     Ok(vec![difference])
 }
 
-/// Compares the members of two archives and returns the differences. Returns `None` if one of the files is not an archive,
-/// or if all members are equal, so that only the compression differs.
+/// Compares the members of two archives. Returns `None` if one is not an archive, or if only the compression differs.
 fn archives(
     path: &str,
     old: &Path,
@@ -274,7 +258,7 @@ mod directories_tests {
         assert_eq!(directories(&a, &a, &options).unwrap(), []);
     }
 
-    /// Regression test: each nested archive had a budget of its own, so a few kilobytes had millions of members.
+    /// Regression test: with a budget for each nested archive, a few kilobytes had millions of members.
     #[test]
     fn nested_archives_share_the_budget_for_members() {
         use prep_formats::zip::{ZipMethod, ZipWriter};

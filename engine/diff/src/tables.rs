@@ -10,18 +10,16 @@ use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Result, Row, TableReader};
 use serde::Serialize;
 
-/// Maximum number of listed cells and ids, and maximum total size of the listed cells in bytes. Differences that are not
-/// listed are counted.
+/// Limits on the number of listed cells and ids, and on the bytes of cells. Further differences are counted.
 const MAX_LISTED: usize = 1000;
 const MAX_LISTED_BYTES: usize = 16 << 20;
 
-/// The values of a column are only counted if it has at most this number of distinct values.
+/// Only columns with few distinct values are counted.
 const MAX_COUNTED_VALUES: usize = 30;
 
-/// The differences of two tables.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TableDifference {
-    /// The column that identifies rows. `None` if no column does; rows are then only counted.
+    /// The column that identifies rows. `None` if no column does, so that rows are only counted.
     pub key: Option<String>,
     pub rows: [u64; 2],
     pub columns_removed: Vec<String>,
@@ -36,13 +34,11 @@ pub struct TableDifference {
     /// Whether the rows that both tables contain are in a different order.
     pub reordered: bool,
     pub cells_changed: u64,
-    /// The first changed cells.
     pub cells: Vec<ChangedCell>,
-    /// Counts of values that changed, for columns with few distinct values.
+    /// Changed counts of values, for columns with few distinct values.
     pub counts: Vec<Counts>,
 }
 
-/// A cell that changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChangedCell {
     pub key: String,
@@ -70,10 +66,7 @@ impl TableDifference {
     }
 }
 
-/// Compares two tables with the format `format`.
-///
-/// # Errors
-/// If a file cannot be read as a table of this format, or exceeds a limit.
+/// Compares two tables in the format `format`.
 pub fn tables(
     old: &Path,
     new: &Path,
@@ -138,12 +131,10 @@ fn format_cell(cell: &[u8]) -> String {
     unquoted(cell).into_owned()
 }
 
-/// Collects changed cells.
 struct Cells<'a> {
     columns: &'a [CommonColumn],
     changed: u64,
     first: Vec<ChangedCell>,
-    /// Size of the listed cells in bytes.
     bytes: usize,
 }
 

@@ -1,12 +1,9 @@
-//! Digests of prepared data, and the lock file that records them.
+//! Digests of prepared data, and the lockfile that records them.
 //!
-//! | Module | Content |
-//! |---|---|
-//! | `tree` | SHA-256 digests, and the digest of a directory: the output of `find . -type f -exec sha256sum {} + \| LC_ALL=C sort -k 2 \| sha256sum` |
-//! | `lock` | `prep.lock`, the lockfile of a data directory; the digests that determine scores; the origin of the data |
+//! - `tree`: SHA-256 digests of files and directories
+//! - `lock`: `prep.lock`, the lockfile of a data directory, and the digests that determine scores
 //!
-//! A digest depends only on file contents and relative paths, not on times, owners, modes, absolute paths or the computer.
-//! Therefore anyone can verify prepared data with `sha256sum`, without this program.
+//! A digest depends only on file contents and relative paths, so anyone can verify prepared data with `sha256sum`.
 //!
 //! ```
 //! use prep_digests::{Sha256, TreeHasher};

@@ -13,14 +13,13 @@
 //! spaceship-titanic v1 rules sha256:...
 //! ```
 //!
-//! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so a changed competition yields a small diff, and
-//! changes to two competitions never conflict in version control. The file contains no host names, times or paths.
+//! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so changes to two competitions never conflict in
+//! version control. The file contains no host names, times or paths.
 //!
-//! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The facts
-//! `bundle`, `comparable_with_v1`, `pipeline` and `program` only record how the data were prepared.
+//! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The
+//! other facts record how the data were prepared.
 //!
-//! Version 1 recorded the published MD5 as `bundle`, even if a different bundle was used, and had no
-//! `comparable_with_v1`.
+//! In version 1, `bundle` was the published MD5, even of a different bundle, and `comparable_with_v1` was missing.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,23 +29,20 @@ use thiserror::Error;
 
 use crate::tree::{Sha256, TreeDigest, Trees};
 
-/// The version that this program writes, and the newest version that it can read.
 const VERSION: u32 = 2;
 
 const HEAD: &str = "\
 # The prepared data of this directory, written by `prep run`. `prep run --locked` publishes only data that match.
 ";
 
-/// Facts that only describe how the data were prepared. They are not compared, because a different program or pipeline may
-/// produce the same data.
+/// Facts that are not compared, because a different program or pipeline may produce the same data.
 const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
 
-/// The fact with the digest of the bundle and its [`BundleStatus`].
 const BUNDLE: &str = "bundle";
-/// The fact that states whether scores are comparable with the benchmark's `v1`.
+/// Whether scores are comparable with the benchmark's `v1`.
 const COMPARABLE: &str = "comparable_with_v1";
 
-/// A lock file that cannot be used.
+/// A lockfile that cannot be used.
 #[derive(Debug, Error)]
 pub enum LockfileError {
     /// A newer program wrote the file.
@@ -58,7 +54,9 @@ pub enum LockfileError {
         found: String,
     },
     /// A line is malformed, or repeats a fact.
-    #[error("line {line} is not `ID VARIANT FACT VALUE`, or repeats a fact: `{text}`")]
+    #[error(
+        "line {line} does not have the form `ID VARIANT FACT VALUE`, or repeats an earlier fact: `{text}`"
+    )]
     Line {
         /// Number of the line, counted from 1.
         line: usize,
@@ -70,10 +68,9 @@ pub enum LockfileError {
     NoVersion,
 }
 
-/// The content of a lock file: the facts of all competitions in a data directory.
+/// The content of a lockfile: the facts of all competitions in a data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lockfile {
-    /// Facts by name, for each competition's id and variant.
     entries: BTreeMap<(String, String), BTreeMap<String, String>>,
 }
 
@@ -117,10 +114,8 @@ impl fmt::Display for BundleDigest {
     }
 }
 
-/// The text of [`BundleStatus::Verified`].
 const VERIFIED: &str = "verified";
 
-/// Returns whether `bundle`, the value of the fact `bundle`, describes a verified bundle.
 fn is_verified(bundle: &str) -> bool {
     bundle
         .split_once(' ')
@@ -132,9 +127,9 @@ fn is_verified(bundle: &str) -> bool {
 pub struct LockDifference {
     /// Name of the fact.
     pub fact: String,
-    /// The value in the lock file, if it has one.
+    /// The value in the lockfile, if any.
     pub locked: Option<String>,
-    /// The actual value, if it has one.
+    /// The actual value, if any.
     pub found: Option<String>,
 }
 
@@ -148,8 +143,8 @@ impl fmt::Display for LockDifference {
 }
 
 impl LockedDataset {
-    /// Creates an entry with the two facts that are known before the data are prepared: the digests of the leaderboard and
-    /// of the rules. A digest is `None` if the competition has no leaderboard or no rules.
+    /// Creates an entry with the digests of the leaderboard and the rules, which are known before preparing. A digest is
+    /// `None` if the competition has no leaderboard or no rules.
     pub fn new(leaderboard: Option<Sha256>, rules: Option<Sha256>) -> LockedDataset {
         let mut locked = LockedDataset::default();
         for (fact, digest) in [("leaderboard", leaderboard), ("rules", rules)] {
@@ -178,8 +173,7 @@ impl LockedDataset {
         self
     }
 
-    /// Records whether scores are comparable with the benchmark's. `obstacles` are the reasons why they are not; if
-    /// there are none, they are comparable.
+    /// Records whether scores are comparable with the benchmark's: they are, unless there are `obstacles`.
     #[must_use]
     pub fn with_comparability(mut self, obstacles: &[String]) -> LockedDataset {
         let text = match obstacles {
@@ -199,13 +193,12 @@ impl LockedDataset {
         self
     }
 
-    /// Returns the digest that the fact `fact` records, for example `sha256:9f2c...`. The facts with digests are `answers`,
-    /// `public`, `leaderboard`, `rules` and `pipeline`.
+    /// Returns the digest of one of the facts `answers`, `public`, `leaderboard`, `rules` and `pipeline`.
     pub fn digest(&self, fact: &str) -> Option<&str> {
         self.0.get(fact)?.split(' ').next()
     }
 
-    /// Returns the digests of the prepared files, if the digests of both directories are recorded.
+    /// Returns the digests of the prepared files, if those of both directories are recorded.
     pub fn trees(&self) -> Option<Trees> {
         let tree = |fact: &str| tree_of(self.0.get(fact)?);
         Some(Trees {
@@ -214,10 +207,9 @@ impl LockedDataset {
         })
     }
 
-    /// Returns the differences between the facts of `self`, which are locked, and those of `found`. Compares only facts that
-    /// determine scores.
+    /// Returns the facts that determine scores and differ between `self`, which is locked, and `found`.
     ///
-    /// If `found` has no digest of `answers` or `public`, the data have not been prepared yet, so this fact is not compared.
+    /// Ignores `answers` and `public` if `found` does not contain them, because the data are not prepared yet.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
@@ -236,7 +228,6 @@ impl LockedDataset {
     }
 }
 
-/// Formats a tree's digest as the value of a fact.
 fn tree_text(tree: &TreeDigest) -> String {
     let plural = if tree.files == 1 { "" } else { "s" };
     format!(
@@ -245,7 +236,6 @@ fn tree_text(tree: &TreeDigest) -> String {
     )
 }
 
-/// Parses the value that [`tree_text`] formats.
 fn tree_of(text: &str) -> Option<TreeDigest> {
     let words: Vec<&str> = text.split(' ').collect();
     let [sha256, files, "file" | "files", bytes, "bytes"] = words.as_slice() else {
@@ -259,10 +249,10 @@ fn tree_of(text: &str) -> Option<TreeDigest> {
 }
 
 impl Lockfile {
-    /// Parses a lock file.
+    /// Parses a lockfile.
     ///
     /// # Errors
-    /// [`LockfileError`] if a newer version of `prep` wrote the file, or if a line is malformed or repeats a fact.
+    /// [`LockfileError`] if a newer `prep` wrote the file, or if a line is malformed or repeats a fact.
     pub fn parse(text: &str) -> Result<Lockfile, LockfileError> {
         let mut lock = Lockfile::default();
         let mut version = None;
@@ -319,9 +309,8 @@ impl Lockfile {
 
     /// Records the facts of a competition.
     ///
-    /// If no fact that determines scores has changed, the facts that describe the preparation stay as they are. Therefore,
-    /// if a different program prepares the same data, the file does not change. There are two exceptions: a bundle that was
-    /// verified replaces one that was not, and `comparable_with_v1` is always updated.
+    /// If no fact that determines scores has changed, the other facts stay, so that a different program does not change
+    /// the file. However, a verified bundle replaces an unverified one, and `comparable_with_v1` is always updated.
     pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
@@ -360,8 +349,7 @@ impl DatasetDigests {
     }
 }
 
-/// The digests of everything that determines a competition's scores. Two datasets with equal digests give every
-/// submission the same score.
+/// The digests of everything that determines the scores of a competition's submissions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetDigests {
     /// Variant of the pipeline: `v1` or `fixed`.
@@ -375,8 +363,7 @@ pub struct DatasetDigests {
     /// Digest of the section `grade` of the pipeline, which contains the answers, sample submission, rules and metric.
     /// `None` if the pipeline has no such section.
     pub rules: Option<Sha256>,
-    /// Digest of `prepared/public/description.md`, which agents read. [`DatasetDigests::lines`] does not contain it, because
-    /// the digest of `public` already includes this file.
+    /// Digest of `prepared/public/description.md`, which is also a part of `public`.
     #[serde(default)]
     pub description: Option<Sha256>,
 }
@@ -408,8 +395,7 @@ impl DatasetDigests {
         }
     }
 
-    /// Returns the name and value of each digest and of the variant, sorted by name. A missing digest has the value
-    /// `none`.
+    /// Returns name and value of each digest and of the variant, sorted by name. A missing digest is `none`.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let or_none = |digest: &Option<Sha256>| digest.map_or_else(none, |one| one.to_string());
         vec![
@@ -459,8 +445,7 @@ pub struct DataOrigin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "checksums", rename_all = "snake_case")]
 pub enum ChecksumStatus {
-    /// Every compared output has its published checksum. An output is not compared if its bytes depend on the version of the
-    /// library that wrote it.
+    /// Every output has its published checksum, if its bytes do not depend on the version of a library.
     Passed,
     /// No checksums of outputs are published, and the bundle is not known to differ from the published one.
     NotPublished,
@@ -474,10 +459,10 @@ pub enum ChecksumStatus {
 }
 
 impl DataOrigin {
-    /// Chooses between `self`, the result of this run, and `before`, an earlier result for the same data. The earlier result
-    /// stays if this run did not compare checksums.
+    /// Returns `self`, the outcome of this run, or `before`, an earlier outcome for the same data.
     ///
-    /// A comparison with the built-in pipeline has precedence over a comparison with a pipeline of the user.
+    /// The built-in pipeline takes precedence over a pipeline of the user. If both outcomes are of the same kind,
+    /// `before` stays only if this run did not compare checksums.
     #[must_use]
     pub fn or(self, before: &DataOrigin) -> DataOrigin {
         match (self.is_built_in, before.is_built_in) {

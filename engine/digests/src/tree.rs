@@ -7,8 +7,8 @@
 //! find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
 //! ```
 //!
-//! Paths begin with `./`. As in `sha256sum`, `\`, line feed and carriage return in a path are escaped, and the line of such
-//! a path begins with `\`. Times, modes and empty directories do not change the digest.
+//! Paths begin with `./`. As in `sha256sum`, `\`, line feed and carriage return in a path are escaped, and the line of
+//! such a path begins with `\`. Times, modes and empty directories do not change the digest.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,8 +24,7 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use thiserror::Error;
 
-/// Initial and maximum size of the read buffer, in bytes. The buffer starts small, because clearing 256 KiB takes longer
-/// than reading a small file.
+/// Initial and maximum size of the read buffer in bytes. Clearing 256 KiB takes longer than reading a small file.
 const INITIAL_READ_BYTES: usize = 1 << 13;
 const MAX_READ_BYTES: usize = 1 << 18;
 
@@ -36,7 +35,7 @@ pub struct TreeDigest {
     pub sha256: Sha256,
     /// Number of files.
     pub files: u64,
-    /// Sum of the lengths of the files.
+    /// Sum of the lengths of the files in bytes.
     pub bytes: u64,
 }
 
@@ -52,10 +51,9 @@ pub struct Trees {
 /// Computes the digest of a directory from its files' digests.
 #[derive(Debug, Default)]
 pub struct TreeHasher {
-    /// The digest of each file by its escaped path, because files may be added in any order.
+    /// Digests by escaped path, because files may be added in any order.
     lines: BTreeMap<String, Sha256>,
-    /// Whether the caller adds files in the order of their paths. If so, each line is hashed immediately, and `lines` stays
-    /// empty.
+    /// Whether the caller adds files in the order of their paths, so that each line is hashed immediately.
     sorted: bool,
     hasher: Sha256Hasher,
     files: u64,
@@ -63,8 +61,7 @@ pub struct TreeHasher {
 }
 
 impl TreeHasher {
-    /// Creates a hasher for files that are added in the order of their paths. It needs little memory, because it does not
-    /// store the lines.
+    /// Creates a hasher for files that are added in the order of their paths. It needs little memory.
     ///
     /// The order must be that of the *escaped* paths. Escaping a line break changes the order, so paths must not contain
     /// line breaks.
@@ -75,7 +72,7 @@ impl TreeHasher {
         }
     }
 
-    /// Adds a file with its path relative to the directory, the digest of its content, and its length in bytes.
+    /// Adds a file: path relative to the directory, digest of the content, and length in bytes.
     pub fn add(&mut self, path: &str, sha256: Sha256, bytes: u64) {
         self.bytes += bytes;
         match self.sorted {
@@ -93,7 +90,7 @@ impl TreeHasher {
         self.files += 1;
     }
 
-    /// Returns the digest of all files added.
+    /// Returns the digest of all added files.
     pub fn finish(mut self) -> TreeDigest {
         for (path, sha256) in std::mem::take(&mut self.lines) {
             self.line(&path, sha256);
@@ -106,7 +103,6 @@ impl TreeHasher {
     }
 }
 
-/// Escapes `\` and line breaks in a path, as `sha256sum` does.
 fn escaped(path: &str) -> Cow<'_, str> {
     match path.contains(['\\', '\n', '\r']) {
         false => Cow::Borrowed(path),
@@ -149,12 +145,10 @@ pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
     }
 }
 
-/// Returns the digest of a directory, computed on `threads` threads. If the directory does not exist, returns the digest of
-/// an empty directory.
+/// Returns the digest of a directory, computed on `threads` threads. A missing directory is treated as empty.
 ///
 /// # Errors
-/// The I/O error, and the path of the file that cannot be read. If the name of a file is not UTF-8, the path is that of
-/// its directory.
+/// The I/O error, and the path of the unreadable file, or of the directory of a file whose name is not UTF-8.
 pub fn digest_of_directory(
     directory: &Path,
     threads: usize,
@@ -179,7 +173,6 @@ pub fn digest_of_directory(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.clamp(1, paths.len().max(1)) {
-            // If the system cannot start more threads, this thread does all the work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -324,7 +317,6 @@ mod tests {
 
     use super::*;
 
-    /// Runs the documented command line with the system's tools.
     #[test]
     fn digest_equals_that_of_the_shell_command() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,8 +1,7 @@
 //! Classifies errors by meaning, iterates over the causes of an error, and formats values in messages.
 //!
-//! All crates classify errors with the same enum, [`Failure`], so that no crate converts between enums. Wrapping an
-//! error does not change its classification: [`causes`] visits every cause of an error, including the error inside an
-//! [`io::Error`], which [`Error::source`] skips.
+//! All crates classify errors with the enum [`Failure`], so that no crate converts between enums. Wrapping an error keeps
+//! its class: [`causes`] also visits the error inside an [`io::Error`], which [`Error::source`] skips.
 //!
 //! ```
 //! use std::io;
@@ -15,8 +14,8 @@
 //! # Quotes
 //!
 //! Names and values in messages come from files that this project did not write. Control characters, and characters that
-//! change the direction of text, are written as escapes (`\n`, `\u{1b}`), so that a name cannot add lines to a message or
-//! hide a part of itself. Long names and values are shortened, because they may have millions of characters.
+//! change the direction of text, are escaped (`\n`, `\u{1b}`), so that a name cannot add lines to a message or hide a
+//! part of itself. Long names and values are shortened.
 
 #![warn(missing_docs)]
 
@@ -30,8 +29,7 @@ use std::{fmt, io};
 /// An error of any type that can move to another thread.
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 
-/// The kind of a failure. The command line derives its exit code from the kind. Therefore programs that call it need not
-/// parse messages.
+/// The kind of a failure, from which the command line derives its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
@@ -43,7 +41,7 @@ pub enum Failure {
     Pipeline,
     /// A problem of the system: disk full, permission denied, out of memory.
     Machine,
-    /// A server is unreachable, overloaded, or asks the client to wait. A later attempt may succeed.
+    /// A server is unreachable, overloaded, or requests a pause. A later attempt may succeed.
     Away,
     /// The user stopped the program.
     Cancelled,
@@ -52,7 +50,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Returns the name of the kind, as the codes of diagnostics and JSON contain it.
+    /// Returns the name of the kind in diagnostics and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Failure::Input => "input",
@@ -66,8 +64,7 @@ impl Failure {
     }
 }
 
-/// Iterates over an error and its causes, outermost first. Follows [`Error::source`], and also visits the errors inside
-/// [`io::Error`]s.
+/// Iterates over an error and its causes, outermost first, including the errors inside [`io::Error`]s.
 pub fn causes<'a>(
     error: &'a (dyn Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
@@ -84,9 +81,7 @@ pub fn causes<'a>(
 
 /// Returns the messages of an error and its causes on one line, separated by `: `.
 ///
-/// A message is skipped if the message before it ends with the same text. This is needed because the errors of some
-/// libraries repeat the message of their cause. In addition, an [`io::Error`] that wraps another error has exactly the
-/// message of that error.
+/// A message is skipped if the message before it ends with the same text, as some errors repeat their cause.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut messages: Vec<String> = causes(error).map(ToString::to_string).collect();
     messages.dedup_by(|cause, before| before.ends_with(&**cause));
@@ -95,8 +90,7 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
 
 /// Returns whether an I/O error comes from the operating system, and not from a decoder that reports damaged data.
 ///
-/// The kind of the error is checked as well as its error number, because libraries that add a path to the message drop the
-/// number.
+/// The kind of the error is checked as well, because libraries that add a path to the message drop the error number.
 pub fn is_from_system(error: &io::Error) -> bool {
     let is_from_decoder = matches!(
         error.kind(),
@@ -112,7 +106,7 @@ pub fn is_from_system(error: &io::Error) -> bool {
 
 /// Returns whether the system is at fault, for example because the disk is full, permission is denied, or a block is bad.
 ///
-/// Returns `false` if a file is missing or too short, or if a server closed the connection.
+/// A missing or truncated file and a closed connection are not faults of the system.
 pub fn is_system_fault(error: &io::Error) -> bool {
     let has_kind = matches!(
         error.kind(),
@@ -124,11 +118,11 @@ pub fn is_system_fault(error: &io::Error) -> bool {
             | ErrorKind::StaleNetworkFileHandle
             | ErrorKind::FileTooLarge
     );
-    // Bad blocks, too many open files and other errors without a stable kind. Only the system reports these.
+    // Errors without a stable kind, such as bad blocks and too many open files, which only the system reports.
     has_kind || error.kind() == io::Error::from_raw_os_error(EIO).kind()
 }
 
-/// The error number for an I/O error of a device, for example because of a bad block.
+/// The error number of an I/O error of a device, for example a bad block.
 const EIO: i32 = 5;
 
 /// A name in backticks, for example the path of a member of an archive or the name of a column.
@@ -165,7 +159,6 @@ impl fmt::Display for QuotedValue<'_> {
     }
 }
 
-/// Maximum number of characters of a name or value in a message.
 const MAX_CHARACTERS: usize = 1_000;
 
 fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Result {
@@ -189,8 +182,8 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Res
 
 /// An action with which the user can resolve an error.
 ///
-/// A library attaches a remedy to an error as data, with [`WithRemedy`]. The program that the user started converts it
-/// to text, because only the program knows the names of its options. [`remedy`] finds the remedy in a chain of causes.
+/// A library attaches a remedy to an error with [`WithRemedy`], and [`remedy`] finds it in a chain of causes. The program
+/// that the user started converts it to text, because only the program knows its options.
 ///
 /// ```
 /// use prep_failure::{Remedy, WithRemedy, remedy};
@@ -204,14 +197,13 @@ pub enum Remedy {
     Words(String),
     /// Name the directory that contains the bundle or the file.
     NameSource,
-    /// Use results in the cache, although the user does not have the bundle from which they were computed.
+    /// Use cached results, although the bundle from which they were computed is missing.
     UseCachedResults,
     /// Prepare without the options of the last run.
     ForgetOptions,
     /// Allow downloads.
     AllowDownloads,
-    /// Accept a bundle whose checksum differs from the published one. Outputs are still compared with their published
-    /// checksums.
+    /// Accept a bundle whose checksum differs from the published one, but still compare the outputs.
     AcceptBundle,
     /// Accept bundles and outputs without comparing them with published checksums.
     AcceptOutputs,
@@ -263,10 +255,15 @@ pub enum Remedy {
     },
     /// Create a key that signs results, or select one of several keys.
     ChooseKey,
-    /// Send the results of a machine that has them again, in place of damaged ones.
+    /// Send the intact results of another machine, in place of damaged ones.
     RepairRemote,
     /// Name the file with a secret key that opens sealed answers.
     NameIdentity,
+    /// Prepare a competition whose answers are sealed, and write its plain answers again.
+    Unseal {
+        /// The competition.
+        id: String,
+    },
     /// Show the public keys of this machine.
     ListKeys,
     /// Add a key to the trusted keys.
@@ -282,8 +279,7 @@ pub enum Remedy {
     SendAgain,
     /// Prepare without comparing with the lock file.
     Unlock,
-    /// Move all files that `prep` did not publish out of the prepared directory, or let `prep` remove them when it
-    /// publishes.
+    /// Move files that `prep` did not publish out of the prepared directory, or let `prep` remove them when it publishes.
     MoveOrRemoveUnpublished,
     /// Use directories on one file system for the cache and the data.
     UseOneFileSystem,
@@ -335,7 +331,7 @@ impl WithRemedy {
         }
     }
 
-    /// Attaches `remedy` to `error`, if there is a remedy.
+    /// Attaches `remedy` to `error`, if there is one.
     pub fn attach(error: impl Into<BoxError>, remedy: Option<Remedy>) -> BoxError {
         match remedy {
             Some(remedy) => Box::new(WithRemedy::new(error, remedy)),

@@ -25,13 +25,13 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// The smallest number without a unit that is a size in bytes. A smaller one usually lacks its unit.
+/// The smallest number that is a size in bytes without a unit. A smaller number usually lacks its unit.
 const MIN_WITHOUT_UNIT: f64 = 1e6;
 
 /// Parses a size: `20GB`, `512 MiB`, `1.5G`, `16000000`. Units are decimal unless they contain an `i`.
 ///
 /// # Errors
-/// If the text is not a size, or if it is a small number without a unit. The message contains examples of valid sizes.
+/// If the text is not a size, or is a small number without a unit. The message contains examples of valid sizes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text

@@ -8,8 +8,8 @@
 //! throttled    a tenth of these bytes, 20 MB/s for each connection; compared with Kaggle's client; goal: at least 3 times as fast
 //! ```
 //!
-//! `KAGGLE_CLIENT` names the program of Kaggle's client. If it is not set, the benchmark uses `curl` instead, which also has
-//! a single connection.
+//! `KAGGLE_CLIENT` names the program of Kaggle's client. Without it, the benchmark uses `curl`, which also has a single
+//! connection.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 

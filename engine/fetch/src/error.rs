@@ -1,6 +1,5 @@
-//! Errors of downloads. The message of an error describes the cause, and [`FetchError::remedy`] returns an action for the
-//! user. A [`Trouble`] is a failure after which the request is repeated. No message contains a secret, a signature, or the
-//! query string of a URL.
+//! Errors of downloads, and failures after which a request is repeated ([`Trouble`]). No message contains a secret, a
+//! signature, or the query string of a URL.
 
 use std::io;
 use std::io::ErrorKind;
@@ -25,11 +24,8 @@ pub enum FetchError {
         server_message(.message), unused(.others)
     )]
     Unauthorised {
-        /// The place where the rejected credentials were found.
         used: String,
-        /// Further places with credentials, which were not used.
         others: Vec<String>,
-        /// Whether the rejected credentials are those of a login.
         can_log_in: bool,
         message: String,
     },
@@ -51,7 +47,6 @@ pub enum FetchError {
     )]
     Quota {
         host: String,
-        /// The pause that the server requested, if any.
         wait: Option<Duration>,
         message: String,
     },
@@ -61,7 +56,6 @@ pub enum FetchError {
     Unavailable {
         host: String,
         code: u16,
-        /// The pause that the server requested.
         wait: Duration,
     },
     #[error("{host} has no file {path} ({code})")]
@@ -115,7 +109,7 @@ pub enum FetchError {
         found: String,
         expected: String,
         attempts: u32,
-        /// Whether the expected MD5 was sent by the server, instead of being the published one.
+        /// Whether the server sent the expected MD5. Otherwise it is the published MD5.
         server_sent_md5: bool,
     },
     #[error("the bundle is not a complete zip archive: {reason}")]
@@ -127,7 +121,6 @@ pub enum FetchError {
         #[source]
         cause: Trouble,
         attempts: u32,
-        /// Help that describes which part of the download was kept.
         kept: String,
     },
     #[error(
@@ -178,7 +171,6 @@ pub enum FetchError {
     Cancelled,
 }
 
-/// Returns a colon and the server's message. Empty if the message is empty.
 fn server_message(message: &str) -> String {
     match message {
         "" => String::new(),
@@ -186,8 +178,6 @@ fn server_message(message: &str) -> String {
     }
 }
 
-/// Describes the response of a server that received too many requests. `wait` is the pause that the server requests, or
-/// `None` if it requests no specific pause.
 fn describe_pause(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),
@@ -195,7 +185,6 @@ fn describe_pause(wait: Option<Duration>) -> String {
     }
 }
 
-/// Returns a phrase that lists the credentials that were not used.
 fn unused(others: &[String]) -> String {
     match others {
         [] => String::new(),
@@ -203,11 +192,10 @@ fn unused(others: &[String]) -> String {
     }
 }
 
-/// The page on which users create Kaggle API tokens.
 const TOKEN_PAGE: &str = "https://www.kaggle.com/settings/api";
 
 impl FetchError {
-    /// Returns whether fetching the files of a bundle one by one may succeed after range requests failed with this error.
+    /// Returns whether fetching a bundle's files one by one may succeed after range requests failed with this error.
     pub(crate) fn may_succeed_one_by_one(&self) -> bool {
         match self {
             FetchError::Listing { .. }
@@ -219,7 +207,6 @@ impl FetchError {
         }
     }
 
-    /// Wraps an error of the operating system. A full disk has its own variant.
     pub(crate) fn io(action: &'static str, path: &Path, cause: io::Error) -> FetchError {
         let path = path.to_path_buf();
         match cause.kind() {
@@ -244,7 +231,6 @@ impl FetchError {
         self
     }
 
-    /// Adds the server's message to an error that has a field for it.
     pub(crate) fn with_message(mut self, text: String) -> FetchError {
         if let FetchError::Quota { message, .. } = &mut self {
             *message = text;
@@ -287,7 +273,7 @@ impl FetchError {
             )
             .into(),
             FetchError::Quota { .. } => {
-                "run again later; the download then continues (the limits are per account and not published)".into()
+                "run again later; the download then continues; Kaggle's limits apply to an account and are not published".into()
             }
             FetchError::Unavailable { .. } => "run again later; the download then continues".into(),
             FetchError::Encoded { .. } => {
@@ -362,7 +348,6 @@ impl From<FetchError> for StepError {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Trouble {
-    /// The connection could not be established.
     #[error("no connection to {host}: {cause}")]
     Unreachable {
         host: String,
@@ -370,14 +355,12 @@ pub enum Trouble {
         /// Time since the first request to the host, if it never answered.
         unanswered: Option<Duration>,
     },
-    /// The connection broke.
     #[error("the connection to {host} broke at byte {offset}: {cause}")]
     Broken {
         host: String,
         offset: u64,
         cause: String,
     },
-    /// The server sent nothing for a long time.
     #[error("{host} sent nothing for {}, at byte {offset}", units::approximate_duration(*.time))]
     Stalled {
         host: String,
@@ -386,7 +369,6 @@ pub enum Trouble {
         /// Time since the first request to the host, if it never answered.
         unanswered: Option<Duration>,
     },
-    /// The server sent less than the minimum rate.
     #[error(
         "{host} sent only {} in {}, at byte {offset}",
         units::bytes(*.bytes), units::approximate_duration(*.time)
@@ -397,46 +379,35 @@ pub enum Trouble {
         bytes: u64,
         time: Duration,
     },
-    /// The response ended before the announced number of bytes had arrived.
     #[error("{host} ended its response at byte {offset}, {} too early", units::bytes(*.missing))]
     Short {
         host: String,
         offset: u64,
         missing: u64,
     },
-    /// The server answered with a status that may be temporary.
     #[error("{host} answered {code}")]
     Status {
         host: String,
         code: u16,
-        /// The pause that the server requested.
         retry_after: Option<Duration>,
     },
-    /// The object store rejected a signed address.
     #[error("{host} does not accept the signed address that Kaggle provided ({code})")]
     Address { host: String, code: u16 },
-    /// The server sent a range that was not requested.
     #[error("{host} sent different bytes than requested: {what}")]
     OtherRange { host: String, what: String },
-    /// The server does not support ranges.
     #[error("{host} sent the whole bundle instead of a range of it")]
     RangeIgnored { host: String },
 }
 
-/// The reason why a request, a connection or a session ended without a result.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The request failed, but can be repeated. The string is the message that the API sent, or empty. If a session ends in
-    /// this way, the download starts again from the beginning.
+    /// The request, or the entire download, can be repeated. The string is the API's message, or empty.
     Trouble(Trouble, String),
-    /// The object on the server has changed or no longer exists.
     Changed,
-    /// The server sends nothing that identifies the object. Ranges could belong to different objects, so the entire file
-    /// must come from a single response.
+    /// The server sends nothing that identifies the object, so the entire file must come from one response.
     NoValidator,
-    /// The server does not know the protocol or the requested resource. The other protocol may know it.
+    /// The server does not know the protocol or the resource. The other protocol may know it.
     Absent(FetchError),
-    /// The request cannot succeed.
     Fatal(FetchError),
 }
 
@@ -453,7 +424,6 @@ impl From<FetchError> for Stop {
 }
 
 impl Trouble {
-    /// Returns the pause that the server requested.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Trouble::Status { retry_after, .. } => *retry_after,
@@ -471,7 +441,6 @@ impl Trouble {
         }
     }
 
-    /// Returns whether fewer connections may help.
     pub(crate) fn is_overload(&self) -> bool {
         matches!(
             self,
@@ -484,16 +453,15 @@ impl Trouble {
     }
 }
 
-/// Returns the causes of a transport error without the error's URL, which may contain a signature.
+/// Returns the causes of a transport error without its URL, which may contain a signature.
 pub(crate) fn transport_cause(error: reqwest::Error) -> String {
     prep_core::chain(&error.without_url())
 }
 
-/// Maximum length of a quoted message in characters.
 const MAX_CHARACTERS: usize = 200;
 
-/// Returns the server's message for the user: the field `message` of a JSON response, or the beginning of a plain text.
-/// Returns an empty string for a web page. Removes control characters, and secrets that the server may have sent back.
+/// Returns the server's message: the field `message` of a JSON response, or the beginning of a plain text. Empty for a
+/// web page. Removes control characters and secrets.
 pub(crate) fn server_text(body: &str, credentials: &KaggleCredentials) -> String {
     let text = match serde_json::from_str::<serde_json::Value>(body) {
         Ok(json) => of_json(&json).unwrap_or_default().to_owned(),
@@ -520,7 +488,7 @@ fn of_json(json: &serde_json::Value) -> Option<&str> {
         .or_else(|| error?.as_str())
 }
 
-/// Returns whether a response body is binary: it contains invalid UTF-8, or control characters that do not occur in text.
+/// Returns whether a response body contains invalid UTF-8, or control characters that do not occur in text.
 fn is_binary(body: &str) -> bool {
     body.chars()
         .any(|c| c == char::REPLACEMENT_CHARACTER || c < '\t')

@@ -9,24 +9,19 @@
 //! options      limits and timeouts; reports that a download is waiting; a clock that tests can replace
 //! ```
 //!
-//! Each of `bundle`, `download`, `resume` and `wire` depends only on the modules listed after it. A single policy
-//! decides what happens after a failure (`wire/retry`).
+//! Each of `bundle`, `download`, `resume` and `wire` depends only on the modules listed after it.
 //!
 //! # Guarantees
 //!
-//! | Guarantee | Mechanism |
-//! |---|---|
-//! | No damaged bundle gets the final name | renamed after MD5 (published, or sent by the server) and length are verified |
-//! | No completed piece is fetched again | a map of pieces next to the partial file, extended as each piece is written |
-//! | No file contains bytes of two objects | every response must prove by a strong ETag or MD5 that it belongs to the same object; otherwise one response is used |
-//! | No server blocks a download for ever | every response must begin, and send the minimum rate, within a time limit |
-//! | The bytes are not read a second time | BLAKE3 and MD5 are computed while the file arrives, and the cache records both |
-//! | No secret is printed or sent to other hosts | only the API's own hosts get credentials; messages name hosts, not URLs |
-//! | No endless retries, no error without a cause | failures are counted and limited; the last one is the first line of the error |
+//! - A bundle gets its final name only after its length and MD5 (published, or sent by the server) are verified.
+//! - A completed piece is never fetched again, not even by a later process.
+//! - A file never contains bytes of two objects: every response must prove by a strong ETag or MD5 that it belongs to the
+//!   same object. If the server sends neither, all bytes come from one response.
+//! - No server blocks a download for ever: every response must begin, and send a minimum rate, within a time limit.
+//! - Only the API's own hosts get credentials. Messages name hosts, not URLs.
+//! - Failures are counted and limited (`wire/retry`).
 //!
-//! # Example
-//!
-//! This example uses a bundle on local disk:
+//! # Example: a bundle on local disk
 //!
 //! ```
 //! use prep_fetch::LocalBundle;
@@ -75,7 +70,7 @@ mod wire {
     pub(crate) mod shared;
 }
 
-pub use bundle::directory::{DirectoryError, LocalDirectory, Members};
+pub use bundle::directory::{DirectoryError, LocalDirectory, Members, UnsupportedEntry};
 pub use bundle::kaggle::{KaggleBundle, bundle_files, discard, partial_bytes};
 pub use bundle::local::{BundleChecksums, BundleError, LocalBundle, SearchPath, bundle_stem};
 pub use bundle::part::PartOfBundle;

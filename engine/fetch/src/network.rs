@@ -1,4 +1,4 @@
-//! [`Network`], a handle for network access, and [`LazyNetwork`], which creates the handle on first use.
+//! A handle for network access, and a handle that is created on first use.
 
 use std::fmt;
 use std::future::Future;
@@ -20,12 +20,11 @@ use crate::wire::queries::{Account, DataFile, DataSummary};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// Interval at which the cancellation flag is checked.
 const CANCEL_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A handle for network access. Cloning it is cheap. The limits apply to all clones together.
+/// A handle for network access. Limits apply to all clones together.
 ///
-/// Its methods block the calling thread and must not be called from an asynchronous runtime.
+/// The methods block the calling thread. Do not call them from an asynchronous runtime.
 #[derive(Clone)]
 pub struct Network {
     shared: Arc<Shared>,
@@ -53,8 +52,7 @@ impl Network {
         Network::with_finder(options, move || Ok(found.clone()))
     }
 
-    /// Same as [`new`](Self::new), but calls `find` for the credentials on the first API call, and again until it
-    /// succeeds.
+    /// Same as [`new`](Self::new), but API calls first call `find` for the credentials, until it succeeds once.
     ///
     /// # Errors
     /// Same as for [`new`](Self::new).
@@ -68,8 +66,7 @@ impl Network {
         })
     }
 
-    /// Returns the length in bytes of the file at `url`. Requests only the first byte of the file. `name` is the name of the
-    /// file.
+    /// Returns the length in bytes of the file `name` at `url`. Requests only its first byte.
     ///
     /// # Errors
     /// If the file does not exist or the request fails.
@@ -78,9 +75,10 @@ impl Network {
         self.block_on_unless(cancel, self.length(&item, None, Retry::default()))
     }
 
-    /// Checks that the bundle of `id` can be downloaded, and returns its length in bytes. Makes one API call, which returns
-    /// a signed URL, and then requests one byte. The signed URL alone does not show that a download works. If the server
-    /// limits requests (429), returns an error without a retry.
+    /// Checks that the bundle of `id` can be downloaded, and returns its length in bytes. Makes one API call and requests
+    /// one byte, because the signed URL alone does not show that a download works.
+    ///
+    /// Does not retry if the server limits requests (429).
     ///
     /// # Errors
     /// [`FetchError::RulesNotAccepted`] and other errors of the API.
@@ -93,8 +91,7 @@ impl Network {
         })
     }
 
-    /// Returns the length of an item in bytes. Requests the item's first byte from `location`. If `location` is `None`,
-    /// requests a location first.
+    /// Returns the length of an item in bytes. Requests the first byte from `location`, or requests a location first.
     async fn length(
         &self,
         item: &Item,
@@ -113,8 +110,7 @@ impl Network {
         }
     }
 
-    /// Returns a string that identifies the account and the API, but contains no secret. Searches for the credentials, but
-    /// makes no request.
+    /// Returns a string that identifies the account and the API without a secret. Makes no request.
     ///
     /// # Errors
     /// If there are no credentials.
@@ -131,7 +127,7 @@ impl Network {
         self.block_on_unless(cancel, queries::account(&self.shared))
     }
 
-    /// Returns the list of a competition's files from the API. The account need not have accepted the rules.
+    /// Returns a competition's files from the API. The account need not have accepted the rules.
     ///
     /// # Errors
     /// If an API call fails.
@@ -139,8 +135,7 @@ impl Network {
         self.block_on_unless(cancel, queries::files(&self.shared, id))
     }
 
-    /// Returns the number and total length of a competition's files. Makes one API call. The account need not have accepted
-    /// the rules.
+    /// Returns the number and total length of a competition's files. The account need not have accepted the rules.
     ///
     /// # Errors
     /// If the API call fails.
@@ -152,8 +147,7 @@ impl Network {
         &self.shared
     }
 
-    /// Downloads the file that `order` describes into its partial file. Returns an error if `cancel` is set. Returns `None`
-    /// if the order has ranges, because only entire files have digests.
+    /// Downloads the file of `order` into its partial file. Only an order of an entire file returns digests.
     pub(crate) fn download(
         &self,
         order: &Order,
@@ -162,8 +156,7 @@ impl Network {
         self.block_on_unless(cancel, download(order))
     }
 
-    /// Runs a future on this thread until it is ready or `cancel` is set. Tasks that it spawns run on the network's
-    /// threads.
+    /// Runs a future on this thread until it is ready or `cancel` is set. Its tasks run on the network's threads.
     pub(crate) fn block_on_unless<T>(
         &self,
         cancel: &Cancel,
@@ -182,7 +175,7 @@ impl Network {
     }
 }
 
-/// A network handle that is created on first use. Clones refer to the same handle.
+/// A network handle that is created on first use. Clones share the handle.
 #[derive(Clone)]
 pub struct LazyNetwork {
     create: Arc<CreateNetwork>,
@@ -192,8 +185,7 @@ pub struct LazyNetwork {
 type CreateNetwork = dyn Fn() -> Result<Network, FetchError> + Send + Sync;
 
 impl LazyNetwork {
-    /// Creates a lazy handle. The first call that needs the network calls `create`. If `create` fails, the next such call
-    /// tries again.
+    /// Creates a lazy handle. Calls that need the network call `create`, until it succeeds once.
     pub fn new(
         create: impl Fn() -> Result<Network, FetchError> + Send + Sync + 'static,
     ) -> LazyNetwork {
@@ -203,10 +195,10 @@ impl LazyNetwork {
         }
     }
 
-    /// Returns the network for requests with credentials. Searches for credentials for Kaggle first.
+    /// Returns the network for requests with credentials.
     ///
     /// # Errors
-    /// Same as for [`any`](Self::any), and an error if there are no credentials.
+    /// Same as for [`any`](Self::any), and an error without credentials.
     pub fn get(&self) -> Result<Network, FetchError> {
         let network = self.any()?;
         network.shared().credentials()?;
@@ -216,8 +208,7 @@ impl LazyNetwork {
     /// Returns the network for requests without credentials.
     ///
     /// # Errors
-    /// If the network cannot be created, for example because downloads are not allowed or the system has no
-    /// certificates.
+    /// If the network cannot be created, for example because downloads are not allowed.
     pub fn any(&self) -> Result<Network, FetchError> {
         let mut created = self.created.lock();
         match &*created {
@@ -241,7 +232,6 @@ impl fmt::Debug for LazyNetwork {
     }
 }
 
-/// Completes soon after `cancel` is set.
 async fn cancelled(cancel: &Cancel) {
     while !cancel.is_cancelled() {
         sleep(CANCEL_CHECK_INTERVAL).await;

@@ -1,5 +1,4 @@
-//! Options of downloads, and the reports that a download is waiting, because a server is unreachable, sends nothing, or
-//! requests a pause.
+//! Options of downloads, and the reports that a download is waiting for a server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use crate::wire::calls::Protocol;
 pub struct DownloadOptions {
     /// URL of the API, with or without `/api/v1`.
     pub endpoint: String,
-    /// URL of the API's methods. `None`: derived from `endpoint`.
+    /// URL of the API's methods. `None` means that it is derived from `endpoint`.
     pub rpc_endpoint: Option<String>,
     /// The protocol to try first.
     pub protocol: Protocol,
@@ -23,30 +22,26 @@ pub struct DownloadOptions {
     pub connections: usize,
     /// Number of connections at the start of a download.
     pub first_connections: usize,
-    /// Maximum rate of all downloads together in bytes per second. If it is `None`, there is no limit.
+    /// Maximum rate of all downloads together in bytes per second. `None` means unlimited.
     pub max_rate: Option<u64>,
-    /// Length of a piece in bytes. The piece map records only complete pieces. Therefore each connection loses at most one
-    /// piece if the process crashes.
+    /// Length of a piece in bytes. If the process crashes, each connection loses at most one piece.
     pub piece: u64,
     /// Maximum length of a range request in bytes. Must be a multiple of `piece`.
     pub range: u64,
-    /// A connection is closed if the server sends nothing for this time, or sends less than the minimum rate
-    /// ([`RateCheck`]).
-    ///
-    /// [`RateCheck`]: prep_core::RateCheck
+    /// Time without bytes, or with less than the minimum rate, after which a connection is closed.
     pub stall: Duration,
-    /// Time after which a download fails if the host has never responded, for example because its name does not exist.
+    /// Time after which a download fails if the host never responded, for example because its name does not exist.
     pub first_contact: Duration,
-    /// Number of failures in a row, without a completed piece in between, after which a download fails.
+    /// Number of consecutive failures, without a completed piece between them, after which a download fails.
     pub attempts: u32,
-    /// Pause after the first failure. It doubles with each further failure, up to a minute. With the defaults, a
-    /// download survives ten minutes without a network.
+    /// Pause after the first failure. It doubles with each further failure, up to a minute. With the defaults, a download
+    /// survives ten minutes without a network.
     pub backoff: Duration,
     /// Maximum pause that a server may request. A longer pause is an error.
     pub patience: Duration,
     /// Whether `HTTPS_PROXY` and similar variables are used.
     pub proxies: bool,
-    /// The clock that is used to check whether a login has expired.
+    /// The clock for checking whether a login has expired.
     pub clock: Clock,
     /// Is notified while a download waits.
     pub watcher: Watcher,
@@ -78,16 +73,16 @@ impl Default for DownloadOptions {
     }
 }
 
-/// Silence of a server that is longer than this is reported.
+/// A longer silence of a server is reported.
 pub(crate) const REPORT_SILENCE_AFTER: Duration = Duration::from_secs(3);
 
-/// A pause between two attempts that is shorter than this is not reported, unless there is no connection.
+/// A shorter pause between two attempts is not reported, unless there is no connection.
 const MIN_REPORTED_PAUSE: Duration = Duration::from_secs(2);
 
 /// The reason for waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitReport {
-    /// The connection is not established yet, or no response has arrived.
+    /// The connection is not established, or no response has arrived.
     Silence {
         /// The server.
         host: String,
@@ -106,7 +101,6 @@ pub enum WaitReport {
 }
 
 impl WaitReport {
-    /// Returns the report about waiting after a failure. `None` if the wait is too short to be reported.
     pub(crate) fn new(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
         let is_offline = matches!(trouble, Trouble::Unreachable { .. });
         (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {
@@ -148,7 +142,7 @@ impl fmt::Display for WaitReport {
     }
 }
 
-/// Receives the reports about waiting. It is called from several threads.
+/// Receives reports from several threads.
 pub type Watcher = Arc<dyn Fn(&WaitReport) + Send + Sync>;
 
 /// Returns the current time.

@@ -15,7 +15,7 @@ use crate::common::{Fixture, ID, Outcome, content, search};
 
 #[test]
 fn a_local_bundle_meets_the_requirements_of_a_source() -> Outcome {
-    let dir = tempfile::tempdir()?;
+    let dir = crate::temporary::directory();
     let path = dir.path().join(format!("{ID}.zip"));
     fs::write(&path, content(100_000, 1))?;
     check_source(&SourceCase {
@@ -28,7 +28,7 @@ fn a_local_bundle_meets_the_requirements_of_a_source() -> Outcome {
 
 #[test]
 fn a_directory_meets_the_requirements_of_a_source() -> Outcome {
-    let dir = tempfile::tempdir()?;
+    let dir = crate::temporary::directory();
     let path = dir.path().join("source");
     fs::create_dir_all(path.join("inner"))?;
     fs::write(path.join("a.csv"), "a")?;
@@ -41,7 +41,6 @@ fn a_directory_meets_the_requirements_of_a_source() -> Outcome {
     Ok(())
 }
 
-/// Tests a source that downloads its content from the server of `fixture`.
 fn check_download(
     fixture: &Fixture,
     source: impl Fn() -> Box<dyn Source>,

@@ -24,7 +24,6 @@ fn token(token: &str) -> KaggleCredentials {
     KaggleCredentials::Token(Secret::new(token))
 }
 
-/// A home directory and environment variables.
 struct Fixture {
     home: TempDir,
     variables: Vec<(&'static str, String)>,
@@ -32,7 +31,7 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Fixture {
-        let home = tempfile::tempdir().unwrap();
+        let home = crate::temporary::directory();
         fs::create_dir(home.path().join(".kaggle")).unwrap();
         Fixture {
             home,
@@ -45,7 +44,6 @@ impl Fixture {
         self
     }
 
-    /// Writes a file in `~/.kaggle`.
     fn file(self, name: &str, text: &str) -> Fixture {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -72,8 +70,7 @@ impl Fixture {
     }
 }
 
-/// A place of credentials: its name, a function that adds it with credentials, a function that adds it without
-/// credentials, and the expected credentials.
+/// A place of credentials: its name, functions that add it with and without credentials, and the expected credentials.
 type CredentialPlace = (
     &'static str,
     fn(Fixture) -> Fixture,
@@ -81,7 +78,7 @@ type CredentialPlace = (
     fn() -> Option<KaggleCredentials>,
 );
 
-/// The places in the order of Kaggle's SDK. The last one is a login, which is identified only by its file.
+/// The places in the order of Kaggle's SDK. A login is identified only by its file.
 const PLACES: [CredentialPlace; 8] = [
     (
         "notebook-token",
@@ -173,7 +170,6 @@ fn assert_found(found: &FoundCredentials, source: &CredentialPlace, place: &str)
     }
 }
 
-/// Returns whether two places are the same variable.
 fn are_same_variable(one: usize, other: usize) -> bool {
     [one, other].iter().all(|number| matches!(number, 1 | 2))
 }
@@ -193,19 +189,16 @@ fn the_order_of_places_equals_that_of_kaggles_sdk() {
             if are_same_variable(first, second) {
                 continue;
             }
-            // If both contain credentials, the first is used and the second is reported.
             let place = format!("{name} before {}", other.0);
             let both = other.1(fill(Fixture::new())).find().unwrap();
             assert_found(&both, source, &place);
             let others: Vec<String> = both.others.iter().map(ToString::to_string).collect();
             assert_eq!(others.len(), 1, "{place}: {others:?}");
             assert!(others[0].ends_with(other.0), "{place}: {others:?}");
-            // If the first contains no credentials, it is skipped.
             let place = format!("{name} without credentials, then {}", other.0);
             let skipped = other.1(source.2(Fixture::new())).find().unwrap();
             assert_found(&skipped, other, &place);
             assert_eq!(skipped.warnings, [""; 0], "{place}");
-            // If the second contains no credentials, the first is used.
             let place = format!("{name}, and {} without credentials", other.0);
             let alone = other.2(fill(Fixture::new())).find().unwrap();
             assert_found(&alone, source, &place);
@@ -245,7 +238,7 @@ fn the_file_completes_a_user_or_key_in_a_variable() {
     for (variable, json, expected) in [
         ("KAGGLE_USERNAME", r#"{"key":"k"}"#, Some(key("v", "k"))),
         ("KAGGLE_KEY", r#"{"username":"u"}"#, Some(key("u", "v"))),
-        // As in Kaggle's tools, a key in a variable replaces the key of the file.
+        // As in Kaggle's tools.
         ("KAGGLE_KEY", JSON, Some(key("filed", "v"))),
         ("KAGGLE_USERNAME", JSON, Some(key("filed", "key-in-json"))),
         ("KAGGLE_USERNAME", r#"{"username":"u"}"#, None),
@@ -264,14 +257,13 @@ fn the_file_completes_a_user_or_key_in_a_variable() {
 
 #[test]
 fn a_configured_directory_is_searched_in_addition() {
-    let configured = tempfile::tempdir().unwrap();
+    let configured = crate::temporary::directory();
     let dir = configured.path().to_str().unwrap();
     let fixture = |file: &str, text: &str| {
         Fixture::new()
             .with("KAGGLE_CONFIG_DIR", dir)
             .file(file, text)
     };
-    // Files in ~/.kaggle are still found.
     for (file, text) in [
         ("access_token", "t"),
         ("kaggle.json", JSON),
@@ -298,7 +290,6 @@ fn a_configured_directory_is_searched_in_addition() {
     assert_eq!(found.origin, Origin::File(saved));
     let found = fixture("access_token", "t").find().unwrap();
     assert_eq!(found.credentials, token("t"));
-    // Some systems have a different configuration directory.
     let fixture = Fixture::new().file("../.config/kaggle/kaggle.json", JSON);
     assert_eq!(
         fixture.find().unwrap().credentials,
@@ -350,7 +341,6 @@ fn errors_name_missing_and_malformed_credentials_without_their_content() {
             "no Kaggle credentials",
         ),
         (&[], "access_token", " \n", "no Kaggle credentials"),
-        // These texts cannot be sent in a header.
         (&[], "access_token", "two hush", "contain spaces"),
         (
             &[("KAGGLE_API_TOKEN", "hush\u{e9}")],
@@ -358,7 +348,6 @@ fn errors_name_missing_and_malformed_credentials_without_their_content() {
             "",
             "KAGGLE_API_TOKEN contain spaces",
         ),
-        // A path of a missing file is not treated as a token.
         (
             &[("KAGGLE_API_TOKEN", "/nowhere/token")],
             "",

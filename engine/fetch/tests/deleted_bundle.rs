@@ -16,7 +16,7 @@ fn a_deleted_bundle_has_the_stated_content() -> Outcome {
     let record = fixture.context.store.source(&fixture.target())?;
     let stated = record.ok_or("no record")?.content();
     std::fs::remove_file(fixture.target())?;
-    // The cache has a record of the bundle, but the record does not show from which data directory the bundle was.
+    // The cache's record does not show from which data directory the bundle was.
     assert_eq!(source.state(&fixture.context)?, SourceState::Missing);
     assert_eq!(source.location(), None);
     let state = |md5: Option<&str>, stated: &Content| {
@@ -26,7 +26,6 @@ fn a_deleted_bundle_has_the_stated_content() -> Outcome {
     let known = SourceState::Known { value };
     assert_eq!(state(None, &stated)?, known);
     assert_eq!(state(stated.md5.as_deref(), &stated)?, known);
-    // If the stated MD5 is unknown or differs from the published one, the stated content is not used.
     let unverified = Content {
         md5: None,
         ..stated.clone()
@@ -37,7 +36,6 @@ fn a_deleted_bundle_has_the_stated_content() -> Outcome {
     ] {
         assert_eq!(state(Some(md5), stated)?, SourceState::Missing);
     }
-    // A run fetches the bundle again.
     let sent = fixture.server.sent();
     assert_eq!(source.run(&fixture.context)?.digest(), value);
     assert!(fixture.server.sent() > sent);

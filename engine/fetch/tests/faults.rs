@@ -1,5 +1,4 @@
-//! Faults of all kinds, at several bytes of the download. Each ends with the right bytes or the right error, and a
-//! damaged bundle never gets its final name.
+//! Faults of all kinds, at several bytes of the download. Each ends with the right bytes or the right error.
 
 use crate::common;
 use std::sync::Mutex;
@@ -10,18 +9,15 @@ use common::{Fixture, ID, Outcome, content};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
 use prep_fetch::Protocol;
 
-/// Number of downloads of each of four threads in `addresses_that_serve_only_one_request_are_renewed`.
 const RUNS: usize = 10;
 
 const LENGTH: usize = 1_000_003;
 
-/// The first byte, a byte in the first piece, bytes at and around the ends of pieces and ranges, and one of the last
-/// bytes.
+/// The first byte, a byte in the first piece, bytes around the ends of pieces and ranges, and one of the last bytes.
 const OFFSETS: [u64; 7] = [0, 5_000, 16_383, 65_536, 500_000, 999_424, 1_000_002];
 
-/// The expected result of a case.
 enum End {
-    /// The right bytes, with at most `api` API calls, and at most `extra` bytes sent in addition to the length.
+    /// The right bytes, with at most `api` API calls and `extra` additional bytes.
     Right { api: usize, extra: u64 },
     /// The second content of the bundle.
     Other,
@@ -39,7 +35,6 @@ fn status(code: u16, retry_after: &str) -> Kind {
     }
 }
 
-/// Runs a case with both protocols.
 fn check(name: &str, bundle: Bundle, faults: Vec<Fault>, md5: Option<&str>, end: &End) {
     for protocol in [Protocol::Rpc, Protocol::Rest] {
         let name = &format!("{name}, {protocol:?}");
@@ -96,17 +91,17 @@ fn downloads_survive_or_report_faults_at_any_byte() {
         api,
         extra: ranges * RANGE,
     };
-    // The columns are name, kind, number of times (0: always), and result.
+    // Name, kind, number of times (0: always), and outcome.
     let table: Vec<(&str, Kind, usize, End)> = vec![
         ("drop", Kind::Drop, 1, right(1, 1)),
         ("drop three times", Kind::Drop, 3, right(1, 3)),
         ("drop always", Kind::Drop, 0, End::Error("broke at byte")),
         ("stall", stall.clone(), 1, right(1, 1)),
-        // The error is `sent nothing` or `sent only`, because bytes may have arrived in the same period before the stall.
+        // Bytes may have arrived in the same period before the stall.
         ("stall always", stall, 0, End::Error(": 127.0.0.1")),
         ("throttle", Kind::Throttle(1_000_000), 0, right(1, 0)),
         ("truncate", Kind::Truncate, 1, right(1, 1)),
-        // The rest of a range is requested again, which is not a failure.
+        // Requesting the rest of a range again is not a failure.
         ("truncate always", Kind::Truncate, 0, right(1, 1)),
         ("403", Kind::status(403), 1, right(2, 0)),
         (
@@ -218,7 +213,6 @@ fn corrupted_bytes_are_detected() {
         let error = End::Error("arrived damaged 2 times");
         check("always", bundle(), vec![fault.always()], None, &error);
     }
-    // A download whose first bytes are not those of a zip archive stops early.
     let fault = Fault::at_byte(0, Kind::Corrupt);
     let error = End::Error("got unknown binary data, 1.00 MB, expected a zip archive");
     check("first byte", bundle(), vec![fault], None, &error);
@@ -262,7 +256,6 @@ fn api_faults_are_retried_or_reported() {
             0,
             End::Error("has no competition"),
         ),
-        // If one protocol does not know a competition, the other one is tried once.
         (
             "404 of one protocol",
             refusal(404, "Not found"),
@@ -312,7 +305,6 @@ fn api_faults_are_retried_or_reported() {
             1,
             End::Error("its login page"),
         ),
-        // In this case, each range is an API call, and the first call may send the entire bundle.
         (
             "the bundle itself",
             Kind::SendBundle,
@@ -383,7 +375,6 @@ fn a_bundle_without_faults_is_fetched_once() -> Outcome {
     fixture.assert_complete(&content(LENGTH, 1));
     assert_eq!(fixture.server.sent(), LENGTH as u64);
     assert_eq!(fixture.server.requests_of(Side::Api).len(), 1);
-    // Afterwards, the bundle is known without a request.
     assert_eq!(fixture.run(Some(&md5))?.digest(), value.digest());
     assert_eq!(fixture.server.requests_of(Side::Api).len(), 1);
     Ok(())
@@ -398,7 +389,6 @@ fn a_wrong_md5_is_reported_before_the_download_if_possible() {
     assert!(error.contains("Kaggle changed it"), "{error}");
     assert!(fixture.server.requests_of(Side::Store).len() <= 1);
     assert!(!fixture.target().exists());
-    // If the server does not send its MD5, the MD5 is checked after the download.
     let silent = Bundle::new(ID, content(LENGTH, 1)).without_hash();
     let end = End::Error("arrived damaged");
     check("silent", silent, Vec::new(), Some(published), &end);
@@ -422,7 +412,7 @@ fn a_broken_download_without_ranges_starts_over() {
     check("drop", bundle, faults, None, &End::Right { api: 1, extra });
 }
 
-/// Each address serves a single request, so each range needs a new address, in any order of the responses.
+/// Each range needs a new address, in any order of the responses.
 #[test]
 fn addresses_that_serve_only_one_request_are_renewed() {
     let bytes = content(LENGTH, 1);
@@ -431,7 +421,7 @@ fn addresses_that_serve_only_one_request_are_renewed() {
             scope.spawn(|| {
                 for _ in 0..RUNS {
                     let bundle = Bundle::new(ID, bytes.clone());
-                    // The download is slow enough that several addresses are rejected before a piece is complete.
+                    // Several addresses are rejected before a piece is complete.
                     let faults = [Kind::SingleUse, Kind::Throttle(500_000)];
                     let faults = faults.map(|kind| Fault::at(At::Store, kind).always());
                     let fixture = Fixture::with(vec![bundle], faults.to_vec(), |options| {
@@ -448,7 +438,6 @@ fn addresses_that_serve_only_one_request_are_renewed() {
     });
 }
 
-/// New addresses that never serve a request are failures.
 #[test]
 fn a_download_fails_if_new_addresses_serve_no_request() {
     let refused = Fault::at(At::Store, Kind::status(403)).after(1).always();
@@ -459,8 +448,7 @@ fn a_download_fails_if_new_addresses_serve_no_request() {
         "{error}"
     );
     assert!(error.contains("after 3 attempts in a row"), "{error}");
-    // The first address has served a request, so it is not one of the three attempts. Each of its pieces resets the
-    // count.
+    // The first address has served a request, so it is not one of the three attempts, and its pieces reset the count.
     let calls = fixture.server.requests_of(Side::Api).len();
     assert!((4..16).contains(&calls), "{calls}");
 }

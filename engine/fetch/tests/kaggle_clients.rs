@@ -1,9 +1,7 @@
-//! Verifies that the test server behaves like Kaggle, and prep like Kaggle's own clients. `kaggle` 1.6.17, `kaggle`
-//! 2.2.5 and `kagglehub` 1.0.3, unchanged from PyPI, download from the server. prep must send the same requests with
-//! the same credentials.
+//! Verifies that the test server behaves like Kaggle, and prep like Kaggle's own clients: `kaggle` 1.6.17, `kaggle` 2.2.5
+//! and `kagglehub` 1.0.3, unchanged from PyPI. prep must send the same requests with the same credentials.
 //!
-//! The clients are installed once, below `target`. If Python is missing or PyPI cannot be reached, the tests print that
-//! and are skipped.
+//! The clients are installed once, below `target`. Without Python or PyPI, the tests are skipped.
 
 use crate::common;
 use std::fs;
@@ -22,7 +20,6 @@ use tempfile::TempDir;
 
 use crate::skipped::skipped;
 
-/// The current clients, and the last client of the older protocol.
 const CURRENT_CLIENTS: [&str; 4] = [
     "kaggle==2.2.5",
     "kagglehub==1.0.3",
@@ -31,7 +28,6 @@ const CURRENT_CLIENTS: [&str; 4] = [
 ];
 const OLDER_CLIENT: [&str; 1] = ["kaggle==1.6.17"];
 
-/// Returns a virtual environment with these packages. `None` if they cannot be installed.
 fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
     // Tests may run in separate processes, and only one of them may install.
@@ -76,7 +72,6 @@ fn older_client() -> Option<&'static Path> {
         .as_deref()
 }
 
-/// Returns a bundle that can be unpacked, with its files for the API.
 fn bundle() -> Bundle {
     let table = content(5_000, 3);
     let files = ["train.csv", "images/a b.png"];
@@ -95,7 +90,6 @@ fn bundle() -> Bundle {
     Bundle::new(ID, all.finish().unwrap()).with_files(files.to_vec())
 }
 
-/// A server and a home directory.
 struct Fixture {
     server: FaultServer,
     home: TempDir,
@@ -103,7 +97,7 @@ struct Fixture {
 
 impl Fixture {
     fn new(bundle: Bundle) -> Fixture {
-        let home = tempfile::tempdir().unwrap();
+        let home = crate::temporary::directory();
         fs::create_dir(home.path().join(".kaggle")).unwrap();
         Fixture {
             server: FaultServer::start(vec![bundle], Vec::new()).unwrap(),
@@ -143,14 +137,12 @@ impl Fixture {
         command
     }
 
-    /// Returns a command `kaggle competitions ...`. Sets no credentials.
     fn kaggle(&self, dir: &Path, arguments: &[&str]) -> Command {
         let mut command = self.command(dir, "kaggle");
         command.arg("competitions").args(arguments);
         command
     }
 
-    /// Returns a command that calls `kagglehub.competition_download`.
     fn hub(&self, dir: &Path, arguments: &str) -> Command {
         let script = format!(
             "import kagglehub; print(kagglehub.competition_download('{ID}'{arguments}), end='')"
@@ -172,7 +164,6 @@ fn login(token: &str, expires: &str) -> String {
     )
 }
 
-/// Runs a client that must succeed, and returns its output.
 #[track_caller]
 fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -182,7 +173,6 @@ fn succeed(command: &mut Command) -> String {
     text
 }
 
-/// Runs a client that must fail, and returns its output.
 #[track_caller]
 fn fail(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -243,7 +233,6 @@ fn kaggle_2_2_5_downloads() -> Outcome {
         succeed(&mut prepare(&fixture, fixture.kaggle(dir, &download)));
         let got = fs::read(fixture.home.path().join(format!("out/{ID}.zip")))?;
         assert!(got == bundle().content.read(0, usize::MAX));
-        // The client sends the same requests as prep.
         let last = fixture.api().pop().ok_or("no request")?;
         let body: serde_json::Value = serde_json::from_str(&last.body)?;
         let network = Network::new(options(&fixture.server.endpoint()), common::key())?;
@@ -331,8 +320,7 @@ const PLACES: [Fill; 7] = [
     }),
 ];
 
-/// A script that prints the authentication of Kaggle's SDK for a list of environments, computed by the SDK's own code.
-/// It reads a login like `kaggle`, because `kagglehub` does not support logins.
+/// Prints the authentication that Kaggle's SDK computes for a list of environments.
 const SDK_SCRIPT: &str = r#"
 import json, os, sys
 from kagglesdk import KaggleClient, KaggleCredentials
@@ -356,7 +344,6 @@ for variables in json.load(sys.stdin):
 json.dump(found, sys.stdout)
 "#;
 
-/// For every two places, prep uses the same credentials as Kaggle's SDK.
 #[test]
 fn prep_and_kaggles_sdk_use_the_same_credentials() -> Outcome {
     let Some(dir) = current_clients() else {
@@ -418,7 +405,7 @@ fn sent(
 ) -> Result<String, Box<dyn std::error::Error>> {
     use base64::Engine as _;
     let network = Network::new(options(&fixture.server.endpoint()), found)?;
-    // The server rejects the credentials. prep then renews a login, which does not matter for this test.
+    // The server rejects the credentials. prep then renews a login, which does not matter here.
     let _ = network.check_access(ID, &Cancel::default());
     let request = fixture
         .api()

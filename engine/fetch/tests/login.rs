@@ -16,24 +16,21 @@ use prep_fetch::{
 };
 use tempfile::TempDir;
 
-/// A login in a file, a server that knows the login, and a clock that the test sets.
 struct Fixture {
     server: FaultServer,
     dir: TempDir,
-    /// Seconds since the start of the test.
     now: Arc<AtomicU64>,
 }
 
-/// The time at which the tests begin: 2026-11-25T00:00:00Z.
+/// 2026-11-25T00:00:00Z
 const START: u64 = 1_795_564_800;
 
 impl Fixture {
-    /// Creates a login whose token expires after `seconds` seconds.
     fn new(seconds: u64) -> Fixture {
         let bundle = Bundle::new(ID, content(20_000, 1));
         let fixture = Fixture {
             server: FaultServer::start(vec![bundle], Vec::new()).unwrap(),
-            dir: tempfile::tempdir().unwrap(),
+            dir: crate::temporary::directory(),
             now: Arc::default(),
         };
         let token = fixture.server.issue_access_token(seconds);
@@ -60,7 +57,6 @@ impl Fixture {
         self.server.set_time(Duration::from_secs(seconds));
     }
 
-    /// Returns a network handle like that of a new process.
     fn network(&self, protocol: Protocol) -> Network {
         let dirs = [self.dir.path().to_path_buf()];
         let places = CredentialVariables {
@@ -97,7 +93,6 @@ impl Fixture {
     }
 }
 
-/// Formats a time like Python's `isoformat`, without the code under test.
 fn isoformat(seconds: u64) -> String {
     let day = seconds / 86_400 - START / 86_400 + 25;
     let second = seconds % 86_400;
@@ -128,7 +123,6 @@ fn an_incomplete_renewal_is_repeated() {
     }
 }
 
-/// Requests access each minute for an hour, in a single process and in a new process for each request.
 #[test]
 fn a_token_is_renewed_before_it_expires() {
     for protocol in [Protocol::Rpc, Protocol::Rest] {
@@ -157,7 +151,6 @@ fn a_token_is_renewed_before_it_expires() {
                 "the new token is kept, including in other processes"
             );
             assert_eq!(renewed_at, Some(30), "ten minutes before it expires");
-            // Twelve hours later, the token is renewed again.
             fixture.set_time((30 + 12 * 60) * 60);
             access(&fixture.network(protocol)).unwrap();
             assert_eq!((fixture.renewals(), fixture.rejected_calls()), (2, 0));
@@ -189,7 +182,6 @@ fn the_login_file_is_written_in_the_format_of_kaggles_sdk() {
     assert_eq!(fixture.dir.path().read_dir().unwrap().count(), 2);
 }
 
-/// The request is the same as that of Kaggle's SDK.
 #[test]
 fn a_renewal_request_equals_that_of_kaggles_sdk() {
     let fixture = Fixture::new(0);
@@ -214,7 +206,6 @@ fn a_renewal_request_equals_that_of_kaggles_sdk() {
 fn a_slow_clock_costs_one_call() {
     let fixture = Fixture::new(3600);
     let network = fixture.network(Protocol::Rpc);
-    // Only the server's clock advances.
     fixture.server.set_time(Duration::from_secs(3601));
     access(&network).unwrap();
     assert_eq!((fixture.rejected_calls(), fixture.renewals()), (1, 1));
@@ -236,7 +227,6 @@ fn a_revoked_login_is_reported_without_showing_its_tokens() {
     for secret in ["revoked", "access-token-of-somebody-9"] {
         assert!(!shown.contains(secret), "{shown}");
     }
-    // The file belongs to the user, so it is not removed.
     assert!(fixture.path().exists());
 }
 
@@ -266,7 +256,6 @@ fn a_login_file_that_cannot_be_written_is_not_an_error() {
     assert!(!Path::new(&fixture.path()).exists());
 }
 
-/// Invalid data from a server causes errors and no damage.
 #[test]
 fn invalid_answers_to_a_renewal_are_errors() {
     for body in [
@@ -291,7 +280,6 @@ fn invalid_answers_to_a_renewal_are_errors() {
             "{body}: {error}"
         );
     }
-    // The expiration time exceeds the range of clocks.
     let fixture = Fixture::new(0);
     let token = fixture.server.issue_access_token(1_000_000);
     let kind = Kind::Status {

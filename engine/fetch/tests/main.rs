@@ -24,6 +24,8 @@ mod secrets;
 mod silence;
 #[path = "../../../tests/skipped/mod.rs"]
 mod skipped;
+#[path = "../../../tests/temporary/mod.rs"]
+mod temporary;
 #[path = "../../../tests/until/mod.rs"]
 mod until;
 mod url_sources;

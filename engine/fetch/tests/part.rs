@@ -42,7 +42,6 @@ fn part(fixture: &Fixture, patterns: &[&str]) -> PartOfBundle {
     PartOfBundle::new(fixture.source(None), members(patterns))
 }
 
-/// Returns the path and content of each member of an archive.
 fn unpack(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let range = 0..bytes.len() as u64;
     let listing =
@@ -100,10 +99,8 @@ fn a_tenth_of_the_members_needs_a_tenth_of_the_bytes() -> Outcome {
             sent < used as u64 * 11 / 10,
             "{members:?}: {sent} for {used}"
         );
-        // The listing and the members use the same signed address.
         assert_eq!(fixture.server.requests_of(Side::Api).len(), 1);
         assert!(FileValue::from_value(&value)?.outside);
-        // No other file remains, and nothing is fetched again.
         assert_eq!(path.parent().unwrap().read_dir()?.count(), 1);
         assert_eq!(
             part(&fixture, members).run(&fixture.context)?.digest(),
@@ -263,14 +260,13 @@ fn members_are_fetched_one_by_one_if_ranges_do_not_work() -> Outcome {
                 assert_eq!(path, expected_path);
                 assert!(bytes == expected_bytes, "{path}");
             }
-            // No other file remains.
             assert_eq!(path.parent().unwrap().read_dir()?.count(), 1);
         }
     }
     Ok(())
 }
 
-/// If the API does not list the files, they are not fetched, and the message contains the reason why ranges failed.
+/// The message contains the reason why ranges failed.
 #[test]
 fn unlisted_members_report_why_ranges_failed() {
     let faults = vec![Fault::at(At::Store, Kind::IgnoreRange).always()];

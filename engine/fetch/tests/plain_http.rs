@@ -1,5 +1,4 @@
-//! Plain http is never used with credentials. A file is only fetched over plain http if it has a checksum or does not
-//! leave this machine.
+//! Plain http is never used with credentials. It is used for a file that has a checksum, or does not leave this machine.
 
 use crate::common;
 use common::{Fixture, ID, content, key, options, search};

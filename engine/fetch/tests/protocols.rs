@@ -1,5 +1,4 @@
-//! Bundles can be fetched with two protocols. prep remembers the protocol that works, and sends credentials only to
-//! Kaggle's hosts.
+//! Bundles can be fetched with two protocols. prep remembers the one that works, and sends credentials only to Kaggle.
 
 use crate::common;
 use std::time::{Duration, Instant};
@@ -26,7 +25,6 @@ fn access(network: &Network, id: &str) -> Result<u64, FetchError> {
     network.check_access(id, &Cancel::default())
 }
 
-/// Returns the HTTP methods of the requests to the API.
 fn methods(fixture: &Fixture) -> Vec<String> {
     let requests = fixture.server.requests_of(Side::Api);
     requests.into_iter().map(|request| request.method).collect()
@@ -68,8 +66,7 @@ fn a_missing_protocol_is_tried_once() {
                 access(&fixture.network, id).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
             }
             assert_eq!(methods(&fixture), [gone, good, good], "{kind:?}");
-            // A competition that the working protocol does not know is unknown. The other protocol is tried in case it
-            // works again.
+            // The other protocol is tried once, in case it works again.
             let error = access(&fixture.network, "unknown").unwrap_err();
             let text = prep_core::chain(&error);
             assert!(text.contains("has no competition unknown (404)"), "{text}");
@@ -112,10 +109,8 @@ fn unaccepted_rules_are_reported_if_only_one_protocol_exists() {
 fn an_unreachable_host_is_replaced_with_the_other_host() -> Outcome {
     let server = FaultServer::start(bundles(), Vec::new())?;
     for (endpoint, rpc) in [
-        // No server listens on port 9.
         (server.endpoint(), "http://127.0.0.1:9/v1".to_owned()),
         ("http://127.0.0.1:9/api/v1".to_owned(), server.endpoint()),
-        // This address does not contain the path of the API.
         (format!("http://{}", server.api_host()), server.endpoint()),
     ] {
         let mut options = options(&endpoint);
@@ -129,7 +124,6 @@ fn an_unreachable_host_is_replaced_with_the_other_host() -> Outcome {
     Ok(())
 }
 
-/// A signed address does not prove that the bundle can be downloaded.
 #[test]
 fn a_redirect_to_a_foreign_api_does_not_prove_access() -> Outcome {
     let stranger = FaultServer::start(Vec::new(), Vec::new())?;
@@ -158,7 +152,6 @@ fn a_redirect_to_a_foreign_api_does_not_prove_access() -> Outcome {
     Ok(())
 }
 
-/// Redirects between Kaggle's hosts keep the credentials.
 #[test]
 fn a_redirect_between_api_hosts_is_followed() -> Outcome {
     let moved = FaultServer::start(bundles(), Vec::new())?;
@@ -307,7 +300,6 @@ fn the_owner_of_the_credentials_is_returned() -> Outcome {
     Ok(())
 }
 
-/// An unreachable server is reported immediately, with the time until the next attempt.
 #[test]
 fn waiting_for_a_retry_is_reported() {
     let reports = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -336,7 +328,6 @@ fn waiting_for_a_retry_is_reported() {
     );
 }
 
-/// A server that accepts a connection and sends nothing is reported after some seconds.
 #[test]
 fn a_silent_server_is_reported() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

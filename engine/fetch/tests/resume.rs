@@ -29,7 +29,6 @@ fn interrupted() -> Fixture {
     fixture
 }
 
-/// Returns the number of bytes that the server sends during `work`.
 fn sent(fixture: &Fixture, work: impl FnOnce(&Fixture)) -> u64 {
     let before = fixture.server.sent();
     work(fixture);
@@ -102,7 +101,6 @@ fn inconsistent_partial_files_are_not_used() -> Outcome {
         fixture.assert_complete(&content(LENGTH, 1));
         assert_eq!(bytes, LENGTH as u64, "{name}");
     }
-    // Records after a truncated record are ignored. Earlier records are used.
     let fixture = interrupted();
     let mut map = OpenOptions::new().append(true).open(fixture.map())?;
     map.write_all(b"torn")?;
@@ -111,8 +109,7 @@ fn inconsistent_partial_files_are_not_used() -> Outcome {
     Ok(())
 }
 
-/// Returns a record of the map: the number of the piece, the CRC-32 of its bytes, and the CRC-32 of both and of the
-/// CRC-32 of the first line.
+/// Returns a record of the map: number, CRC-32 of the bytes, and CRC-32 of both and of the first line's CRC-32.
 fn record(line: &[u8], piece: u32, bytes: &[u8]) -> Vec<u8> {
     let crc = crc32fast::hash(bytes);
     let parts = [crc32fast::hash(line), piece, crc].map(u32::to_le_bytes);
@@ -122,7 +119,6 @@ fn record(line: &[u8], piece: u32, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_complete_partial_file_needs_no_request() -> Outcome {
-    // This is the state after a crash between writing the last piece and renaming the file.
     let fixture = interrupted();
     let bytes = content(LENGTH, 1);
     let start = LENGTH / (16 << 10) * (16 << 10);
@@ -185,7 +181,7 @@ impl Fixture {
 
 const KILLED_RANGE: u64 = 1 << 20;
 
-/// This is not a test: it is the process that [`killed_downloads_keep_their_complete_pieces`] kills.
+/// The process that [`killed_downloads_keep_their_complete_pieces`] kills.
 #[test]
 #[ignore = "started by another test"]
 fn child() -> Outcome {
@@ -200,7 +196,7 @@ fn child() -> Outcome {
     options.attempts = 20;
     let network = Network::new(options, key())?;
     let source = KaggleBundle::new(ID, search(ID, &directory.join("data")), None, network);
-    let store = tempfile::tempdir()?;
+    let store = crate::temporary::directory();
     source.run(&context(&store))?;
     Ok(())
 }
@@ -219,15 +215,13 @@ fn start(fixture: &Fixture) -> Child {
 #[test]
 fn killed_downloads_keep_their_complete_pieces() -> Outcome {
     let kills: u64 = std::env::var("FETCH_KILLS").map_or(Ok(4), |kills| kills.parse())?;
-    // The bundle is large enough that each process fetches only a part of it before it is killed.
     let bytes = content(usize::try_from(2_000_000 + kills * 1_000_000)?, 1);
     let throttle = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();
     let fixture = Fixture::new(Bundle::new(ID, bytes.clone()), vec![throttle]);
     let mut met = 0;
     for kill in 0..kills {
         let mut child = start(&fixture);
-        // One process in five is killed while it starts. The others are killed after a number of bytes instead of a
-        // time, so the result does not depend on the speed of the machine.
+        // One process in five is killed while it starts. The others are killed after a number of bytes.
         if kill % 5 == 4 {
             sleep(Duration::from_millis(kill % 50));
         } else {

@@ -1,5 +1,4 @@
-//! No message, debug output or file contains a key, a token or a signature, and the object store receives no
-//! credentials.
+//! No message, debug output or file contains a secret, and the object store receives no credentials.
 
 use crate::common;
 use std::error::Error;
@@ -23,7 +22,6 @@ fn assert_no_secret(place: &str, text: &str) {
     }
 }
 
-/// Returns a fault that sends the secrets of the request back.
 fn echo(code: u16) -> Kind {
     let [key, token, signature, pair] = secrets();
     Kind::Status {
@@ -53,7 +51,6 @@ fn no_error_shows_a_secret() {
         let place = format!("{fault:?}");
         let fixture = Fixture::new(Bundle::new(ID, content(200_000, 1)), vec![fault]);
         let Err(error) = fixture.run(None) else {
-            // The object store does not redirect to a login page.
             assert!(place.contains("RedirectToLogin"), "{place}");
             continue;
         };
@@ -67,7 +64,7 @@ fn no_error_shows_a_secret() {
             write!(shown, "\n{error}\n{error:?}").unwrap();
             cause = error.source();
         }
-        // The server's message contains a token that this client never had, so the client cannot recognize it.
+        // The server's message contains a token that this client never had.
         let shown = shown.replace(TOKEN, "");
         let shown = if place.contains("Status") && place.contains("Api") {
             shown.replace(SIGNATURE, "")
@@ -89,7 +86,6 @@ fn no_error_shows_a_secret() {
 
 #[test]
 fn errors_of_unreachable_servers_show_no_signed_address() {
-    // No server listens on this port.
     let fixture = Fixture::with(Vec::new(), Vec::new(), |options| {
         options.endpoint = "http://127.0.0.1:9/api/v1".into();
     });

@@ -14,7 +14,6 @@ use prep_fetch::{
 };
 use prep_formats::zip::{ZipMethod, ZipWriter};
 
-/// A call of the library.
 type Call = fn(&Fixture) -> Result<(), String>;
 
 fn text<T>(result: Result<T, FetchError>) -> Result<(), String> {
@@ -84,7 +83,6 @@ fn fixture(faults: Vec<Fault>) -> Fixture {
     Fixture::with(vec![Bundle::new(ID, archive())], faults, impatient)
 }
 
-/// Maximum number of requests of a call, without faults.
 const MAX_REQUESTS: usize = 8;
 
 #[test]
@@ -96,7 +94,6 @@ fn every_call_ends_if_the_server_stops_at_any_request() {
                     for request in 0..MAX_REQUESTS {
                         let place = format!("{name}, {kind:?}, request {request}");
                         let begun = Instant::now();
-                        // One failure is repaired by another attempt.
                         let fault = Fault::at(At::Any, kind.clone()).after(request);
                         let result = call(&fixture(vec![fault.clone()]));
                         assert!(result.is_ok(), "{place}: {result:?}");
@@ -124,7 +121,6 @@ fn every_call_ends_if_the_server_sends_a_byte_now_and_then() {
     }
 }
 
-/// Returns the endpoint of a port on which nothing listens.
 fn unused_endpoint() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())
@@ -138,7 +134,7 @@ fn a_host_that_never_answered_fails_soon() {
         options.backoff = Duration::from_millis(20);
         options.first_contact = Duration::from_millis(300);
         let network = Network::new(options, key()).unwrap();
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::temporary::directory();
         let context = common::context(&dir);
         let data = dir.path().join("data");
         for attempt in 0..2 {
@@ -148,11 +144,10 @@ fn a_host_that_never_answered_fails_soon() {
             assert_eq!(error.failure(), Failure::Away, "{error}");
             let remedy = format!("{:?}", error.remedy());
             assert!(remedy.contains("check the network"), "{remedy}");
-            // The time runs from the first request to the host, so later downloads fail at once.
+            // The time runs from the first request to the host.
             let limit = if attempt == 0 { 5000 } else { 250 };
             let time = begun.elapsed();
             assert!(time < Duration::from_millis(limit), "{endpoint}: {time:?}");
-            // No empty file remains.
             let left = data.join(ID).read_dir().map_or(0, Iterator::count);
             assert_eq!(left, 0, "{endpoint}");
         }

@@ -27,10 +27,8 @@ fn sha256(bytes: &[u8]) -> BundleChecksums {
     }
 }
 
-/// A server with the file, and a directory of the user.
 struct Place {
     fixture: Fixture,
-    /// The bytes at the URL.
     bytes: Vec<u8>,
 }
 
@@ -51,7 +49,6 @@ impl Place {
         self.fixture.data().join(ID).join("sources").join(FILE)
     }
 
-    /// Writes the local bundle with the file as a member.
     fn write_bundle(&self, bytes: &[u8]) {
         let mut zip = ZipWriter::new(Vec::new());
         zip.add_file(FILE, ZipMethod::Deflate, bytes).unwrap();
@@ -85,7 +82,6 @@ impl Place {
         WebFile::new(address, search, sums.clone(), is_checked, network).unwrap()
     }
 
-    /// Runs the source, and returns the bytes of its file.
     fn read(&self, source: &WebFile) -> Vec<u8> {
         source.run(&self.fixture.context).unwrap();
         fs::read(source.location().unwrap()).unwrap()
@@ -123,7 +119,6 @@ fn a_file_of_the_same_name_needs_the_published_checksum() {
             assert!(place.read(&source) == place.bytes, "{name}");
             let is_used = with_sum && is_same;
             assert_eq!(place.requests() == 0, is_used, "{name}");
-            // The content remains known.
             let state = source.state(&place.fixture.context).unwrap();
             let known = matches!(state, prep_core::SourceState::Known { .. });
             assert!(known, "{name}: {state:?}");
@@ -159,7 +154,6 @@ fn a_member_that_the_pipeline_names_is_used() {
     let source = place.source(&none, true, Some(FILE));
     assert!(place.read(&source) == other);
     assert_eq!(place.requests(), 0);
-    // If the pipeline no longer names the member, the extracted file is not used.
     let source = place.source(&none, true, None);
     assert_eq!(source.location(), None);
     assert!(place.read(&source) == place.bytes);
@@ -190,7 +184,7 @@ fn a_full_disk_elsewhere_deletes_no_download() -> Outcome {
     let place = Place::new();
     let source = place.source(&sha256(&place.bytes), true, None);
     source.run(&place.fixture.context)?;
-    // The record of the name cannot be written, because a directory has the path of its file.
+    // A directory has the path of the record, so it cannot be written.
     let records = place.fixture.dir.path().join("store/sources-v1");
     let files = |directory: &Path| -> Vec<PathBuf> {
         let mut open = vec![directory.to_path_buf()];
@@ -250,7 +244,6 @@ fn a_file_is_extracted_from_the_bundle_without_leftovers() -> Outcome {
     place.write_bundle(&bytes);
     let sources = place.target().parent().unwrap().to_path_buf();
     fs::create_dir(&sources)?;
-    // These are the files of an incomplete download.
     let partial = sources.join(format!("{FILE}.partial"));
     fs::write(&partial, vec![7; 400_000])?;
     fs::write(partial.with_extension("partial.map"), "{}")?;
@@ -265,7 +258,6 @@ fn a_file_is_extracted_from_the_bundle_without_leftovers() -> Outcome {
     Ok(())
 }
 
-/// Only one process at a time creates the file, by extracting or downloading it.
 #[test]
 fn an_extraction_waits_for_the_lock_of_the_download() -> Outcome {
     let place = Place::new();

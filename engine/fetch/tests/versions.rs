@@ -24,7 +24,6 @@ const ETAGS: [Etag; 5] = [
 ];
 const TIMES: [Modified; 3] = [Modified::Changing, Modified::Constant, Modified::None];
 
-/// Returns all combinations of headers that identify a version.
 fn all_validators() -> Vec<Validators> {
     let mut all = Vec::new();
     for etag in ETAGS {
@@ -41,7 +40,6 @@ fn all_validators() -> Vec<Validators> {
     all
 }
 
-/// Returns an archive of three members, which differs from that of any other seed.
 fn archive(seed: u64) -> Vec<u8> {
     let mut zip = ZipWriter::new(Vec::new());
     for member in 0..3 {
@@ -56,7 +54,6 @@ fn replacement(bytes: Vec<u8>) -> Kind {
     Kind::Replace(Content::from(bytes))
 }
 
-/// A kind of file that can be downloaded.
 #[derive(Debug, Clone, Copy)]
 enum Download {
     Bundle,
@@ -80,7 +77,6 @@ impl Download {
         self.source(fixture).run(&fixture.context)
     }
 
-    /// Returns whether the downloaded file contains exactly one of the versions.
     fn is_one_of(self, path: &Path, versions: &[&Vec<u8>]) -> bool {
         let bytes = fs::read(path).unwrap();
         match self {
@@ -106,7 +102,6 @@ fn member(archive: &[u8], path: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns the source of a file at the URL of a bundle.
 fn web(fixture: &Fixture, bundle: &str, file: &str) -> WebFile {
     let url = fixture.server.file(bundle);
     let address = WebAddress {
@@ -147,7 +142,6 @@ fn a_file_that_is_replaced_during_its_download_is_not_mixed() {
                             "{place}: mixed"
                         );
                     }
-                    // Without validators, parts are not fetched.
                     None => {
                         let is_part = matches!(download, Download::Part);
                         assert!(
@@ -217,7 +211,6 @@ fn a_partial_file_of_another_url_is_not_continued() -> Outcome {
     let source = web(&fixture, "two", "x.bin");
     source.run(&fixture.context)?;
     assert!(fs::read(source.location().ok_or("no file")?)? == second);
-    // The complete file of the other URL is not used, either.
     let source = web(&fixture, "one", "x.bin");
     assert_eq!(source.location(), None);
     source.run(&fixture.context)?;
@@ -225,7 +218,6 @@ fn a_partial_file_of_another_url_is_not_continued() -> Outcome {
     Ok(())
 }
 
-/// The names of the files that are fetched one by one do not depend on their order in the list.
 #[test]
 fn members_that_were_fetched_one_by_one_are_not_mixed_up() -> Outcome {
     let file = |path: &str, seed| {
@@ -242,7 +234,6 @@ fn members_that_were_fetched_one_by_one_are_not_mixed_up() -> Outcome {
     let fixture = Fixture::new(bundle, Vec::new());
     let members = || Members::new(["*.bin".to_owned()]).unwrap();
     let source = || PartOfBundle::new(fixture.source(None), members());
-    // The second file is missing in the store, so the first one is kept.
     let fault = Fault::at(At::Api, Kind::status(418)).after(3).always();
     fixture.server.set_faults(vec![fault]);
     assert!(source().run(&fixture.context).is_err());
@@ -262,7 +253,6 @@ fn members_that_were_fetched_one_by_one_are_not_mixed_up() -> Outcome {
 #[test]
 fn a_server_that_caps_ranges_is_used_without_failures() -> Outcome {
     let bytes = archive(1);
-    // A piece has 16 KiB in these tests.
     for cap in [1000, 16_000, 20_000] {
         for download in [Download::Bundle, Download::Url, Download::Part] {
             let fault = Fault::at(At::Store, Kind::Cap(cap)).always();

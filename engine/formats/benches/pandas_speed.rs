@@ -1,7 +1,5 @@
 //! Measures the speed of the CSV functions on a table like New York's taxi fares.
 //!
-//! Each row has one string, five decimal numbers of 14 to 17 digits, and one integer.
-//!
 //! `cargo bench -p prep-formats --bench pandas_speed [rows]` prints the speed of each step in MB/s on one core.
 
 #![allow(

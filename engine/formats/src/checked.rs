@@ -2,19 +2,16 @@
 
 use std::io::{self, Read};
 
-/// Returns the bytes of the inner reader unchanged. At the end of the stream, reading fails if the number of bytes or
-/// their CRC-32 differs from the expected value.
+/// Returns the bytes of the inner reader. Fails at the end of the stream if the length or CRC-32 is wrong.
 pub struct CheckedReader<R> {
     inner: R,
-    /// Bytes still expected.
     left: u64,
-    /// The expected CRC-32.
     crc32: Option<u32>,
     hasher: crc32fast::Hasher,
 }
 
 impl<R: Read> CheckedReader<R> {
-    /// Expects exactly `bytes` bytes from `inner`, with the CRC-32 `crc32` if it is known.
+    /// Expects exactly `bytes` bytes, with the given CRC-32 unless it is `None`.
     pub fn new(inner: R, bytes: u64, crc32: Option<u32>) -> Self {
         Self {
             inner,
@@ -24,7 +21,7 @@ impl<R: Read> CheckedReader<R> {
         }
     }
 
-    /// Compares the length and the checksum of the stream with the expected values. Must be called at the end of the stream.
+    /// Checks the length and the CRC-32. Must be called at the end of the stream.
     fn check(&self) -> io::Result<()> {
         if self.left > 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

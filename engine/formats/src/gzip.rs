@@ -7,15 +7,13 @@ use flate2::bufread::GzDecoder;
 use crate::archive::member::StoredForm;
 use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 
-/// The first bytes of a gzip file.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes of the trailer: the CRC-32 of the content, and its length modulo 2^32.
+/// Length in bytes of the trailer: the CRC-32 of the content, and its length modulo 2^32.
 const TRAILER_BYTES: usize = 8;
 
-/// Reads the content of a gzip file once from the beginning, and builds an index for later random access.
+/// Reads a gzip file once from the beginning, and builds an index for random access.
 pub struct GzipIndexer<'w, R: Read> {
-    /// Length of the gzip header in bytes. The deflate stream follows the header.
     header: u64,
     inner: InflateIndexer<'w, BufReader<CountingReader<R>>>,
 }
@@ -31,7 +29,6 @@ pub struct GzipStream {
     pub index: InflateIndex,
 }
 
-/// A reader that counts the bytes read.
 struct CountingReader<R> {
     inner: R,
     bytes: u64,
@@ -45,14 +42,14 @@ impl<R: Read> Read for CountingReader<R> {
     }
 }
 
-/// Returns whether `head`, the first bytes of a file, is the beginning of a gzip file.
+/// Returns whether a file whose first bytes are `head` is a gzip file.
 #[must_use]
 pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
-/// Returns the stored form of the only member of a gzip file, as its header describes it. `head` contains the first bytes
-/// of the file, and `bytes` is the size of the file. Returns `None` if `head` is shorter than a header.
+/// Describes the only member of a gzip file of `bytes` bytes. `head` is the beginning of the file. Returns `None` if `head`
+/// is too short.
 pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
     let [_, _, _, flags, time @ .., level, system] = head.first_chunk::<10>()?;
     Some(StoredForm {
@@ -63,12 +60,11 @@ pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
 }
 
 impl<'w, R: Read> GzipIndexer<'w, R> {
-    /// Reads a gzip file from `input`. `windows` stores the uncompressed bytes that are needed to start decoding in the
-    /// middle, see [`crate::inflated`].
+    /// Reads a gzip file from `input`. `windows` stores the uncompressed bytes that decoding needs to start at a block, see
+    /// [`crate::inflated`].
     ///
     /// # Errors
-    /// I/O errors from `input` and `windows`. Returns [`io::ErrorKind::InvalidInput`] or
-    /// [`io::ErrorKind::UnexpectedEof`] if the input is not gzip.
+    /// I/O errors, and [`io::ErrorKind::InvalidInput`] or [`io::ErrorKind::UnexpectedEof`] if the input is not gzip.
     pub fn new(input: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
         let input = BufReader::with_capacity(
             1 << 16,
@@ -88,13 +84,13 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
         Ok(Self { header, inner })
     }
 
-    /// Reads the rest of the file and verifies the CRC-32 and length of the content. Returns the index.
+    /// Reads the rest of the file, verifies the CRC-32 and length of the content, and returns the index.
     ///
-    /// The index is `None` if the stream has no position at which decoding can start, or if the file continues after
-    /// the first gzip stream.
+    /// Returns `None` if blocks are too long or spans too numerous for an index. Also returns `None` if the file contains
+    /// more than one gzip stream.
     ///
     /// # Errors
-    /// I/O errors while reading. Returns [`io::ErrorKind::InvalidData`] if the CRC-32 or the length differs.
+    /// I/O errors, and [`io::ErrorKind::InvalidData`] if the CRC-32 or the length of the content is wrong.
     pub fn finish(self) -> io::Result<Option<GzipStream>> {
         let mut found = self.inner.finish(u64::MAX)?;
         let mut trailer = [0; TRAILER_BYTES];

@@ -1,13 +1,9 @@
 //! Reads the size of images from their headers: PNG, JPEG, GIF, BMP, TIFF and BigTIFF.
 //!
-//! The size equals Pillow's `Image.open(file).size`. If a file contains several images, it is the size of the first.
-//! The Exif orientation of a photograph is ignored.
-//!
-//! Crates such as `imagesize` are not used, because they seek in the file. Here most images are compressed members of
-//! archives, which can only be read sequentially.
-//!
-//! The size of a JPEG image is in its first frame header (SOFn). The size of a TIFF or BigTIFF image is in its first
-//! directory.
+//! - The size equals Pillow's `Image.open(file).size`. The Exif orientation is ignored.
+//! - If a file contains several images, the size is that of the first.
+//! - Files are read sequentially, because most images are compressed members of archives. Crates such as `imagesize` need to
+//!   seek.
 //!
 //! Sources: ITU-T T.81, annex B; TIFF revision 6.0, section 2; libtiff's BigTIFF design.
 
@@ -50,7 +46,7 @@ pub struct ImageHeader {
     pub height: u32,
 }
 
-/// An image header that cannot be read.
+/// An error when reading an image header.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// The file is not an image of a supported format.
@@ -62,7 +58,7 @@ pub enum ImageError {
     /// The file ends within its header.
     #[error("the image file ends within its header, at byte {position}; fetch it again")]
     Truncated {
-        /// Offset of the end.
+        /// Offset in bytes at which the file ends.
         position: u64,
     },
     /// The header does not follow the format.
@@ -80,9 +76,6 @@ pub enum ImageError {
 
 impl ImageHeader {
     /// Reads the header at the beginning of `input`, up to the size of the image.
-    ///
-    /// # Errors
-    /// [`ImageError`] if the file is not a supported image, or its header is damaged or truncated.
     pub fn read(input: impl Read) -> Result<Self, ImageError> {
         let mut bytes = Bytes { input, position: 0 };
         let first: [u8; 2] = bytes.array()?;
@@ -103,7 +96,6 @@ impl ImageHeader {
     }
 }
 
-/// A sequential reader that counts its bytes.
 struct Bytes<R> {
     input: R,
     position: u64,
@@ -145,7 +137,7 @@ impl<R: Read> Bytes<R> {
         }
     }
 
-    /// Returns the error for a file that begins with `first`. Reads more bytes to determine its type.
+    /// Returns the error for a file that begins with `first`. Reads more bytes to determine the file's type.
     fn not_an_image(&mut self, first: &[u8]) -> ImageError {
         let mut head = first.to_vec();
         let input = Read::by_ref(&mut self.input);
@@ -200,7 +192,8 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     }
 }
 
-/// Returns width and height in pixels. `bytes` is positioned after the start-of-image marker.
+/// Returns width and height in pixels from the first frame header (SOFn). `bytes` must begin after the start-of-image
+/// marker.
 fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     loop {
         match marker(bytes)? {
@@ -211,7 +204,6 @@ fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
                 let width = u16::from_be_bytes(bytes.array()?);
                 return Ok((width.into(), height.into()));
             }
-            // Markers without content.
             0x01 | 0xd0..=0xd8 => {}
             0xd9 | 0xda => {
                 return Err(bytes.damaged("the image data begin before the frame header"));
@@ -227,7 +219,7 @@ fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     }
 }
 
-/// Reads the next marker, which fill bytes of 0xff may precede.
+/// Reads the next marker. Fill bytes of 0xff may precede it.
 fn marker<R: Read>(bytes: &mut Bytes<R>) -> Result<u8, ImageError> {
     let [first] = bytes.array()?;
     if first != 0xff {
@@ -244,7 +236,7 @@ fn marker<R: Read>(bytes: &mut Bytes<R>) -> Result<u8, ImageError> {
 const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
 
-/// Returns width and height in pixels. `bytes` is positioned after the two bytes that mark the byte order.
+/// Returns width and height in pixels from the first directory. `bytes` must begin after the two bytes of the byte order.
 fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u32), ImageError> {
     let mut numbers = Numbers { bytes, big_endian };
     let is_big = match numbers.read_integer(2)? {
@@ -257,7 +249,7 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
     if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
         return Err(numbers.damaged("offsets of a BigTIFF file must have 8 bytes"));
     }
-    // Offsets and the count of values have this size in bytes. The number of directory entries has a different size.
+    // Size in bytes of offsets and of the count of values. The number of directory entries has another size.
     let wide = if is_big { 8 } else { 4 };
     let directory = numbers.read_integer(wide)?;
     let gap = directory.checked_sub(numbers.bytes.position);
@@ -298,7 +290,6 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
     Err(numbers.damaged("the directory does not contain the size of the image"))
 }
 
-/// Reads integers in the byte order of the file.
 struct Numbers<'a, R> {
     bytes: &'a mut Bytes<R>,
     big_endian: bool,
@@ -309,7 +300,6 @@ impl<R: Read> Numbers<'_, R> {
         self.bytes.damaged(reason)
     }
 
-    /// Reads an integer of `size` bytes, at most 8.
     fn read_integer(&mut self, size: usize) -> Result<u64, ImageError> {
         let mut number = 0;
         for index in 0..size {

@@ -1,8 +1,8 @@
 //! Reads and writes file formats: archives, tables, arrays and images.
 //!
-//! The writers produce the same bytes as the Python libraries that created the published files. The readers return the
-//! same values as these libraries. All input is untrusted: [`limits`] bounds the memory, disk space and time that a
-//! file can demand.
+//! The readers and writers produce the same values and bytes as the Python libraries that created the published files.
+//!
+//! All input is untrusted: [`limits`] bounds the memory, disk space and time that a file can demand.
 //!
 //! | Group | Modules |
 //! |---|---|

@@ -1,12 +1,9 @@
 //! Limits on the memory, disk space and time that untrusted bytes can demand.
 //!
-//! Bytes are untrusted if this project did not write them: bundles, submissions, other people's prepared directories,
-//! responses of servers. A file of a few kilobytes can declare terabytes of content. Every decoder therefore checks
-//! declared numbers against [`DecodingLimits`] before it allocates, loops or descends, and fails with
-//! [`LimitExceeded`].
+//! Bytes are untrusted if this project did not write them. A bundle of a few kilobytes can declare terabytes.
 //!
-//! A limit only decides whether bytes are decoded; it never changes the decoded values. Raising a limit can only turn
-//! an error into a result.
+//! Decoders compare declared numbers with [`DecodingLimits`] before they allocate, loop or descend. A limit never changes
+//! decoded values.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -20,11 +17,11 @@ use crate::pandas::MAX_COLUMNS;
 pub enum Limit {
     /// Depth of archives inside archives.
     Nesting,
-    /// Number of members of an archive, to limit the memory of the list of members.
+    /// Number of members of an archive, because the list of members takes memory.
     Members,
-    /// Number of members of an archive, in proportion to its length.
+    /// Number of members of an archive, relative to its length in bytes.
     MembersByLength,
-    /// Uncompressed bytes of a compressed list of members (the header of a 7z archive).
+    /// Uncompressed bytes of a compressed list of members: the header of a 7z archive.
     Listing,
     /// Uncompressed bytes of all members of an archive.
     Unpacked,
@@ -32,16 +29,15 @@ pub enum Limit {
     Spooled,
     /// Pixels of an image.
     Pixels,
-    /// Cells of a table. A small file can result in many cells, because short rows are padded to the length of the
-    /// header, and a column of identical values may be stored as one value.
+    /// Cells of a table. A small file can have many cells: short rows are padded, and repeated values may be stored once.
     Cells,
-    /// Columns of a table. Each of them takes about a kilobyte.
+    /// Columns of a table. Each takes about a kilobyte of memory.
     Columns,
     /// Bytes of memory for one record, for example a line, a JSON value or a variable of a MATLAB file.
     Record,
 }
 
-/// The resource on which a limit depends. More of the resource raises the limit.
+/// A resource that raises a limit if more of it is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// The memory budget.
@@ -51,7 +47,7 @@ pub enum Resource {
 }
 
 impl Limit {
-    /// Returns the resource on which this limit depends. `None` for a constant limit, which no ordinary file exceeds.
+    /// Returns the resource on which this limit depends, or `None` for a constant limit.
     pub fn resource(self) -> Option<Resource> {
         match self {
             Limit::Nesting
@@ -74,7 +70,7 @@ pub struct LimitExceeded {
     pub limit: Limit,
     /// The value of the limit.
     pub allowed: u64,
-    /// The amount that the bytes demand, or a lower bound of it.
+    /// The amount that the bytes demand, or a lower bound of the amount.
     pub found: u64,
 }
 
@@ -120,8 +116,7 @@ impl fmt::Display for LimitExceeded {
 impl Error for LimitExceeded {}
 
 impl From<LimitExceeded> for io::Error {
-    /// Converts the error to an I/O error, for use in [`Read`]. Its kind depends on [`Limit::resource`].
-    /// [`LimitExceeded::find_in`] recovers the original error.
+    /// Converts the error for use in [`Read`]. [`LimitExceeded::find_in`] recovers it.
     fn from(error: LimitExceeded) -> Self {
         let kind = match error.limit.resource() {
             Some(Resource::Memory) => io::ErrorKind::OutOfMemory,
@@ -137,13 +132,11 @@ impl From<LimitExceeded> for io::Error {
 pub struct DecodingLimits {
     /// [`Limit::Nesting`]: 1 is an archive, 2 is an archive in an archive.
     pub nesting: u64,
-    /// [`Limit::Members`]. A path that is longer than 128 bytes is treated like additional members, one for every 128
-    /// bytes. A short archive is allowed fewer members, see [`Limit::MembersByLength`].
+    /// [`Limit::Members`]. A long path counts for additional members, one for every 128 bytes.
     pub members: u64,
-    /// The constant part of [`Limit::Unpacked`], in bytes.
+    /// The part of [`Limit::Unpacked`] that does not depend on the archive, in bytes.
     pub unpacked: u64,
-    /// The part of [`Limit::Unpacked`] that is proportional to the archive: uncompressed bytes for each byte of the
-    /// archive.
+    /// The proportional part of [`Limit::Unpacked`]: uncompressed bytes for each byte of the archive.
     pub ratio: u64,
     /// [`Limit::Spooled`], in bytes.
     pub spooled: u64,
@@ -155,34 +148,30 @@ pub struct DecodingLimits {
 
 /// Maximum depth of nested archives. Kaggle's bundles have up to three levels.
 const MAX_NESTING: u64 = 8;
-/// Number of bytes to which every archive is allowed to unpack, however short the archive is.
+/// Number of bytes to which even the shortest archive may unpack.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
-/// Additional bytes to which an archive is allowed to unpack, for each byte of its length. Text tables reach a ratio of 20,
-/// decompression bombs about 1,000.
+/// Number of additional uncompressed bytes for each byte of an archive. Text tables reach a ratio of 20, decompression bombs
+/// about 1,000.
 const MAX_RATIO: u64 = 100;
-/// Number of members that every archive is allowed to have, if the memory budget allows it.
+/// Number of members that even the shortest archive may have, if memory suffices.
 const MIN_MEMBERS: u64 = 1 << 16;
-/// An archive is allowed one additional member for each 4 bytes of its length. Ordinary archives have fewer members,
-/// because even an empty member in a compressed archive takes about 12 bytes.
+/// Number of bytes of an archive for each additional member. An empty member in a compressed archive takes about 12 bytes.
 const BYTES_PER_MEMBER: u64 = 4;
-/// Number of cells that every table is allowed to have, however short its file is.
+/// Number of cells that even the table in the shortest file may have.
 const MIN_CELLS: u64 = 1 << 24;
-/// Number of cells that a table in a longer file is allowed to have, for each byte of the file.
+/// Maximum number of cells for each byte of a longer file.
 const CELLS_PER_BYTE: u64 = 64;
-/// Memory and disk budgets of [`DecodingLimits::default`], in bytes.
 const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
 const DEFAULT_DISK_BYTES: u64 = 16 << 30;
-/// Bytes of memory for a member in a listing, including its path.
+/// Bytes of memory for a member in a list of members, including its path.
 const MEMBER_BYTES: u64 = 128;
 /// Bytes of memory for a pixel during decoding: two copies of four samples of two bytes.
 const PIXEL_BYTES: u64 = 16;
 
 impl DecodingLimits {
-    /// Computes limits from the memory that decoding may use and the free disk space, both in bytes.
+    /// Computes limits from the memory for decoding and the free disk space, both in bytes.
     ///
-    /// One record or image may use a quarter of the memory, a list of members half of it, and the copy of a member a
-    /// quarter of the disk. Lower bounds keep ordinary bundles readable on systems with little memory. Upper bounds
-    /// limit the cost of hostile bundles on systems with much memory.
+    /// Lower bounds keep ordinary bundles readable on small systems. Upper bounds limit the cost of hostile bundles.
     pub fn from_budgets(memory: u64, disk: u64) -> Self {
         Self {
             nesting: MAX_NESTING,
@@ -210,9 +199,6 @@ impl DecodingLimits {
     }
 
     /// Checks a number that untrusted bytes declare.
-    ///
-    /// # Errors
-    /// [`LimitExceeded`] if `found` is larger than the limit.
     pub fn check(&self, limit: Limit, found: u64) -> Result<(), LimitExceeded> {
         check(limit, self.value(limit), found)
     }
@@ -234,18 +220,16 @@ impl DecodingLimits {
         self.check(Limit::Columns, columns as u64)
     }
 
-    /// Checks the size of a record that is stored compressed. It may have the size [`Limit::Record`], or
-    /// [`DecodingLimits::ratio`] times its compressed size if that is larger.
+    /// Checks the compressed size `packed` and the uncompressed size `unpacked` of a record.
     ///
     /// # Errors
-    /// [`LimitExceeded`] if `unpacked` is larger than both.
+    /// [`LimitExceeded`] if `unpacked` exceeds both [`Limit::Record`] and [`DecodingLimits::ratio`] times `packed`.
     pub fn check_packed_record(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let allowed = self.ratio.saturating_mul(packed).max(self.record);
         check(Limit::Record, allowed, unpacked)
     }
 
-    /// Creates the budget for all members of an archive of `archive` bytes. The archives inside this archive can share its
-    /// budget, so that the length of the outer archive limits the members of all archives together.
+    /// Creates the budget for the members of an archive of `archive` bytes. Inner archives may share the budget.
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
         ArchiveBudget {
@@ -278,7 +262,6 @@ fn check(limit: Limit, allowed: u64, found: u64) -> Result<(), LimitExceeded> {
     Ok(())
 }
 
-/// A sum that must not exceed a limit.
 #[derive(Debug, Clone)]
 struct Counter {
     limit: Limit,
@@ -301,7 +284,7 @@ impl Counter {
     }
 }
 
-/// The number of members and bytes that an archive may still produce, made by [`DecodingLimits::budget`].
+/// The number of members and bytes that an archive may still produce. See [`DecodingLimits::budget`].
 #[derive(Debug, Clone)]
 pub struct ArchiveBudget {
     members: Counter,
@@ -309,31 +292,26 @@ pub struct ArchiveBudget {
 }
 
 impl ArchiveBudget {
-    /// Counts a member. `bytes` is the uncompressed size that its header declares, or 0 for a directory.
+    /// Counts a member. `bytes` is the uncompressed size that the member's header declares, or 0 for a directory.
     ///
     /// # Errors
-    /// [`LimitExceeded`] if there are too many members, or if all members so far unpack to too many bytes.
+    /// [`LimitExceeded`] if the number of members counted so far, or the sum of their uncompressed sizes, is too large.
     pub fn add(&self, path: &str, bytes: u64) -> Result<(), LimitExceeded> {
         self.members.add(1 + path.len() as u64 / 128)?;
         self.unpacked.add(bytes)
     }
 
     /// Counts bytes of a member whose header does not declare its size.
-    ///
-    /// # Errors
-    /// [`LimitExceeded`] if all members so far unpack to too many bytes.
     pub fn add_bytes(&self, bytes: u64) -> Result<(), LimitExceeded> {
         self.unpacked.add(bytes)
     }
 
-    /// Checks the size of a compressed list of members before the codec unpacks it.
-    ///
-    /// This limits memory, because the codec may allocate one record per unpacked byte. Real lists have compression ratios
-    /// of 5 to 15.
+    /// Checks the size of a compressed list of members. `packed` and `unpacked` are the compressed and the uncompressed size
+    /// in bytes. The codec may allocate a record for each unpacked byte.
     ///
     /// # Errors
-    /// [`Limit::Listing`] if `unpacked` exceeds one of two bounds, in bytes. The first is 256 KiB plus 24 times `packed`.
-    /// The second is twice the number of allowed members, but at least 16 MiB.
+    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`. Also if `unpacked` exceeds both 16 MiB and 2
+    /// bytes per allowed member.
     pub fn check_header(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let by_ratio = packed.saturating_mul(24).saturating_add(1 << 18);
         let by_members = self.members.allowed.saturating_mul(2).max(16 << 20);
@@ -351,7 +329,7 @@ pub struct BoundedReader<R> {
 }
 
 impl<R: Read> BoundedReader<R> {
-    /// Reads at most as many bytes from `inner` as `limits` allow for `limit`.
+    /// Reads from `inner`. Fails after the number of bytes that `limits` allow for `limit`.
     pub fn new(inner: R, limits: &DecodingLimits, limit: Limit) -> Self {
         Self {
             inner,
@@ -364,7 +342,7 @@ impl<R: Read> BoundedReader<R> {
 
 impl<R: Read> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // Reads up to one byte more than allowed, to distinguish the end of the input from an excess.
+        // Reads one byte more than allowed, to distinguish the end of the input from an excess.
         let left = (self.allowed - self.seen).saturating_add(1);
         let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
         let count = self

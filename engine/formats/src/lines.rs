@@ -1,7 +1,6 @@
 //! Reads text files line by line, as Python does in text mode.
 //!
-//! The encoding is UTF-8. A line ends with LF, CR LF or a lone CR, but not with any other character, such as vertical
-//! tab, form feed, U+0085 or U+2028. A byte order mark is part of the first line.
+//! The encoding is UTF-8, and a byte order mark is part of the first line. Only LF, CR LF and a lone CR end a line.
 
 use std::io::{self, BufRead};
 
@@ -42,11 +41,9 @@ pub enum LinesError {
 pub struct TextLines<R> {
     input: R,
     buffer: Vec<u8>,
-    /// Number of lines read.
     count: u64,
-    /// Whether the last line ended with CR. A following LF then belongs to the same line ending.
+    /// Whether the last line ended with CR. A following LF belongs to the same line ending.
     after_cr: bool,
-    /// Whether the last line ended with a line break.
     ended: bool,
     limits: DecodingLimits,
 }
@@ -75,11 +72,7 @@ impl<R: BufRead> TextLines<R> {
         self.ended
     }
 
-    /// Returns the next line without its line ending, or `None` at the end of the file. A line break at the end of the
-    /// file does not start another, empty line.
-    ///
-    /// # Errors
-    /// [`LinesError`] if the line is too long or not UTF-8, or if reading fails.
+    /// Returns the next line without its line ending, or `None` at the end of the file.
     pub fn next_line(&mut self) -> Result<Option<&str>, LinesError> {
         let line = self.count + 1;
         self.buffer.clear();

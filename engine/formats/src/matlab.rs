@@ -1,13 +1,10 @@
 //! Lists the variables and structure fields in MATLAB 5 files, and removes some of them.
 //!
-//! A file consists of a header of 128 bytes and a sequence of elements. An element consists of a tag of 8 bytes, which
-//! contains its type and length, and its content. A variable is a `MATRIX` element, or a `COMPRESSED` element that
-//! contains one. A structure contains one matrix per field.
-//!
-//! Removing a variable or field copies all other bytes unchanged. Version 7.3 files are HDF5 and not supported.
-//!
-//! The crate `matfile` is not used, because it decodes arrays of numbers and discards all other bytes, so they could not
-//! be copied.
+//! - A file consists of a header of 128 bytes and elements. An element consists of a tag (type and length) and its content.
+//! - A variable is a `MATRIX` element, or a `COMPRESSED` element that contains a `MATRIX` element. A structure contains one
+//!   matrix per field.
+//! - Removing a variable copies all other bytes unchanged. The crate `matfile` would discard some of these bytes.
+//! - Files of version 7.3 are HDF5 files, which are not supported.
 
 use std::io::{self, Read, Write};
 
@@ -15,33 +12,29 @@ use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-/// Bytes of the file header.
 const HEADER_BYTES: usize = 128;
-/// Element type of a compressed variable.
 const COMPRESSED: u32 = 15;
 /// Element type of a matrix: a variable, or the value of a field.
 const MATRIX: u32 = 14;
-/// Matrix class of a structure.
 const STRUCTURE: u8 = 2;
 
 /// Maximum number of uncompressed bytes of a variable that are searched for names.
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
-/// Maximum depth of nested structures that are searched for names.
 const MAX_NESTING: usize = 32;
 
-/// Maximum length of a variable or field name in bytes. MATLAB's own limit is 63; a longer name indicates damage.
+/// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Maximum size of all paths together, in bytes. Each path contains the names of the enclosing structures, so without
-/// this limit the size would grow with the square of the file's length.
+/// Maximum size of all paths in bytes. Paths repeat the names of outer structures. Therefore their total size could be
+/// quadratic in the size of the file.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
-/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable in it. The file and
-/// one variable are kept in memory.
+/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both the file and
+/// the variable are in memory.
 pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
-/// The error if variables cannot be removed from a file.
+/// Variables cannot be removed from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum MatlabError {
     /// The file is HDF5 (version 7.3), big-endian, or not a MATLAB file.
@@ -60,8 +53,8 @@ pub enum MatlabError {
 
 /// Lists the paths of all variables and fields, for example `Video` and `Video.Labels`.
 ///
-/// The list ends where the file is damaged. Variables beyond the limits of this module, such as deeply nested and very
-/// large structures, are listed only in part.
+/// If the file is damaged, only the paths before the damage are listed. Paths beyond the limits of this module are not
+/// listed.
 pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     let mut found = Names::default();
     let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
@@ -69,7 +62,7 @@ pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
         match kind {
             COMPRESSED => {
                 let mut inflated = Vec::new();
-                // A truncated stream still yields the names in its beginning.
+                // A truncated stream still contains names in its beginning.
                 let _ = ZlibDecoder::new(content)
                     .take(MAX_SEARCHED_BYTES)
                     .read_to_end(&mut inflated);
@@ -87,7 +80,6 @@ pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     found.paths
 }
 
-/// The paths found, and their total size in bytes.
 #[derive(Default)]
 struct Names {
     paths: Vec<String>,
@@ -95,7 +87,6 @@ struct Names {
 }
 
 impl Names {
-    /// Appends a path. Returns `None` if the paths are too large.
     fn push(&mut self, path: &[u8]) -> Option<()> {
         self.bytes += size_of::<String>() + path.len();
         let path = String::from_utf8_lossy(path).into_owned();
@@ -103,13 +94,12 @@ impl Names {
     }
 }
 
-/// Returns the file without the given variables and fields, or `None` if the file contains none of them.
+/// Returns the file without the variables and fields `unwanted`, or `None` if the file contains none of them.
 ///
-/// `unwanted` contains paths such as `Video` or `Video.Labels`. A variable is removed entirely; a field is replaced by
-/// an empty one, because MATLAB requires all elements of a structure array to have the same fields.
+/// A field is replaced by an empty field, because all elements of a structure array must have the same fields.
 ///
 /// # Errors
-/// [`MatlabError`] if the file cannot be parsed, because it might then still contain the variables.
+/// [`MatlabError`] if the file cannot be parsed, because an unparsed file might still contain the variables.
 pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, MatlabError> {
     let (Some(header), Some(mut rest)) = (bytes.get(..HEADER_BYTES), bytes.get(HEADER_BYTES..))
     else {
@@ -160,21 +150,18 @@ pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<
     Ok(changed.then_some(out))
 }
 
-/// The result of removing fields from a matrix.
 enum StrippedMatrix {
     Unchanged,
     Removed,
     Changed(Vec<u8>),
 }
 
-/// Removes fields from a matrix. `content` is the content of the matrix element. `outer` is the path of the field that
-/// contains the matrix, or empty if the matrix is a variable.
+/// Removes fields from a matrix. `outer` is the path of the field that contains the matrix, or empty for a variable.
 fn strip_fields(
     content: &[u8],
     outer: &str,
     unwanted: &[String],
 ) -> Result<StrippedMatrix, MatlabError> {
-    // An empty field has no subfields.
     if content.is_empty() {
         return Ok(StrippedMatrix::Unchanged);
     }
@@ -229,13 +216,11 @@ fn strip_fields(
     })
 }
 
-/// Appends the tag of an element.
 fn push_tag(kind: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&kind.to_le_bytes());
     out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
 }
 
-/// Appends a matrix element, padded to a multiple of 8 bytes.
 fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     push_tag(MATRIX, content.len(), out);
     out.extend_from_slice(content);
@@ -243,10 +228,7 @@ fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     out.extend(std::iter::repeat_n(0, padded));
 }
 
-/// Parses the element at the beginning of `bytes`. Returns its type, its content, and the bytes that follow it.
-///
-/// # Errors
-/// [`MatlabError::Damaged`] if the element is truncated.
+/// Parses the element at the beginning of `bytes`. Returns its type, its content, and the bytes after it.
 pub fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
     let found = element(bytes).ok_or(MatlabError::Damaged)?;
     let tag = number(bytes, 0).unwrap_or_default();
@@ -257,18 +239,16 @@ pub fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError
     Ok(found)
 }
 
-/// Returns the little-endian integer of 32 bits at offset `at`.
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at + 4)?;
     Some(u32::from_le_bytes(four.try_into().ok()?))
 }
 
-/// Parses the element at the beginning of `bytes`. Returns its type, its content, and the bytes that follow it. If
-/// `bytes` ends inside the content, the returned content is shorter than declared.
+/// Like [`complete_element`], but returns a shorter content if `bytes` ends inside the content.
 fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let tag = number(bytes, 0)?;
     if tag >> 16 != 0 {
-        // A small element: the tag contains the length and up to 4 bytes of content.
+        // A small element contains its length and up to 4 bytes of content in the tag.
         let length = (tag >> 16) as usize;
         let content = bytes.get(4..4 + length).filter(|_| length <= 4)?;
         return Some((tag & 0xffff, content, bytes.get(8..)?));
@@ -282,8 +262,8 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Collects the names in a matrix. `content` is the content of the matrix element. `path` is the path of the field that
-/// contains the matrix. It must be empty for a variable, because the matrix itself contains the name of the variable.
+/// Collects the names in a matrix. `path` is the path of the field that contains the matrix, and must be empty for a
+/// variable.
 fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;
@@ -303,7 +283,6 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let outer = path.len();
     for name in names.chunks(length.max(1)) {
         let (_, content, after) = element(rest)?;
-        // An empty field has no content that could be listed.
         if !content.is_empty() {
             path.push(b'.');
             path.extend_from_slice(name_of(name)?);
@@ -316,7 +295,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     Some(())
 }
 
-/// Returns the name up to its terminating zero. `None` if it exceeds [`MAX_NAME_BYTES`].
+/// Returns the name up to its terminating zero, or `None` if it exceeds [`MAX_NAME_BYTES`].
 fn name_of(name: &[u8]) -> Option<&[u8]> {
     let name = name.split(|byte| *byte == 0).next()?;
     (name.len() <= MAX_NAME_BYTES).then_some(name)
@@ -334,7 +313,6 @@ mod tests {
         out
     }
 
-    /// Builds a matrix from its class, its name and the elements that follow.
     fn matrix(class: u8, name: &str, rest: &[u8]) -> Vec<u8> {
         let head = [
             small(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
@@ -386,13 +364,11 @@ mod tests {
         assert!(memchr::memmem::find(&found, b"secret").is_none());
         let empty = small(MATRIX, b"");
         assert_eq!(found, file(&[video(empty), other.clone()]));
-        // A second removal changes nothing.
         assert!(remove_variables(&found, &unwanted).unwrap().is_none());
         let without_video = remove_variables(&full, &["Video".to_owned()])
             .unwrap()
             .unwrap();
         assert_eq!(without_video, file(std::slice::from_ref(&other)));
-        // The same removal from a compressed variable.
         let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
         packed.write_all(&video(value(b"secret!!"))).unwrap();
         let packed = packed.finish().unwrap();
@@ -428,12 +404,10 @@ mod tests {
             (MAX_PATHS_BYTES / 2..=MAX_PATHS_BYTES).contains(&bytes),
             "{bytes}"
         );
-        // A name of 2 MB.
         let huge = long_field(&"n".repeat(2 << 20), &matrix(6, "", &[]));
         assert_eq!(variable_paths(&file(&[huge])), ["s"]);
     }
 
-    /// Builds a structure with one field.
     fn long_field(name: &str, value: &[u8]) -> Vec<u8> {
         let length = (name.len() as u32 + 1).to_le_bytes();
         let mut text = name.as_bytes().to_vec();

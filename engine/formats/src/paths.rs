@@ -1,12 +1,11 @@
 //! Decides whether a path in an archive is safe. All archive readers use this module.
 //!
-//! A member path becomes part of a path on disk. A path that could lead out of the target directory is rejected, not
-//! repaired, because a repaired path would silently point to a different location than the archive states. Only
-//! equivalent spellings are normalized: `./a`, `a//b`, a trailing `/`.
+//! A path that could lead out of the target directory is rejected, because a repaired path would point to another location.
+//! Only equivalent spellings are normalized: `./a`, `a//b`, a trailing `/`.
 
 /// Maximum length of a path component that common Linux file systems accept, in bytes.
 pub const MAX_COMPONENT_BYTES: usize = 255;
-/// Maximum length of a path, in bytes: `PATH_MAX`, reduced to leave space for the target directory.
+/// Maximum length of a path, in bytes: `PATH_MAX`, minus space for the target directory.
 pub const MAX_PATH_BYTES: usize = 3072;
 
 /// A rule that a member path violates.
@@ -43,12 +42,11 @@ pub enum PathError {
     },
 }
 
-/// Validates a member path. Returns it with single `/` between components and without a trailing `/`.
+/// Validates the path of a member. Returns the path with single `/` between components and without a trailing `/`.
 ///
 /// # Errors
-/// [`PathError`] names the rule that the path violates. A path without components (`""`, `"./"`) is
-/// [`PathError::Empty`]. Archives use such a path for their root directory, so callers may skip a *directory* with this
-/// path.
+/// [`PathError`]. The error is [`PathError::Empty`] for `""` and `"./"`, the paths that archives use for their root
+/// directory.
 pub fn normalize(raw: &str) -> Result<String, PathError> {
     reject_unsafe(raw)?;
     if is_normal(raw) {
@@ -67,7 +65,6 @@ pub fn normalize(raw: &str) -> Result<String, PathError> {
     Ok(path)
 }
 
-/// Returns an error if the path violates a rule.
 fn reject_unsafe(raw: &str) -> Result<(), PathError> {
     let bytes = raw.as_bytes();
     match bytes {

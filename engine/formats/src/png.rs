@@ -1,7 +1,6 @@
 //! Decodes PNG images to grey values, exactly as Pillow's `convert("L")`.
 //!
-//! Colors become grey by ITU-R 601-2 in 16-bit fixed-point arithmetic: `(19595 R + 38470 G + 7471 B + 32768) >> 16`.
-//! Alpha is dropped, not applied.
+//! The formula is ITU-R 601-2 in 16-bit fixed point: `(19595 R + 38470 G + 7471 B + 32768) >> 16`. Alpha is dropped.
 
 use std::io::Cursor;
 
@@ -34,8 +33,10 @@ pub enum PngError {
         /// Size of the given bytes.
         size: u64,
     },
-    /// The image has 16 bits per channel; Pillow's conversion clips such values instead of scaling them.
-    #[error("the PNG image has 16 bits per channel; only up to 8 are converted to grey")]
+    /// The image has 16 bits per channel. Pillow's conversion clips such values instead of scaling them.
+    #[error(
+        "the PNG image has 16 bits per channel; only images with up to 8 bits per channel are converted to grey"
+    )]
     SixteenBit,
     /// The image has more pixels than [`Limit::Pixels`].
     #[error("the PNG image has {width} x {height} pixels")]
@@ -61,10 +62,7 @@ const PIXEL_BYTES: u64 = 8;
 /// Bytes of memory for palettes, rows, color profiles and texts during decoding.
 const DECODER_BYTES: u64 = 1 << 20;
 
-/// Creates a decoder after checking the size of the image. No memory is allocated for more pixels than `limits` allow.
-///
-/// # Errors
-/// [`PngError`] if the file is not a PNG image, is damaged, or exceeds the limits.
+/// Creates a decoder after checking the size of the image.
 pub fn decoder<'a>(
     file: &'a [u8],
     limits: &DecodingLimits,
@@ -78,8 +76,8 @@ pub fn decoder<'a>(
             size: file.len() as u64,
         });
     };
-    // If the checksum of the header is wrong, the declared size may be wrong, too. Then the damage is reported, not a size
-    // over the limit.
+    // If the checksum of the header is wrong, the declared size may be wrong, too. In this case, the error reports the
+    // damage, not the size.
     if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
         && crc32fast::hash(header).to_be_bytes() != sum
     {
@@ -98,9 +96,6 @@ pub fn decoder<'a>(
 }
 
 /// Decodes an image to grey values.
-///
-/// # Errors
-/// [`PngError`] if the file is not a PNG image, is damaged, or exceeds the limits.
 pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, PngError> {
     let mut decoder = decoder(file, limits)?;
     decoder.set_transformations(Transformations::IDENTITY);
@@ -135,7 +130,6 @@ pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, Pn
     })
 }
 
-/// How the samples of an image represent colors.
 struct Layout {
     color: ColorType,
     depth: BitDepth,
@@ -143,7 +137,6 @@ struct Layout {
 }
 
 impl Layout {
-    /// Appends the grey values of a decoded row of `width` pixels.
     fn push_row(&self, row: &[u8], width: usize, pixels: &mut Vec<u8>) {
         match self.color {
             ColorType::Rgb => pixels.extend(row.as_chunks::<3>().0.iter().map(|rgb| grey(*rgb))),
@@ -177,7 +170,6 @@ impl Layout {
         }
     }
 
-    /// Iterates over the samples of a row with one channel of 1 to 8 bits.
     fn samples(&self, row: &[u8], width: usize) -> impl Iterator<Item = u8> {
         let bits = (self.depth as usize).min(8);
         let mask = u8::MAX >> (8 - bits);
@@ -198,7 +190,6 @@ fn grey_palette(palette: &[u8]) -> [u8; 256] {
     greys
 }
 
-/// Returns the grey value of a color by ITU-R 601-2.
 fn grey([r, g, b]: [u8; 3]) -> u8 {
     let sum = 19_595 * u32::from(r) + 38_470 * u32::from(g) + 7471 * u32::from(b) + 0x8000;
     u8::try_from(sum >> 16).unwrap_or(u8::MAX)

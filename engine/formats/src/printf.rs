@@ -1,10 +1,7 @@
 //! Formats values like Python's `%` operator, which follows C's `printf`.
 //!
-//! Supports the conversions `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, a width and a
-//! precision.
-//!
-//! Rust's macros are not used, because they need a format that is known when the program is compiled. Crates that
-//! implement `printf` are not used either: they print -255 with `%x` as C does, `ffffff01`, but Python prints `-ff`.
+//! - Supported: `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, width and precision.
+//! - Crates that implement `printf` follow C: `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
 
 use std::fmt::Write;
 
@@ -31,7 +28,7 @@ pub enum PrintfError {
         conversion: String,
     },
     /// The number of values differs from the number of conversions.
-    #[error("the format takes {wanted} values, but {given} are given")]
+    #[error("the format takes {wanted} values, but {given} values are given")]
     Count {
         /// Number of conversions.
         wanted: usize,
@@ -54,23 +51,20 @@ pub enum PrintfError {
 /// Maximum width and precision in characters, because both allocate memory.
 pub const MAX_WIDTH: usize = 1000;
 
-/// A parsed format.
+///  A parsed format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrintfFormat {
     parts: Vec<Part>,
 }
 
-/// A piece of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
     Value(Conversion),
 }
 
-/// A conversion such as `%-8.3f`; the fields are its flags, width, precision and letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Conversion {
-    /// The conversion as written.
     spelled: String,
     left: bool,
     plus: bool,
@@ -84,9 +78,6 @@ struct Conversion {
 
 impl PrintfFormat {
     /// Parses a format.
-    ///
-    /// # Errors
-    /// [`PrintfError::UnknownConversion`] or [`PrintfError::TooWide`].
     pub fn new(format: &str) -> Result<Self, PrintfError> {
         let mut parts = Vec::new();
         let mut text = String::new();
@@ -118,10 +109,7 @@ impl PrintfFormat {
         self.parts.iter().filter(is_value).count()
     }
 
-    /// Formats `values` and appends the result to `out`.
-    ///
-    /// # Errors
-    /// [`PrintfError::Count`] or [`PrintfError::Type`] if `values` do not match the format.
+    /// Formats `values` and appends the text to `out`.
     pub fn push(&self, values: &[PrintfArgument<'_>], out: &mut String) -> Result<(), PrintfError> {
         let wanted = self.values();
         if wanted != values.len() {
@@ -146,7 +134,6 @@ impl PrintfFormat {
 }
 
 impl Conversion {
-    /// Parses the text after a `%`. Returns the conversion and the text that follows it.
     fn read(text: &str) -> Result<(Self, &str), PrintfError> {
         let mut conversion = Self::default();
         let mut rest = text;
@@ -185,7 +172,6 @@ impl Conversion {
         }
     }
 
-    /// Formats a value and appends it to `out`.
     fn push(&self, value: PrintfArgument<'_>, out: &mut String) -> Result<(), PrintfError> {
         if self.letter == 's' {
             let text = Self::text(value);
@@ -241,7 +227,7 @@ impl Conversion {
         Ok(())
     }
 
-    /// Returns the text of a value for `%s`; a double as in Python's `str`.
+    /// Returns the text of a value for `%s`. A double is formatted like Python's `str`.
     fn text(value: PrintfArgument<'_>) -> String {
         match value {
             PrintfArgument::Integer(value) => value.to_string(),
@@ -250,7 +236,7 @@ impl Conversion {
         }
     }
 
-    /// Returns whether an integer is negative, and its digits. Doubles are truncated, as in Python.
+    /// Returns whether an integer is negative, and its digits. Truncates doubles, as in Python.
     fn decimal(&self, value: PrintfArgument<'_>) -> Result<(bool, String), PrintfError> {
         match value {
             PrintfArgument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
@@ -262,13 +248,11 @@ impl Conversion {
         }
     }
 
-    /// Pads digits with zeros up to the precision.
     fn pad_digits(&self, digits: String) -> String {
         let zeros = self.precision.unwrap_or(0).saturating_sub(digits.len());
         "0".repeat(zeros) + &digits
     }
 
-    /// Formats a non-negative double.
     fn float(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6);
         let lower = match (value.is_nan(), value.is_infinite()) {
@@ -291,7 +275,6 @@ impl Conversion {
         }
     }
 
-    /// Appends the decimal point that `#` requires even without decimals.
     fn with_point(&self, mut digits: String) -> String {
         if self.alternate && !digits.contains('.') {
             digits.push('.');
@@ -299,8 +282,7 @@ impl Conversion {
         digits
     }
 
-    /// Formats a value for `%g`: in decimal or exponential notation, depending on the exponent. Trailing zeros are removed
-    /// unless `#` requires them.
+    /// Formats a value for `%g`, in decimal or exponential notation. Removes trailing zeros unless the flag `#` is set.
     fn general(&self, value: f64, digits: usize) -> String {
         let text = format!("{value:.*e}", digits - 1);
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -320,8 +302,7 @@ impl Conversion {
         strip(&format!("{value:.decimals$}"))
     }
 
-    /// Appends `sign` and `body`, padded to the width. The flag `0` has an effect only if `is_number` is true, because
-    /// only numbers are padded with zeros.
+    /// Appends `sign` and `body`, padded to the width. The flag `0` pads only numbers (`is_number`) with zeros.
     fn pad(&self, sign: &str, body: &str, is_number: bool, out: &mut String) {
         let length = sign.len() + body.chars().count();
         let missing = self.width.saturating_sub(length);
@@ -351,7 +332,6 @@ impl Conversion {
     }
 }
 
-/// Appends the exponent with at least two digits.
 fn exponential(mantissa: &str, exponent: i64) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     let mut text = mantissa.to_owned();
@@ -360,7 +340,6 @@ fn exponential(mantissa: &str, exponent: i64) -> String {
     text
 }
 
-/// Parses an optional integer at the beginning of `text`. Returns it and the text that follows.
 fn number(text: &str) -> Result<(Option<usize>, &str), PrintfError> {
     let end = text
         .find(|character: char| !character.is_ascii_digit())

@@ -10,10 +10,9 @@ const ZERO_CODE_POINTS: &[u32] = &[
     0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// Python's `float(text)`, or `None` where Python raises `ValueError`.
+/// Python's `float(text)`, or `None` if Python raises `ValueError`.
 ///
-/// [Spaces around the number](trim_number) are ignored, digits may be separated by `_` and belong to any script, and
-/// `inf`, `infinity` and `nan` are accepted in upper or lower case.
+/// Accepts [spaces around the number](trim_number), `_` between digits, digits of any script, `inf`, `infinity` and `nan`.
 pub fn python_float(text: &str) -> Option<f64> {
     let text = trim_number(text);
     if !text.is_ascii() {
@@ -43,8 +42,7 @@ pub fn python_float(text: &str) -> Option<f64> {
     }
 }
 
-/// Formats a double like Python's `repr`, with the fewest digits that parse to the same double: `1.0`, `1e-05`,
-/// `1e+16`, `inf`, `nan`.
+/// Formats a double like Python's `repr`: `1.0`, `1e-05`, `1e+16`, `inf`, `nan`.
 pub fn python_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();
@@ -54,9 +52,7 @@ pub fn python_repr(value: f64) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Removes the spaces around a number that `float` and `int` ignore.
-///
-/// In contrast, `str.strip` also removes U+001C to U+001F, which `float` and `int` reject.
+/// Removes the spaces around a number that `float` and `int` ignore. Unlike `str.strip`, keeps U+001C to U+001F.
 pub fn trim_number(text: &str) -> &str {
     text.trim()
 }
@@ -66,8 +62,7 @@ pub fn is_python_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
-/// Parses an ASCII number. Rust accepts the same grammar as Python: sign, digits with an optional point, exponent,
-/// `inf`, `infinity`, `nan`.
+/// Parses an ASCII number. Rust accepts the same grammar as Python.
 fn parse_decimal(text: &str) -> Option<f64> {
     text.parse().ok()
 }
@@ -87,8 +82,7 @@ pub fn decimal_digit(c: char) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// The code points below U+3001 that `float` and `int` accept around a digit, recorded by
-    /// `tests/data/python/record.py`.
+    /// The code points around a digit that `float` and `int` accept, recorded by `tests/data/python/record.py`.
     #[test]
     fn spaces_around_numbers_are_those_of_python() {
         let accepted: Vec<char> = include_str!("../tests/data/python/spaces.txt")
@@ -112,7 +106,6 @@ mod tests {
         }
     }
 
-    /// Expected values are those of Python's `float`.
     #[test]
     fn numbers_are_parsed_like_python_float() {
         for (text, value) in [

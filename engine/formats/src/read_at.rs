@@ -7,16 +7,13 @@ use std::sync::Arc;
 
 /// Bytes that are read by offset.
 pub trait ReadAt {
-    /// Reads up to `buf.len()` bytes at `offset`. Returns the number of bytes read; 0 means the end.
-    ///
-    /// # Errors
-    /// I/O errors from the source.
+    /// Reads up to `buf.len()` bytes at `offset`. Returns the number of bytes read, which is 0 at the end.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Fills `buf` with the bytes at `offset`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] if the source is shorter.
+    /// [`io::ErrorKind::UnexpectedEof`] if the source ends before `buf` is full.
     fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buf.is_empty() {
             match self.read_at(buf, offset) {
@@ -71,7 +68,7 @@ impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
     }
 }
 
-/// A range of a source. It can be read by offset, counted from the start of the range, and sequentially.
+/// A range of a source that can be read by offset, counted from its start, and sequentially.
 #[derive(Debug, Clone)]
 pub struct ByteSection<R> {
     base: R,

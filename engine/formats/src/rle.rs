@@ -1,8 +1,7 @@
 //! Run-length codes of masks: pairs of a start (from 1) and a length, separated by spaces.
 //!
-//! For example, `3 2 9 1` sets the pixels 3, 4 and 9. The caller decides how pixels are numbered: competitions number
-//! them down the columns ([`column_major`]) or along the rows. The format is a convention of Kaggle's competitions.
-//! Libraries exist only for COCO's run-length encoding, which is different.
+//! For example, `3 2 9 1` sets the pixels 3, 4 and 9. Competitions number pixels down the columns ([`column_major`]) or
+//! along the rows. COCO's run-length encoding is different.
 
 use std::ops::Range;
 
@@ -16,7 +15,9 @@ pub enum RleError {
         token: String,
     },
     /// The last start has no length.
-    #[error("the run-length code has {words} numbers; starts and lengths come in pairs")]
+    #[error(
+        "the run-length code has {words} numbers, but must consist of pairs of a start and a length"
+    )]
     OddLength {
         /// Number of integers in the code.
         words: usize,
@@ -30,9 +31,6 @@ pub enum RleError {
 }
 
 /// Decodes a code to ascending ranges of pixel numbers, counted from 0. An empty code has no ranges.
-///
-/// # Errors
-/// [`RleError`] if the code is invalid.
 pub fn decode(code: &str) -> Result<Vec<Range<u64>>, RleError> {
     let numbers = code.split_whitespace().map(|token| {
         let number = token.parse::<u64>().ok().filter(|number| *number > 0);
@@ -60,9 +58,6 @@ pub fn decode(code: &str) -> Result<Vec<Range<u64>>, RleError> {
 }
 
 /// Returns the number of pixels that a code sets.
-///
-/// # Errors
-/// Same as [`decode`].
 pub fn area(code: &str) -> Result<u64, RleError> {
     let runs = decode(code)?;
     Ok(runs
@@ -70,8 +65,9 @@ pub fn area(code: &str) -> Result<u64, RleError> {
         .fold(0, |sum, run| sum.saturating_add(run.end - run.start)))
 }
 
-/// Encodes a mask, given one value per pixel in the order of the pixel numbers. If no pixel is set, the code is empty.
-/// Returns `None` if the code is longer than `max_bytes`.
+/// Encodes a mask, given one value per pixel in the order of the pixel numbers.
+///
+/// The code is empty if no pixel is set. Returns `None` if the code is longer than `max_bytes`.
 pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Option<String> {
     let mut code = String::new();
     let mut run: Option<u64> = None;
@@ -103,17 +99,15 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Optio
     Some(code)
 }
 
-/// Iterates over the indices of an array's `length` elements in column-major order: the first index of an element varies
-/// fastest.
+/// Iterates over the indices of an array's elements in column-major order: the first index varies fastest.
 ///
-/// The elements are stored in C order (the last index varies fastest). A mask of rows and columns is traversed column by
-/// column, from top to bottom. If the elements do not fill `shape`, the iterator is empty.
+/// The elements must be stored in C order. The iterator is empty if an array of shape `shape` does not have `length`
+/// elements.
 pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let count = shape
         .iter()
         .try_fold(1usize, |count, size| count.checked_mul(*size));
     let total = count.filter(|count| *count == length).unwrap_or(0);
-    // Distance in the array between neighbors along each axis.
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
         strides[axis - 1] = strides[axis] * shape[axis].max(1);

@@ -52,7 +52,6 @@ pub enum FileType {
     Binary,
 }
 
-/// Signatures at the start of a file.
 const MAGIC: [(&[u8], FileType); 14] = [
     (b"PK\x03\x04", FileType::Zip),
     (b"PK\x05\x06", FileType::Zip),
@@ -88,7 +87,6 @@ impl FileType {
         Self::detect_text(head)
     }
 
-    /// Determines the type of a file without a binary signature.
     fn detect_text(head: &[u8]) -> Self {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         let text = head.trim_ascii_start().get(..).unwrap_or_default();
@@ -108,8 +106,7 @@ impl FileType {
     }
 }
 
-/// Returns whether the bytes are UTF-8 without control characters other than whitespace. The last character may be
-/// truncated.
+/// Returns whether the bytes are UTF-8 without control characters. The last character may be truncated.
 fn is_printable(head: &[u8]) -> bool {
     let valid = match std::str::from_utf8(head) {
         Ok(_) => true,

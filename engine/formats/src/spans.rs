@@ -1,9 +1,7 @@
 //! Random access to compressed streams that can be decoded from several offsets.
 //!
-//! Normally a compressed stream is decoded from its beginning. If decoding can also start at other, known offsets,
-//! the stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes the stream readable
-//! like a file, and caches decoded spans. No other crate is used, because the decoders of other crates can only read from
-//! one offset to the end.
+//! Such a stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes the stream readable
+//! like a file, and caches decoded spans.
 
 use std::io;
 use std::ops::Range;
@@ -18,8 +16,9 @@ pub trait Spans {
     /// Returns the number of spans.
     fn count(&self) -> usize;
 
-    /// Returns the number of the span that contains an uncompressed offset, and the range of that span. Returns `None` if
-    /// the offset is not below the length of the stream.
+    /// Returns the index of the span that contains an uncompressed offset, and the uncompressed range of this span.
+    ///
+    /// Returns `None` beyond the end.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)>;
 
     /// Returns whether the bytes of a span are stored uncompressed.
@@ -27,21 +26,16 @@ pub trait Spans {
         false
     }
 
-    /// Fills `buf` with bytes of an uncompressed span, beginning `skip` bytes after its start. The span must be long
-    /// enough.
-    ///
-    /// # Errors
-    /// I/O errors from the source.
+    /// Fills `buf` with bytes of an uncompressed span, beginning `skip` bytes after its start. The span must be long enough.
     fn read_plain(&self, _number: usize, _buf: &mut [u8], _skip: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Decodes a span and appends all its bytes to `bytes`, which must be empty. Returns the number of bytes before the
-    /// span that had to be decoded, too, and were discarded.
+    /// Decodes a span and appends its bytes to `bytes`, which must be empty. Returns the number of bytes before the span
+    /// that were decoded and discarded.
     ///
     /// # Errors
-    /// I/O errors from the source; [`io::ErrorKind::InvalidData`] and [`io::ErrorKind::UnexpectedEof`] if it is
-    /// damaged.
+    /// I/O errors, and [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] if the source is damaged.
     fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64>;
 }
 
@@ -67,15 +61,11 @@ impl<S: Spans + ?Sized> Spans for Box<S> {
     }
 }
 
-/// Random access to the uncompressed bytes of spans.
-///
-/// The most recently used spans stay in memory. Each span is therefore decoded once, even if several threads read
-/// forwards at nearby positions.
+/// Random access to the uncompressed bytes of spans. Recently used spans stay in memory and are shared by threads.
 #[derive(Debug)]
 pub struct SpanReader<S> {
     spans: S,
     cache: Mutex<Cache>,
-    /// Maximum number of spans in memory.
     capacity: usize,
 }
 
@@ -85,12 +75,12 @@ struct Cache {
     buffers: Vec<(usize, SpanBuffer)>,
     /// For each span, whether it has been in memory before.
     was_decoded: Vec<bool>,
-    /// Bytes decoded repeatedly or discarded because of random access.
+    /// Number of bytes decoded repeatedly or discarded because of random access.
     repeated: u64,
 }
 
-/// A decoded span, empty before it is decoded. If a thread needs a span that another thread is decoding, it waits for
-/// the lock.
+/// The bytes of a span, empty before the span is decoded. A thread that decodes the span holds the lock, and other threads
+/// wait for the lock.
 type SpanBuffer = Arc<Mutex<Vec<u8>>>;
 
 impl Cache {
@@ -100,7 +90,7 @@ impl Cache {
 }
 
 impl<S: Spans> SpanReader<S> {
-    /// Reads `spans`; at most `capacity` of them stay in memory.
+    /// Reads `spans`. At most `capacity` of them stay in memory.
     pub fn new(spans: S, capacity: usize) -> Self {
         Self {
             cache: Mutex::new(Cache {
@@ -113,13 +103,12 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
-    /// Returns the number of bytes that were decoded repeatedly or discarded because of random access. Does not include
-    /// the bytes that a second sequential pass decodes again.
+    /// Returns the number of bytes decoded repeatedly because of random access. A second sequential pass is not counted.
     pub fn repeated_bytes(&self) -> u64 {
         self.cache.lock().repeated
     }
 
-    /// Returns the memory for a span of `bytes` bytes; marks it as most recently used.
+    /// Returns the memory for a span of `bytes` bytes, and marks the span as most recently used.
     fn buffer(&self, number: usize, bytes: u64) -> SpanBuffer {
         let mut cache = self.cache.lock();
         let found = cache.buffers.iter().position(|(span, _)| *span == number);
@@ -143,10 +132,9 @@ impl<S: Spans> SpanReader<S> {
         buffer
     }
 
-    /// Decodes the span that begins at `end`, unless another thread is already decoding it.
+    /// Decodes the span that begins at `end`, unless another thread is already decoding it. Ignores errors.
     ///
-    /// A thread calls this function if another thread is decoding the span that it needs, because it will soon need the
-    /// next span. Errors are ignored, because they occur again when the span is read.
+    /// A thread calls this function when another thread is already decoding the span that the first thread needs.
     fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;
@@ -160,7 +148,6 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
-    /// Decodes a span unless `bytes` contains it already.
     fn fill(&self, bytes: &mut Vec<u8>, number: usize) -> io::Result<()> {
         if !bytes.is_empty() {
             return Ok(());

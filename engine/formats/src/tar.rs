@@ -1,6 +1,6 @@
 //! Reads tar archives, plain or gzipped, and writes them deterministically.
 //!
-//! Paths are validated by [`crate::paths`]. Links and special files are errors. The crate `tar` parses the headers.
+//! Links and special files are errors. [`crate::paths`] validates paths, and the crate `tar` parses the headers.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -13,13 +13,11 @@ use crate::paths::{self, PathError};
 use crate::sniff::{FileType, SNIFF_BYTES};
 use prep_failure::Quoted;
 
-/// Maximum length of the headers of one member, in bytes. They may be long, because they contain the path.
+/// Maximum length of the headers of one member, in bytes. Headers contain the path, so they may be long.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// Reads an archive, plain or gzipped, and visits its members in the order of the archive. Gzip is detected.
-///
-/// Content that `visit` does not read is skipped. A member that exceeds the budget is an error and is not visited. The
-/// size of headers is limited, because they are kept in memory.
+/// Reads an archive, plain or gzipped, and visits its members in the order of the archive. Skips content that `visit` does
+/// not read.
 ///
 /// # Errors
 /// [`ArchiveError`]. If `visit` returns an error, reading stops.
@@ -30,7 +28,7 @@ pub fn read(
     visit: VisitMember<'_>,
 ) -> Result<(), ArchiveError> {
     let mut input = BufReader::with_capacity(BUFFER_BYTES, input);
-    // Detects gzip, whose signature is at the beginning. The signature of tar is at byte 257, and is checked later.
+    // The signature of gzip is at the beginning. The signature of tar is at byte 257 and is checked later.
     let head = input.fill_buf().map_err(ArchiveError::DamagedTar)?;
     match FileType::detect(head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default()) {
         FileType::Gzip => read_plain(MultiGzDecoder::new(input), budget, forms, visit),
@@ -38,10 +36,7 @@ pub fn read(
     }
 }
 
-/// Like [`read`], but only for a plain archive. A gzipped archive is an error.
-///
-/// # Errors
-/// Same as [`read`].
+/// Like [`read`], but a gzipped archive is an error.
 pub fn read_plain(
     input: impl Read,
     budget: &ArchiveBudget,
@@ -52,13 +47,11 @@ pub fn read_plain(
     read_buffered(input, budget, forms, visit)
 }
 
-/// Size in bytes of the buffer for an archive.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Size in bytes of the blocks of an archive.
 const BLOCK_BYTES: u64 = 512;
 
-/// A reader that fails if more than `left` bytes are read, which limits the size of headers.
+/// A reader that fails after `left` bytes, which limits the size of headers.
 struct HeaderLimiter<'a, R> {
     input: R,
     left: &'a Cell<u64>,
@@ -91,8 +84,8 @@ fn check_head(head: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Reads the archive, and then the rest of the input after it. The rest is read because a decoder verifies its checksum
-/// at the end of the input. The length of the rest is also limited by the budget.
+/// Reads the archive and, within the budget, the rest of the input. The rest is read because a decoder verifies its checksum
+/// only at the end.
 fn read_buffered(
     mut input: impl BufRead,
     budget: &ArchiveBudget,
@@ -123,8 +116,7 @@ fn read_buffered(
             let member = raw_path;
             return Err(ArchiveError::Limit { member, cause });
         }
-        // From here on, the reader may return the content of the member with its padding, and then the headers of the
-        // next member. For a sparse file, `entry_size` is the size of the stored content, which is shorter than the file.
+        // The next reads may return content, padding and the next headers. A sparse file is longer than its stored content.
         let stored_bytes = entry.header().entry_size();
         let stored_bytes = stored_bytes.map_err(ArchiveError::DamagedTar)?;
         let max_bytes = stored_bytes
@@ -160,8 +152,8 @@ fn read_buffered(
     }
 }
 
-/// Returns the path of an entry as in its header, and whether the entry is a directory. Returns `None` for headers that
-/// are not members.
+/// Returns the path in the header of an entry, and whether the entry is a directory. Returns `None` if the entry is not a
+/// member.
 fn name_and_kind(
     entry: &tar::Entry<'_, impl Read>,
 ) -> Result<Option<(String, bool)>, ArchiveError> {
@@ -191,7 +183,6 @@ fn name_and_kind(
     Err(ArchiveError::NotAFile { member, kind })
 }
 
-/// Returns the time, mode and owner in a header.
 fn stored_form(header: &tar::Header) -> StoredForm {
     let field = |from: usize, length: usize| {
         let bytes = header.as_bytes().get(from..from + length);
@@ -228,9 +219,6 @@ impl<W: Write> TarWriter<W> {
     }
 
     /// Adds a directory.
-    ///
-    /// # Errors
-    /// [`ArchiveError::UnsafePath`], or [`ArchiveError::Write`] if writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), ArchiveError> {
         let mut header = header(tar::EntryType::Directory, 0, 0o755);
         let path = format!("{}/", safe(path)?);
@@ -242,7 +230,7 @@ impl<W: Write> TarWriter<W> {
     /// Adds a file of `size` bytes.
     ///
     /// # Errors
-    /// [`ArchiveError::UnsafePath`]; [`ArchiveError::Write`] if writing fails or `content` is not `size` bytes long.
+    /// [`ArchiveError::UnsafePath`], or [`ArchiveError::Write`] if writing fails or `content` does not have `size` bytes.
     pub fn add_file(
         &mut self,
         path: &str,
@@ -266,9 +254,6 @@ impl<W: Write> TarWriter<W> {
     }
 
     /// Finishes the archive and returns the output.
-    ///
-    /// # Errors
-    /// [`ArchiveError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, ArchiveError> {
         self.inner.into_inner().map_err(not_written)
     }

@@ -1,7 +1,7 @@
 //! Encodings of text files, and their conversion to UTF-8.
 //!
-//! Python decodes each byte of Latin-1 (ISO 8859-1) to the character with the same code. Decoders for web pages cannot be
-//! used, because they treat the label Latin-1 as Windows-1252, in which some bytes are different characters.
+//! In Latin-1 (ISO 8859-1), each byte is the character with the same code. Decoders for web pages decode Latin-1 as
+//! Windows-1252, so this module does not use them.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -23,7 +23,7 @@ pub enum TextEncoding {
 }
 
 impl TextEncoding {
-    /// Describes the encoding in a message.
+    /// Returns the name of the encoding for messages.
     pub fn name(self) -> &'static str {
         match self {
             TextEncoding::Utf8 => "UTF-8",
@@ -41,7 +41,7 @@ impl TextEncoding {
         }
     }
 
-    /// Converts a buffered reader to UTF-8. Input that is already UTF-8 passes without another buffer.
+    /// Converts a buffered reader to UTF-8. Input that is already UTF-8 gets no second buffer.
     pub fn buffered<'r>(self, input: impl BufRead + 'r) -> Box<dyn BufRead + 'r> {
         match self {
             TextEncoding::Utf8 => Box::new(input),
@@ -53,21 +53,18 @@ impl TextEncoding {
 /// Reads text as UTF-8. Unpaired surrogates of UTF-16, and an incomplete character at the end, become U+FFFD.
 pub struct Utf8Reader<R> {
     input: R,
-    /// The decoder of UTF-16.
     decoder: Option<Decoder>,
     bytes: Vec<u8>,
-    /// Converted text. The first `returned` bytes of it have been returned to the caller.
+    /// Converted text, of which the first `returned` bytes have been returned to the caller.
     text: Vec<u8>,
     returned: usize,
     is_finished: bool,
 }
 
-/// Number of bytes that are read at once.
 const CHUNK_BYTES: u64 = 1 << 16;
 
 impl<R: Read> Utf8Reader<R> {
-    /// Creates a reader that converts the bytes of `input`, which must not begin with a byte order mark. `encoding` must
-    /// not be UTF-8.
+    /// Converts the bytes of `input`, which must not begin with a byte order mark. `encoding` must not be UTF-8.
     pub fn new(input: R, encoding: TextEncoding) -> Self {
         let utf16 = match encoding {
             TextEncoding::Utf16Le => Some(UTF_16LE),
@@ -110,7 +107,7 @@ impl<R: Read> Utf8Reader<R> {
 
 impl<R: Read> Read for Utf8Reader<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        // Repeat, because a chunk may contain only half a character.
+        // A chunk may contain only half a character.
         while self.returned == self.text.len() {
             // A decoder must not be used after its last chunk.
             if self.is_finished {
@@ -129,7 +126,6 @@ impl<R: Read> Read for Utf8Reader<R> {
 mod tests {
     use super::*;
 
-    /// A reader that returns only a few bytes at a time.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {

@@ -3,13 +3,11 @@
 //! A record consists of its length (u64, little endian), the masked CRC-32C of the length, the payload, and the masked
 //! CRC-32C of the payload.
 //!
-//! The payload is a protobuf message with named lists of byte strings, floats or integers, the *features*. [`Example`]
-//! reads them without a schema compiler. The numbers of the fields are:
+//! The payload is a protobuf message with named lists of byte strings, floats or integers, the *features*. The fields of
+//! this message are:
 //!
 //! - Example { 1: Features }, Features { 1: map entry }, map entry { 1: key, 2: Feature }
-//! - Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values }
-//!
-//! Numbers in a list may be packed.
+//! - Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values, which may be packed numbers }
 
 use std::io;
 use std::io::Read;
@@ -24,7 +22,7 @@ pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(MASK)
 }
 
-/// Parsed features that consist of many small values take this multiple of the payload's memory.
+/// Memory of parsed features with many small values, as a multiple of the payload.
 const FEATURE_MEMORY_FACTOR: u64 = 4;
 
 /// The payload of a record, and its offset.
@@ -36,7 +34,7 @@ pub struct TfRecord {
     pub payload: Vec<u8>,
 }
 
-/// Iterates over the records of an uncompressed file. The iterator ends after an error.
+/// Iterates over the records of an uncompressed file. Ends after an error.
 #[derive(Debug)]
 pub struct TfRecords<R> {
     input: R,
@@ -91,7 +89,6 @@ impl<R: Read> TfRecords<R> {
         Ok(Some(TfRecord { offset, payload }))
     }
 
-    /// Reads up to `count` bytes, or fewer at the end of the input.
     fn take(&mut self, count: u64) -> Result<Vec<u8>, TfRecordError> {
         let offset = self.offset;
         let mut bytes = Vec::new();
@@ -176,7 +173,6 @@ pub enum TfRecordError {
     },
 }
 
-/// The value of a field.
 enum Field<'a> {
     Varint(u64),
     Fixed32(u32),
@@ -188,10 +184,8 @@ enum Field<'a> {
     },
 }
 
-/// Iterates over the fields of a message: field number and value.
 struct Fields<'a> {
     bytes: &'a [u8],
-    /// Offset of `bytes` in the payload, for error messages.
     offset: usize,
 }
 
@@ -200,7 +194,6 @@ impl<'a> Fields<'a> {
         Self { bytes, offset }
     }
 
-    /// Returns the next field, or `None` at the end.
     fn next(&mut self) -> Result<Option<(u64, Field<'a>)>, TfRecordError> {
         if self.bytes.is_empty() {
             return Ok(None);
@@ -283,9 +276,6 @@ impl<'a> Example<'a> {
     }
 
     /// Returns the names of the features, in the order of the payload.
-    ///
-    /// # Errors
-    /// [`TfRecordError::NotAnExample`] if the payload is invalid.
     pub fn names(&self) -> Result<Vec<String>, TfRecordError> {
         let mut names = Vec::new();
         for_each_message(self.payload, 0, |features, offset| {
@@ -302,11 +292,9 @@ impl<'a> Example<'a> {
         Ok(names)
     }
 
-    /// Returns the feature with this name. If the payload contains the name several times, the last entry is used, as
-    /// in every protobuf map. Returns `None` if there is no such entry, or if it has no list.
+    /// Returns the feature with this name, or `None` if no entry has this name, or if the entry has no list.
     ///
-    /// # Errors
-    /// [`TfRecordError::NotAnExample`] if the payload is invalid.
+    /// If the name occurs several times, the last entry is used, as in every protobuf map.
     pub fn feature(&self, name: &str) -> Result<Option<Feature>, TfRecordError> {
         let mut found = None;
         for_each_message(self.payload, 0, |features, offset| {
@@ -354,7 +342,7 @@ fn entry_value<'a>(
     Ok((key == name.as_bytes()).then_some(value))
 }
 
-/// Parses a Feature. If it has lists of several types, the last type is used. Lists of the same type are concatenated.
+/// Parses a Feature. Lists of the same type are concatenated. If there are several types, the last one is used.
 fn feature(message: &[u8], offset: usize) -> Result<Option<Feature>, TfRecordError> {
     let mut found: Option<Feature> = None;
     let mut fields = Fields::new(message, offset);
@@ -377,7 +365,6 @@ fn feature(message: &[u8], offset: usize) -> Result<Option<Feature>, TfRecordErr
 }
 
 impl Feature {
-    /// Appends the values of a list.
     fn extend(&mut self, message: &[u8], offset: usize) -> Result<(), TfRecordError> {
         let mut fields = Fields::new(message, offset);
         while let Some((number, field)) = fields.next()? {

@@ -43,7 +43,6 @@ fn content(reader: &mut dyn Read) -> std::io::Result<(u64, u32)> {
     Ok((bytes.len() as u64, crc32fast::hash(&bytes)))
 }
 
-/// Reads all members in the order of the archive.
 fn read(format: ArchiveFormat, bytes: &[u8]) -> Result<Vec<Member>, ArchiveError> {
     let (mut members, archive) = (Vec::new(), ByteSection::new(bytes, 0..bytes.len() as u64));
     let budget = limited(1 << 30);
@@ -73,7 +72,6 @@ fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, ArchiveError> {
     Ok(members)
 }
 
-/// Visits the members of a 7z archive without reading them.
 fn walk_7z(
     bytes: &[u8],
     budget: &ArchiveBudget,
@@ -97,8 +95,7 @@ fn tar_archives_of_python_are_read() {
     );
 }
 
-/// Lists the members of a gzipped tar archive, with the content at each listed offset. Returns `None` if the stream has
-/// no index.
+/// Lists the members of a gzipped tar archive, with the content at each listed offset, or `None` if there is no index.
 fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, ArchiveError> {
     let windows = RefCell::new(Vec::new());
     let mut input = GzipIndexer::new(bytes, &windows).map_err(ArchiveError::DamagedTar)?;
@@ -218,7 +215,6 @@ fn written_tar_archives_are_deterministic() {
 
 type Found<T> = Result<Option<T>, Box<dyn std::error::Error>>;
 
-/// Decodes an archive part by part. Returns the number of parts, and the content.
 fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     let archive = SevenZReader::open(Cursor::new(bytes), &DecodingLimits::default().budget(0))?;
     let Some(parts) = archive.parts(&bytes)? else {
@@ -257,7 +253,6 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     Ok(Some((count, content)))
 }
 
-/// The concatenated contents of all members, in the order of reading.
 fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, ArchiveError> {
     let mut joined = Vec::new();
     walk_7z(
@@ -575,7 +570,6 @@ fn invalid_7z_archives_are_rejected() {
     }
 }
 
-/// Reads the forms of all members with their paths.
 fn forms(format: ArchiveFormat, bytes: &[u8]) -> Vec<(String, StoredForm)> {
     let archive = ByteSection::new(bytes, 0..bytes.len() as u64);
     let mut found = Vec::new();
@@ -664,7 +658,6 @@ fn zip64_is_read_in_every_way() {
         let mut reader = member.content(source, begin).unwrap();
         assert_eq!(content(&mut reader).unwrap(), file.unwrap());
     }
-    // The archive inside another file.
     let moved = [b"front", &bytes[..], b"more"].concat();
     let range = 5..5 + length;
     let directory = ZipDirectory::read(&moved, range.clone(), &budget).unwrap();

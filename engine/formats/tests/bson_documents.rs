@@ -19,7 +19,6 @@ fn bytes(case: &Value, field: &str) -> Vec<u8> {
     unhex(case[field].as_str().unwrap())
 }
 
-/// Converts a document to JSON text, as tables store it, and back.
 fn through_json(data: Vec<u8>) -> Result<Vec<u8>, BsonError> {
     let json = BsonDocument::from_bytes(data).to_json()?;
     let json = parse(&json.to_json(&WriteOptions::default()).unwrap()).unwrap();
@@ -58,7 +57,6 @@ fn written_documents_equal_those_of_pymongo() {
     assert!(count > 1000, "{count}");
 }
 
-/// A reader for documents without references to binaries.
 fn no_file(
     _: &BinaryReference,
     _: &mut Vec<u8>,
@@ -98,7 +96,6 @@ fn long_binaries_become_references() {
             Ok(())
         })
         .unwrap();
-        // The referenced bytes of the file have changed.
         let changed = push_json(&json, &mut Vec::new(), &mut |binary, out| {
             out.resize(usize::try_from(binary.bytes)?, 9);
             Ok(())
@@ -200,7 +197,6 @@ proptest! {
         let place = place.index(data.len());
         data[place] = value;
         if let Ok(once) = through_json(data) {
-            // Writing is idempotent.
             prop_assert_eq!(through_json(once.clone()).unwrap(), once);
         }
     }

@@ -29,8 +29,7 @@ fn recorded() -> Vec<(PathBuf, WriterVersions, String)> {
     found
 }
 
-/// Writes the recorded table without rows. It is not read from its file, because the parquet crate rejects the list of
-/// row groups: an empty list has no element type.
+/// Writes the recorded table without rows. The parquet crate cannot read it: an empty list has no element type.
 fn no_rows(versions: &WriterVersions) -> Vec<u8> {
     let field = |name, kind| Field::new(name, kind, true);
     let schema = Schema::new(vec![

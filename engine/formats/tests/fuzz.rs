@@ -20,7 +20,6 @@ fn files(names: &[&str]) -> Vec<Vec<u8>> {
     seeds(&root, names)
 }
 
-/// Returns a MATLAB file with a structure of two fields and a variable.
 fn matlab_files() -> Vec<Vec<u8>> {
     let element = |kind: u32, content: &[u8]| {
         let mut bytes = [kind.to_le_bytes(), (content.len() as u32).to_le_bytes()].concat();
@@ -76,7 +75,6 @@ fn sevenz_headers() -> Vec<Vec<u8>> {
     headers.collect()
 }
 
-/// Number of mutations of each target.
 const MUTATIONS: u64 = 20_000;
 
 macro_rules! targets {

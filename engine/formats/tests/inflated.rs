@@ -51,7 +51,6 @@ fn indexed(packed: &[u8]) -> (IndexerResult<&[u8]>, Vec<u8>) {
     (found, windows.take())
 }
 
-/// Content that consists of pieces with different compressibility.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let piece = (0..4, 0..2_500_000_usize, any::<u64>());
     let piece = piece.prop_map(|(kind, count, seed)| match kind {
@@ -77,7 +76,6 @@ proptest! {
     ) {
         let packed = deflate(&content, level, flush_every);
         let used = packed.len() as u64;
-        // Bytes after the stream do not matter.
         let packed = [packed, vec![0xff; behind]].concat();
         let (mut found, windows) = indexed(&packed);
         prop_assert_eq!((found.used, found.len), (used, content.len() as u64));
@@ -194,8 +192,7 @@ fn coded_bytes(index: &InflateIndex) -> u64 {
     coded.sum()
 }
 
-/// The bytes before a compressed block are read from stored blocks if there are enough of these. Otherwise the block
-/// gets a window or belongs to the previous compressed block.
+/// Such a block needs a window only if too few stored bytes precede it.
 #[test]
 fn compressed_blocks_between_stored_blocks_are_decoded_separately() {
     // Number of bytes of noise between each 2,000 bytes of text, and the maximum number of bytes that are decoded.
@@ -243,18 +240,15 @@ fn decoding_starts_every_few_megabytes() {
     };
     let forwards = || (0..content.len() - 10).step_by(100_000);
     assert_eq!(read(1, &mut forwards()), 0);
-    // Two passes, and two readers at different positions.
     assert_eq!(read(1, &mut forwards().chain(forwards())), 0);
     assert_eq!(read(2, &mut forwards().flat_map(|at| [at, at / 2])), 0);
-    // Random access.
     let turned = |at: usize| at * 7_919 % (content.len() - 10);
     assert!(read(1, &mut forwards().map(turned)) > 500_000_000);
 }
 
 #[test]
 fn single_endless_block_has_no_index() {
-    // The literal byte 0 in the fixed codes of 8 bits, repeated endlessly: 011, then 00110000 with the highest bit
-    // first.
+    // The literal byte 0 in the fixed codes, repeated endlessly: 011, and 00110000 with the highest bit first.
     let bits = [true, true, false].into_iter();
     let zero = [false, false, true, true, false, false, false, false];
     let zeros = std::iter::repeat_n(zero, 20 << 20).flatten();

@@ -7,7 +7,6 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::text_encoding::{TextEncoding, Utf8Reader};
 use proptest::prelude::*;
 
-/// A reader that returns a few bytes at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
@@ -28,7 +27,6 @@ fn read(text: &str, path: &[&str]) -> Result<Vec<(Option<String>, JsonValue)>, J
         .collect()
 }
 
-/// The elements according to the document parsed in memory.
 fn expected(text: &str, path: &[&str]) -> Option<Vec<(Option<String>, JsonValue)>> {
     let mut value = parse(text.as_bytes()).unwrap();
     for step in path {
@@ -163,7 +161,6 @@ proptest! {
     fn arbitrary_text_does_not_panic(text in "[\\[\\]{}:,\"ab1\\\\ ]{0,40}") {
         let _ = read(&text, &["a"]);
         if let Ok(elements) = read(&text, &[]) {
-            // Each element can be formatted as JSON.
             for (_, value) in elements {
                 value.to_json(&WriteOptions::default()).unwrap();
             }

@@ -5,7 +5,6 @@ use prep_formats::json::{
     JsonValue, WriteOptions, parse,
 };
 
-/// The rows of the table, or the error.
 fn rows(records: Vec<JsonValue>, typing: FrameFunction) -> Result<Vec<JsonValue>, String> {
     let mut frame = FrameBuilder::new(typing);
     for record in &records {
@@ -96,7 +95,6 @@ fn records_reported_as_unchanged_equal_the_rows() {
         };
         let text = text.as_str().unwrap();
         let python = |value: &JsonValue| value.to_json(&WriteOptions::default()).unwrap();
-        // Converts the records one by one to the types of the table.
         let (records, values, typing): (Vec<_>, Vec<_>, _) = match reader.as_str() {
             Some("ujson") => {
                 let mut lines = JsonLines::new(text.as_bytes()).with_grammar(JsonGrammar::Ujson);
@@ -152,7 +150,7 @@ fn conversions_because_of_column_names_are_errors() {
         ("{\"date\": 1600000000, \"a\": 1}", "date"),
         ("{\"1\": 2, \"2.5\": 1}", "numbers or dates"),
         ("{\"\": 1}", "numbers or dates"),
-        ("{}\n{}", "the records are empty"),
+        ("{}\n{}", "the records have no members"),
         (
             "{\"a\": 123456789012345678901}",
             "an integer beyond 64 bits",
@@ -164,7 +162,6 @@ fn conversions_because_of_column_names_are_errors() {
         let found = ujson(text).unwrap_err();
         assert!(found.contains(reason), "{text}: {found}");
     }
-    // Numbers that are not dates, and columns without texts.
     for (text, expected) in [
         ("{\"a_time\": 5}", "{\"a_time\":5}\n"),
         ("{\"modified\": true}", "{\"modified\":true}\n"),

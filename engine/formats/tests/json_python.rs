@@ -1,5 +1,4 @@
-//! Compares reading and writing with Python's `json` (see `tests/data/json/record.py`), and the streaming readers with
-//! the parser.
+//! Compares reading and writing with Python's `json` (see `tests/data/json/record.py`).
 
 use crate::hex;
 use hex::unhex;
@@ -58,8 +57,7 @@ fn values_equal_those_of_python() {
                 compared += 1;
             }
             (Err(JsonError::Syntax { position, .. }), None) => {
-                // The line of an error equals Python's. The column may differ, because Python may report the position
-                // of the comma instead of the text after it.
+                // Only the line of an error equals Python's. Python may report the column of the comma before the text.
                 if let Some(place) = case["error"].as_array() {
                     assert_eq!(
                         place[0].as_u64(),
@@ -189,7 +187,6 @@ fn list_reader_rejects_the_same_texts_as_the_parser() {
     assert!(is_limit(syntax(line.unwrap()).0));
 }
 
-/// A reader that returns a few bytes at a time.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl std::io::Read for Trickle<'_> {

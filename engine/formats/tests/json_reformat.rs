@@ -1,5 +1,4 @@
-//! Compares reformatted texts with parsing and formatting, and with Python and pandas (recorded by
-//! `tests/data/json/record.py` and `record_pandas.py`).
+//! Compares reformatted texts with parsing and formatting, and with recorded texts of Python and pandas.
 
 use crate::hex;
 use hex::unhex;
@@ -9,7 +8,6 @@ use prep_formats::json::{
 };
 use proptest::prelude::*;
 
-/// Reformats the text without building a value, if possible.
 fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let mut out = b"before".to_vec();
     let done = reformat(text, grammar, printing, &mut out);
@@ -19,7 +17,6 @@ fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String
     done.then_some(printed)
 }
 
-/// Parses and formats the text, if possible.
 fn slow(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let value = match grammar {
         JsonGrammar::Python => parse(text).ok()?,
@@ -193,7 +190,6 @@ proptest! {
     #[test]
     fn reformatting_any_text_equals_parsing_and_formatting(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}aN/-]{0,40}", cut in 0_usize..40) {
         is_alike(text.as_bytes())?;
-        // Truncated texts, which may be invalid UTF-8.
         is_alike(text.as_bytes().get(..cut).unwrap_or_default())?;
     }
 

@@ -18,7 +18,6 @@ use prep_formats::pandas::{ColumnSchema, ColumnType, RowSelection, Schema, TextT
 const ROWS: u64 = 400_000;
 const BATCH: usize = 8192;
 
-/// A table file of 40 MB.
 fn file() -> (File, Schema) {
     let mut file = tempfile::tempfile().unwrap();
     let rows = (0..ROWS).map(|row| format!("{row:0>99}\n"));
@@ -80,7 +79,6 @@ fn random_lookups_keep_memory_up_to_the_limit() {
     let (_, schema) = file();
     let all = 100 * schema.rows;
     for (room, rows, stays) in [
-        // The limit allows the entire text.
         (all + 2, u64::MAX, true),
         (all / 2, 1, true),
         // Each lookup may have loaded a large page.

@@ -11,7 +11,6 @@ use proptest::prelude::*;
 
 use pandas_support::{lines, scan_in_chunks};
 
-/// Returns the canonical table of a raw text.
 fn table(raw: &str) -> Result<TextTable, CsvError> {
     let options = ReadOptions::default();
     let scan = scan_in_chunks(raw.as_bytes(), &options, 1000)?;
@@ -130,7 +129,6 @@ fn texts_that_contradict_their_schema_are_errors() {
     assert!(matches!(batch, Err(CsvError::NotCanonical { row: 2, .. })));
 }
 
-/// The cells of each recorded output are found in the stored text.
 #[test]
 fn cells_equal_those_of_recorded_tables() {
     let mut seen = 0;
@@ -184,7 +182,6 @@ proptest! {
         gather(&table, order.clone(), &columns, &mut direct, &large).unwrap();
         gather(&table, order.clone(), &columns, &mut dealt, &small).unwrap();
         prop_assert_eq!(&direct, &dealt);
-        // The expected text is built from the content of the cells.
         let mut expected = Vec::new();
         for row in &order {
             let row: Vec<_> = table.cells(*row).unwrap().collect();

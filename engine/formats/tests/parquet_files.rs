@@ -1,5 +1,4 @@
-//! Parquet files: reads files written by Python and by this crate. Written files have the structure of those that
-//! pandas writes with fastparquet.
+//! Parquet files: reads files of Python and of this crate. Written files have the structure of fastparquet's.
 
 use std::fs::File;
 use std::io;
@@ -208,8 +207,7 @@ fn written_files_have_the_structure_of_pandas() {
     );
 }
 
-/// Zstandard compresses zeros by a factor of ten thousand, and the decoder allocates the size declared in the page
-/// header.
+/// Zstandard compresses zeros by a factor of ten thousand, and the decoder allocates the declared size.
 #[test]
 fn page_that_unpacks_over_the_limit_is_an_error() {
     let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; 1 << 17]));
@@ -313,7 +311,6 @@ fn stored_archive_members_are_read_in_place() {
     );
 }
 
-/// A disk that fails after a number of reads.
 struct FailingDisk {
     file: Vec<u8>,
     reads_left: AtomicI64,
@@ -356,7 +353,6 @@ fn failing_disk_is_distinguished_from_a_damaged_file() {
     }
 }
 
-/// Returns a file with one column, written by the parquet crate.
 fn written(column: ArrayRef) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
     // In version 1, only texts have dictionaries.

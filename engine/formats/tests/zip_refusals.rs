@@ -135,7 +135,9 @@ fn damaged_central_directory_is_rejected() {
     bytes[end + 10] = 5;
     let error = list(&bytes).expect_err("miscounted");
     assert!(
-        error.to_string().contains("1 records, but declares 5"),
+        error
+            .to_string()
+            .contains("1 records, but 5 records are declared"),
         "{error}"
     );
 }

@@ -32,9 +32,9 @@ pub struct Grader {
 pub enum GradeOutcome {
     /// The submission is valid.
     Score {
-        /// The score as computed.
+        /// The exact score.
         value: f64,
-        /// The score rounded to five decimals, which is reported and compared with the leaderboard.
+        /// The score rounded to five decimals, for the report and the leaderboard.
         rounded: f64,
     },
     /// The submission is invalid.
@@ -42,7 +42,7 @@ pub enum GradeOutcome {
 }
 
 impl GradeOutcome {
-    /// Returns the reported score, if there is one. It may be NaN or infinite.
+    /// Returns the rounded score, if there is one. It may be NaN or infinite.
     pub fn rounded(&self) -> Option<f64> {
         match self {
             GradeOutcome::Score { rounded, .. } => Some(*rounded),
@@ -52,10 +52,7 @@ impl GradeOutcome {
 }
 
 impl Grader {
-    /// Parses the `grade:` section of a pipeline.
-    ///
-    /// # Errors
-    /// Returns all errors of the section, each with the path of its key and a suggestion if possible.
+    /// Parses the section `grade:` of a pipeline. Returns all errors of the section.
     pub fn parse(section: &Value) -> Result<Self, GradeSpecErrors> {
         Ok(Grader {
             spec: spec::parse(section)?,
@@ -63,7 +60,7 @@ impl Grader {
         })
     }
 
-    /// Sets the engine that runs the queries of metrics. Without it, a metric that is a query has no score.
+    /// Sets the engine for metrics that are queries. Without it, such a metric has no score.
     #[must_use]
     pub fn with_engine(self, engine: Arc<dyn QueryEngine>) -> Self {
         Grader {
@@ -72,13 +69,13 @@ impl Grader {
         }
     }
 
-    /// Returns the queries with which the author of the competition computes the score.
+    /// Returns the queries that compute the score, if the metric is not built in.
     pub fn queries(&self) -> Vec<&Query> {
         self.spec.metric.metric.queries()
     }
 
     /// Returns the score of a submission that is identical to the answers. Returns `None` if this score depends on the
-    /// content of the answers, or on a query of the pipeline.
+    /// answers or on a query.
     pub fn best_score(&self) -> Option<f64> {
         let kind = self.metric();
         let is_usual = self.direction() == kind.direction && self.queries().is_empty();
@@ -96,15 +93,12 @@ impl Grader {
         self.spec.direction
     }
 
-    /// Reads the answers in the format that the section defines.
-    ///
-    /// # Errors
-    /// If the answers do not have the expected format.
+    /// Reads the answers in the format that the section `grade:` defines.
     pub fn read_answers(&self, bytes: &[u8]) -> Result<Frame, AnswersError> {
         answers::read(bytes, self.spec.answer_rows.as_ref())
     }
 
-    /// Returns whether the answers are JSON lines instead of a CSV.
+    /// Returns whether the answers are JSON lines instead of a CSV file.
     pub fn answers_are_json(&self) -> bool {
         self.spec.answer_rows.is_some()
     }
@@ -121,11 +115,10 @@ impl Grader {
         }
     }
 
-    /// Checks and scores a scanned submission. The scan may not have kept all cells. The other cells are read when a
-    /// rule or the metric needs them. So if a large file has wrong columns, grading takes little memory.
+    /// Checks and scores a scanned submission. Reads more cells only when a rule or the metric needs them. Therefore a large
+    /// file with wrong columns takes little memory.
     ///
-    /// # Errors
-    /// Returns an error if the file cannot be read. This error does not mean that the submission is invalid.
+    /// An error means that the file cannot be read, not that the submission is invalid.
     pub fn grade_scanned(
         &self,
         answers: &Frame,
@@ -146,21 +139,21 @@ impl Grader {
         }
     }
 
-    /// Checks the submission by the rules, in order, and scores it.
+    /// Checks the submission by all rules, in order, and scores it.
     pub fn grade(&self, answers: &Frame, submission: &Frame) -> GradeOutcome {
         let pair = Pair::new(answers, submission);
         let outcome = pair.and_then(|pair| self.outcome(pair));
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
-    /// Compares the columns that the section `grade` names with the columns of `answers` and `sample`, the sample
-    /// submission. Each of the two is `None` if its columns are unknown; then it is not checked. Returns an error for
-    /// each missing column:
+    /// Returns an error for each column that the section `grade:` names but a table lacks. `answers` and `sample` are the
+    /// columns of the answers and of the sample submission. `None` means that the columns of the table are unknown and not
+    /// checked.
     ///
-    /// * a column of the metric must be in the answers,
-    /// * a column that a rule requires of submissions must be in the sample submission,
-    /// * an identifier must be in both tables,
-    /// * a column of any other rule must be in at least one of the tables.
+    /// * A column of the metric must be in the answers.
+    /// * A column that a rule requires of submissions must be in the sample submission.
+    /// * An identifier must be in both tables.
+    /// * A column of any other rule must be in at least one of the two tables.
     pub fn missing_columns(
         &self,
         answers: Option<&[String]>,
@@ -213,15 +206,14 @@ impl Grader {
         found
     }
 
-    /// Returns the columns of the answers that contain the true values, as opposed to identifiers, groups, weights and
-    /// sizes. If the metric is a query, there are none. `answers` contains all columns of the answers, or is `None` if
-    /// they are unknown.
+    /// Returns the columns with the true values, as opposed to identifiers, groups, weights and sizes. A metric that is a
+    /// query has no such columns. `answers` contains all columns of the answers, if they are known.
     pub fn true_columns(&self, answers: Option<&[String]>) -> Vec<String> {
         let truth = self.spec.metric.truth.iter();
         truth.flat_map(|columns| columns.names(answers)).collect()
     }
 
-    /// Returns the columns by which rules pair the rows of both tables.
+    /// Returns the columns by which rules pair the rows of the answers and of the submission.
     pub fn identifiers(&self) -> Vec<&str> {
         let rules = self.spec.rules.iter();
         let rules = rules.filter(|rule| rule.rule.identifies_rows());
@@ -230,7 +222,6 @@ impl Grader {
             .collect()
     }
 
-    /// Returns the columns that these rules and the metric name.
     fn named_columns<'s>(&'s self, rules: &'s [SpecRule]) -> impl Iterator<Item = &'s str> {
         let of_rules = rules.iter().flat_map(|rule| &rule.columns);
         let names = of_rules.chain(&self.spec.metric.columns);
@@ -244,7 +235,7 @@ impl Grader {
         outcome.map_err(|refusal| pair.without_quotes(self.with_missing_id(&pair, refusal)))
     }
 
-    /// Adds an identifier without a row if the submission has too few rows.
+    /// If the submission has too few rows, adds an identifier without a row to the message.
     fn with_missing_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
         let is_short = (1..pair.answers.len()).contains(&pair.submission.len());
         let id = self.identifiers().into_iter().next();
@@ -291,10 +282,13 @@ impl Grader {
         })
     }
 
-    /// Rejects a submission with more than [`MANY_ROWS`] rows if `rules` or the metric would reject its number of rows.
-    /// Then its cells are never read. Smaller submissions are checked only in the order of the rules, so an invalid
-    /// cell may be reported before a wrong number of rows. Also drops surplus rows that neither the rules nor the
-    /// metric use.
+    /// Rejects a wrong number of rows if the submission has more than [`MANY_ROWS`] rows. Therefore the cells of such a
+    /// submission are never read.
+    ///
+    /// Also drops surplus rows that neither the rules nor the metric use.
+    ///
+    /// A smaller submission is checked only in the order of the rules. Therefore an invalid cell may be reported before a
+    /// wrong number of rows.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY_ROWS;

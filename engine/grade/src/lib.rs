@@ -1,24 +1,23 @@
 //! Grading, the last stage of a pipeline.
 //!
-//! The `grade:` section of a pipeline lists *rules*, which a submission must satisfy in order, and one *metric*.
-//! [`Grader`] parses the section and grades submissions. A [`GradeOutcome`] is either a score or a [`Refusal`], whose
-//! message shows the author how to correct the submission. If MLE-bench's grader raises an exception for a submission,
-//! this crate reports the submission as invalid. If MLE-bench's grader returns a number, the score of this crate equals
-//! that number, both rounded to five decimals.
+//! The section `grade:` of a pipeline lists *rules*, which a submission must satisfy, and one *metric*. [`Grader`] parses
+//! the section and grades submissions. A [`GradeOutcome`] is a score, or a [`Refusal`] with a message for the author of the
+//! submission.
 //!
-//! [`report::medals`] computes the medal of a score on Kaggle's leaderboard, and [`report`] writes reports.
+//! Scores equal those of MLE-bench's grader, rounded to five decimals. If MLE-bench's grader raises an exception, the
+//! submission is invalid.
 //!
 //! ```text
-//! rules/, metrics/   one file per family of rules or metrics, with their documentation
-//! spec/              parses the section `grade:`
-//! table/             the two tables that are graded
-//! shapes/            boxes, masks and volumes that are described in cells
-//! python/            Python's and NumPy's numbers and sort order
-//! report/            lists of submissions, medals, reports
+//! rules/      one file per family of rules
+//! metrics/    one file per family of metrics
+//! spec/       parses the section `grade:`
+//! table/      the answers and the submission
+//! shapes/     boxes, masks and volumes that are described in cells
+//! python/     Python's and NumPy's numbers and sort order
+//! report/     lists of submissions, medals on Kaggle's leaderboard, reports
 //! ```
 //!
-//! Every rule and metric contains its documentation ([`rules::ALL`], [`metrics::ALL`]), from which the reference pages
-//! and the JSON Schema ([`spec::definition`]) are generated.
+//! The reference pages and the JSON Schema are generated from texts in [`rules::ALL`] and [`metrics::ALL`].
 //!
 //! # Example
 //!
@@ -43,7 +42,7 @@ mod grader;
 mod refusal;
 
 mod shapes {
-    //! Shapes that are described in cells (boxes, masks, volumes), and functions that compare two shapes.
+    //! Boxes, masks and volumes that are described in cells.
 
     pub mod boxes;
     pub mod coco;
@@ -52,8 +51,7 @@ mod shapes {
 }
 
 pub mod table {
-    //! The answers and the submission: how these tables are read, their columns, and how pandas and scikit-learn interpret
-    //! the columns.
+    //! The answers and the submission, read like pandas and scikit-learn read them.
 
     pub(crate) mod answers;
     pub(crate) mod column;

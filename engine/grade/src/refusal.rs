@@ -1,5 +1,4 @@
-//! Defines the reason why a submission has no score, with a message that shows the author what to correct. Also defines
-//! what rules and metrics require of the number of rows, which is known before the cells are read.
+//! The reason why a submission has no score, and the number of rows that a rule or metric requires or keeps.
 
 use std::fmt;
 
@@ -7,7 +6,7 @@ pub(crate) use prep_failure::units::count;
 
 use crate::metrics::QueryFailure;
 
-/// The kind of a [`Refusal`], for programs; the message is for people.
+/// The kind of a [`Refusal`], for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
     /// There is no file with this name, or its name does not end in `.csv`.
@@ -16,24 +15,23 @@ pub enum RefusalKind {
     Unreadable,
     /// A required column is missing.
     MissingColumn,
-    /// An unexpected column, or columns in the wrong order.
+    /// A column is not expected, or in the wrong place.
     SurplusColumn,
     /// The number of rows is wrong.
     RowCount,
-    /// Identifiers that are missing, unknown, repeated or in the wrong rows.
+    /// An identifier is missing, unknown, repeated or in the wrong row.
     Ids,
-    /// A value of the wrong type, for example text in a column of numbers.
+    /// A value has the wrong type, for example text in a column of numbers.
     Type,
-    /// A cell without a value where one is required.
+    /// A required value is missing.
     Missing,
-    /// A number outside of the allowed range, or infinite.
+    /// A number is out of range, or infinite.
     Range,
     /// Each value is valid, but the metric is not defined for these values.
     Undefined,
     /// The answers are wrong, so no submission can be graded.
     Answers,
-    /// The query of the metric failed. This is a mistake of the competition's author, because rules must reject such a
-    /// submission.
+    /// The query of the metric failed. This is a mistake of the competition's author: rules must reject such a submission.
     Metric,
 }
 
@@ -57,18 +55,18 @@ impl RefusalKind {
     }
 }
 
-/// The reason why a submission is invalid: the error, its position, and the expected content.
+/// The reason why a submission is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The kind of mistake.
     pub kind: RefusalKind,
-    /// The column that contains the mistake, if the mistake is in a column.
+    /// The column with the mistake.
     pub column: Option<String>,
-    /// The row that contains the mistake: its number in the file, where the first row after the header is 1.
+    /// The row with the mistake, counted from 1 after the header.
     pub row: Option<u64>,
-    /// A description of the actual and the expected content, without column and row.
+    /// The actual and the expected content, without column and row.
     pub message: String,
-    /// The failure of a query of the author's metric.
+    /// The failed query of the metric.
     pub failure: Option<Box<QueryFailure>>,
 }
 
@@ -91,7 +89,7 @@ impl Refusal {
         self
     }
 
-    /// Adds the number of the row in the file, where the first row after the header is 1.
+    /// Adds the row, counted from 1 after the header.
     #[must_use]
     pub fn in_row(mut self, row: u64) -> Self {
         self.row = Some(row);
@@ -114,7 +112,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Truncates a message, because a message that quotes a column's name can be as long as the name.
+/// Truncates a message, which may quote a very long column name.
 fn shortened(mut text: String) -> String {
     const MAX_MESSAGE_BYTES: usize = 4096;
     if text.len() > MAX_MESSAGE_BYTES {
@@ -124,18 +122,18 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// How a rule or metric checks or changes the number of rows.
+/// The requirement or the effect of a rule or metric concerning the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowPolicy {
     /// The rule may drop rows.
     Any,
-    /// The rule either rejects the submission, or changes neither the number nor the order of the rows.
+    /// The rule rejects the submission, or keeps the number and the order of its rows.
     Kept,
-    /// The rule changes neither the number nor the order of the rows, never rejects the submission, and processes each
-    /// cell independently of other rows.
+    /// The rule never rejects the submission, keeps the number and the order of its rows, and changes each cell
+    /// independently of other rows.
     CellByCell,
-    /// The rule requires this many rows of the submission for each row of the answers.
+    /// The submission must have this number of rows for each row of the answers.
     Times(usize),
-    /// The rule only uses the first rows of the submission, as many as the answers have.
+    /// Only the first rows of the submission are used, as many as the answers have.
     First,
 }

@@ -95,11 +95,11 @@ fn invalid_answer_rows_are_reported() {
         ),
         (
             json!([{ "id": [{ "of": "a", "each": "b" }] }]),
-            "a part has either `of` or `each`",
+            "a part must have exactly one of `of` and `each`",
         ),
         (
             json!([{ "id": [{ "text": "a" }] }]),
-            "a part has either `of` or `each`",
+            "a part must have exactly one of `of` and `each`",
         ),
     ];
     for (rows, message) in table {

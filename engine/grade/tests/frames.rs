@@ -6,7 +6,6 @@ use prep_grade::table::typed;
 use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
-/// Returns the bytes of a typed frame. A column of numbers has a numeric type unless `objects` is set.
 fn frame(columns: &[(&str, Value)], objects: bool) -> Vec<u8> {
     let mut header = Vec::new();
     let mut content: Vec<u8> = Vec::new();
@@ -30,7 +29,6 @@ fn frame(columns: &[(&str, Value)], objects: bool) -> Vec<u8> {
     [header.as_bytes(), b"\n", &content].concat()
 }
 
-/// Returns whether a submission gets a score. The flags determine whether the columns of a table are Python objects.
 fn has_score(
     section: &Value,
     answers: (&[(&str, Value)], bool),

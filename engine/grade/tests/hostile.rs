@@ -17,19 +17,16 @@ use cost::Cost;
 use prep_grade::Grader;
 use serde_json::{Value, json};
 
-/// Approximate size of a submission in bytes.
 const BYTES: usize = 4 << 20;
 
 const MAX_PEAK: u64 = 512 << 20;
 /// Maximum time for a submission. It is generous, because other tests run on the same machine.
 const MAX_SECONDS: u64 = 30;
 
-/// Returns a submission with one cell that repeats a text.
 fn cell(text: &str) -> String {
     format!("\"{}\"", text.repeat(BYTES / text.len()))
 }
 
-/// Returns as many rows as fit into a submission. `row` makes a row from its number.
 fn rows(row: impl Fn(usize) -> String) -> String {
     let mut text = String::new();
     for number in 0.. {
@@ -42,7 +39,6 @@ fn rows(row: impl Fn(usize) -> String) -> String {
     text
 }
 
-/// Returns the cases, each with its name, `grade:` section, answers and submission.
 fn cases() -> Vec<(&'static str, Value, String, String)> {
     let one = |metric: Value, answer: &str, cell: String| {
         let section = json!({ "metric": metric });

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 const ROWS: usize = 1_100_000;
 
-/// Grades a submission from memory, from a file, and as a table, and checks that the outcomes are equal.
 fn grade(section: &Value, answers: &str, text: &str) -> String {
     let grader = Grader::parse(section).unwrap();
     let answers = grader.read_answers(answers.as_bytes()).unwrap();

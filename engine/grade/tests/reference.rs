@@ -14,8 +14,10 @@ const RULES: &str = "\
 
 The section `grade` of a pipeline contains a list of rules and one [metric](metrics.md). The rules run in the order of the list.
 The first rule that a submission violates ends the grading: the submission is invalid, its score is `null`, and the message
-explains how to correct the submission. Some rules also prepare the answers and the submission for the metric: they sort the
-two tables, drop rows or fill missing cells. Messages count rows from 1, without the header.
+explains how to correct the submission. Messages count rows from 1, without the header.
+
+Some rules also prepare the answers and the submission for the metric: they sort the two tables, drop rows or fill missing
+cells.
 
 There are three ways to write a rule or metric: only the name (`same_rows`), the name with its main parameter (`align: id`),
 or the name with several parameters (`range: { columns: p, min: 0, max: 1 }`).
@@ -30,13 +32,17 @@ answer_rows:
       - { of: annotations.0.yes_no, unless: NONE }
 ```
 
-Each entry of `answer_rows` is a row, which maps names of columns to cells. A cell is either a string or a list of parts. In a
-string, `{path}` is replaced with a member of the record. For example, `{a.0.b}` is the member `b` of the first element of the
-member `a`.
+Each entry of `answer_rows` is a row, which maps names of columns to cells. A cell is either a string or a list of parts.
 
-A part is a mapping. With `of: PATH`, it is the value at PATH. With `each: PATH`, it is every element of the list at PATH. The
-key `unless` leaves out a value that equals the value of `unless`, or that contains all of its members. The key `text` defines
-how a value is printed. The values of all parts are joined by spaces. If no value remains, the cell is missing.
+In a string, `{path}` is replaced with a member of the record. For example, `{a.0.b}` is the member `b` of the first element
+of the member `a`.
+
+A part of a list is a mapping that selects values. `of: PATH` selects the value at PATH, and `each: PATH` selects every
+element of the list at PATH. The cell contains the selected values of all parts, joined by spaces. If no value remains, the
+cell is missing.
+
+The key `unless` leaves out a value that equals the value of `unless`, or that contains all of its members. The key `text`
+defines how a value is printed.
 ";
 
 const METRICS: &str = "\
@@ -45,9 +51,11 @@ const METRICS: &str = "\
 <!-- Generated from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade reference`. -->
 
 The section `grade` of a pipeline has one metric, which is computed after all [rules](grading.md) have passed. The score is
-the value of the metric, multiplied by the key `scale` (default 1), plus the key `offset` (default 0). Both are keys of
-`grade`, next to `metric`. For example, `scale: 2` and `offset: -1` turn an area under the ROC curve into a Gini
-coefficient. Scores are rounded to five decimals.
+the value of the metric, multiplied by the key `scale` (default 1), plus the key `offset` (default 0). Scores are rounded to
+five decimals.
+
+`scale` and `offset` are keys of `grade`, next to `metric`. For example, `scale: 2` and `offset: -1` turn an area under the
+ROC curve into a Gini coefficient.
 
 Each metric has a direction: higher or lower values are better. The key `direction` of `grade` (`higher_is_better` or
 `lower_is_better`) overrides it.

@@ -86,8 +86,6 @@ fn messages_name_column_row_and_expected_value() {
     }
 }
 
-/// Repeated, missing or unknown identifiers are reported with their rows in the file, even though both tables were
-/// sorted.
 #[test]
 fn wrong_identifiers_are_named_with_their_row_in_the_file() {
     for (text, message) in [
@@ -121,7 +119,6 @@ fn wrong_identifiers_are_named_with_their_row_in_the_file() {
     }
 }
 
-/// The message names the first wrong cell in the file, even though the rows were sorted by identifier.
 #[test]
 fn first_wrong_cell_in_file_order_is_named() {
     let section = |metric: &str| json!({ "rules": [{ "align": "id" }], "metric": { metric: "y" } });
@@ -210,14 +207,12 @@ fn oversized_first_lines_are_rejected() {
         message,
         "the first line has 2000000 bytes; at most 1048576 are read"
     );
-    // The message truncates a long cell at a character boundary.
     let long = "ü".repeat(300_000);
     let (kind, message) = refusal(&format!("id,y\na,1\nb,{long}\nc,1\n"));
     assert_eq!(kind, RefusalKind::Type);
     assert!(message.starts_with("column `y`, row 2: found `üüü") && message.len() < 300);
 }
 
-/// If a submission has millions of rows, a wrong number of rows is reported before any cell is read.
 #[test]
 fn wrong_number_of_rows_is_reported_without_reading_cells() {
     let answers = submission::parse(ANSWERS.as_bytes()).unwrap();

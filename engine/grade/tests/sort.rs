@@ -8,7 +8,6 @@ use prep_grade::{Grader, Pair};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Compares the order of a column's rows with the order that introsort gives for the rows with a value.
 fn check(data: ColumnData, rows: usize, present: &[bool], less: impl Fn(u32, u32) -> bool + Copy) {
     let name = "id".to_owned();
     let columns = vec![FrameColumn { name, data }];
@@ -22,7 +21,6 @@ fn check(data: ColumnData, rows: usize, present: &[bool], less: impl Fn(u32, u32
     assert_eq!(order, expected);
 }
 
-/// Generates texts with common prefixes, short texts, and texts that differ only in zero bytes.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ab\0]{0,18}",
@@ -73,8 +71,7 @@ proptest! {
 }
 
 /// Grades a submission whose identifiers are `submitted` against answers with the identifiers `expected`. Each row of the
-/// answers is labelled with its identifier, so the score shows which rows were paired. Returns `None` if the identifiers
-/// are not accepted.
+/// answers is labelled with its identifier, so the score shows which rows were paired.
 fn align(expected: &[CellValue<'_>], submitted: &[CellValue<'_>]) -> Option<f64> {
     let frame = |cells: &[CellValue<'_>]| {
         let labels = cells.iter().map(|cell| cell.text().unwrap_or_default());
@@ -99,7 +96,6 @@ fn align(expected: &[CellValue<'_>], submitted: &[CellValue<'_>]) -> Option<f64>
     grader.grade(&frame(expected), &frame(submitted)).rounded()
 }
 
-/// Returns a column with the dtype that pandas infers.
 fn data(cells: &[CellValue<'_>]) -> ColumnData {
     let integers = cells.iter().map(|cell| match cell {
         CellValue::Int(value) => Some(*value),
@@ -120,7 +116,6 @@ fn data(cells: &[CellValue<'_>]) -> ColumnData {
     }
 }
 
-/// Whether NumPy finds the same values in both sorted columns.
 fn has_same_values(expected: &[CellValue<'_>], submitted: &[CellValue<'_>]) -> bool {
     let sorted = |cells: &[CellValue<'_>]| {
         let mut numbers = Vec::new();
@@ -140,7 +135,6 @@ fn has_same_values(expected: &[CellValue<'_>], submitted: &[CellValue<'_>]) -> b
     sorted(expected) == sorted(submitted)
 }
 
-/// Identifiers of one length with and without a long common prefix, of several lengths, with zero bytes, and numbers.
 fn identifiers() -> impl Strategy<Value = Vec<String>> {
     let of = |pattern: &'static str| vec(pattern, 1..40);
     prop_oneof![

@@ -1,6 +1,5 @@
-//! Tests that metrics of other suites of competitions compute the scores of scikit-learn, SciPy or their definition in
-//! NumPy, and reject the same input. `data/record_suites.py` draws the same tables from the same seeds, and explains their
-//! pools.
+//! Tests that metrics of other suites of competitions compute the scores of scikit-learn, SciPy or NumPy.
+//! `data/record_suites.py` draws the same tables from the same seeds.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,6 @@ use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
-/// SplitMix64.
 struct Draw(u64);
 
 impl Draw {

@@ -1,5 +1,4 @@
-//! Measures how long it takes to load 82 pipelines, as many as the benchmark has. For comparison, also measures how
-//! long the YAML parser alone needs for them. Run it with `cargo bench -p prep-spec --bench load`.
+//! Measures how long the 82 pipelines take to load: `cargo bench -p prep-spec --bench load`.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 

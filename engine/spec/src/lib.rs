@@ -1,13 +1,10 @@
 //! The pipeline language: parses the YAML file of a pipeline, including its SQL queries, into a checked [`Pipeline`].
 //!
-//! [`load`] parses the file, resolves all names, and checks all rules that need no data. It reports all errors of the
-//! file at once, each with its position and, if possible, a suggestion. [`read`] does the same, but returns a
-//! [`ParsedFile`]. Callers can add the errors of their own checks to it, for example of unknown metrics.
+//! [`load`] reports all errors of a file at once, each with its position and, if possible, a suggestion. [`read`] returns a
+//! [`ParsedFile`], to which callers can add the errors of further checks.
 //!
-//! The modules:
-//!
-//! - `text`: parses YAML into a tree of nodes with positions, and prints errors with positions;
-//! - `load`: merges the corrections of a variant into this tree;
+//! - `text`: parses YAML into nodes with positions, and prints diagnostics;
+//! - `load`: merges the corrections of a variant into the nodes;
 //! - `parse`: converts the nodes into the [`model`], and checks the dependencies between tables;
 //! - [`words`]: the vocabulary, which describes the keys of the language;
 //! - [`query`]: parses SQL into a syntax tree, expands macros, and finds the tables that a query reads;
@@ -38,7 +35,7 @@ mod variant;
 pub mod words;
 
 mod text {
-    //! The text of a pipeline file: its YAML with positions, and diagnostics that refer to positions.
+    //! The text of a pipeline file: YAML with positions, and diagnostics that refer to positions.
 
     pub mod align;
     pub mod diagnostic;

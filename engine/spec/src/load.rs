@@ -1,4 +1,4 @@
-//! Entry points: parse a file in all its variants.
+//! Parses a pipeline file in all its variants.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,11 +11,10 @@ use crate::text::yaml::{Kind, MappingEntry, Scalar, Style, YamlNode};
 use crate::variant::{Corrections, FIXED_VARIANT, is_correction_name, variant_name};
 use crate::words::{MAX_CORRECTIONS, Vocabulary};
 
-/// Loads one variant of a pipeline. `vocabulary` contains the kinds of tables and outputs that the pipeline may use,
-/// `id` is the competition's id, and messages refer to the file as `file_name`.
+/// Loads one variant of the pipeline of the competition `id`. Messages name the file `file_name`.
 ///
 /// # Errors
-/// Same as for [`ParsedFile::finish`]. If the text is not YAML, the only error is the first syntax error.
+/// If any variant has an error, or the variant is unknown.
 pub fn load(
     vocabulary: &Vocabulary,
     id: &str,
@@ -26,8 +25,7 @@ pub fn load(
     read(vocabulary, id, file_name, text).finish(variant)
 }
 
-/// Parses a pipeline in all its variants: without corrections, with all corrections, and with each other combination of
-/// corrections.
+/// Parses a pipeline in all its variants, which are all combinations of its corrections.
 pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> ParsedFile {
     let source = Arc::new(SourceFile::new(file_name, text));
     match yaml::parse(&source) {
@@ -41,10 +39,10 @@ pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> P
     }
 }
 
-/// Returns the names of the corrections that a file defines, in file order.
+/// Returns the names of a file's corrections in file order.
 ///
 /// # Errors
-/// If the text is not YAML, returns the first syntax error.
+/// If the text is not YAML.
 pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     let source = Arc::new(SourceFile::new("pipeline.yaml", text));
     let root = yaml::parse(&source).map_err(|fault| Diagnostics::single(source, fault))?;
@@ -52,18 +50,17 @@ pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(corrections.into_iter().map(|one| one.key).collect())
 }
 
-/// Returns the names of the variants that a file defines: `v1`, `fixed` if there are corrections, and then each other
-/// combination of corrections.
+/// Returns the names of a file's variants: `v1`, `fixed`, and one for each other combination of corrections.
 ///
 /// # Errors
-/// If the text is not YAML, returns the first syntax error.
+/// If the text is not YAML.
 pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
     let names = corrections(text)?;
     let sets = combinations(names.len());
     Ok(sets.map(|set| name_of(&names, set)).collect())
 }
 
-/// A set of corrections. Bit N represents the correction at index N in the file.
+/// A set of corrections. Bit N stands for the correction with index N in the file.
 type CorrectionSet = u32;
 
 fn name_of(names: &[String], set: CorrectionSet) -> String {
@@ -77,7 +74,7 @@ fn has(set: CorrectionSet, place: usize) -> bool {
     set >> place & 1 == 1
 }
 
-/// Returns all sets of `count` corrections: the empty set, the full set, and then the other sets.
+/// Returns all sets of `count` corrections: the empty set, the full set, and all others.
 fn combinations(count: usize) -> impl Iterator<Item = CorrectionSet> {
     let full: CorrectionSet = (1 << count.min(MAX_CORRECTIONS)) - 1;
     let ends = std::iter::once(0).chain((full > 0).then_some(full));
@@ -97,8 +94,7 @@ fn all_variants(
     let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
     let mut seen: BTreeSet<Diagnostic> = BTreeSet::new();
     for set in combinations(corrections.len()) {
-        // Only the base variant is parsed with the section `variants`. So errors in the keys of this section are
-        // reported once.
+        // Only the base variant contains the section `variants`, so errors in its keys are reported once.
         let mut node = match (set, &base) {
             (0, _) | (_, None) => root.clone(),
             (_, Some(base)) => base.clone(),
@@ -117,7 +113,7 @@ fn all_variants(
             if !seen.insert(one.clone()) {
                 continue;
             }
-            // The rest of the file does not show that a correction causes a mistake there.
+            // Outside of the corrections, the position does not show the variant.
             let mut patches = corrections.iter().map(|patch| patch.value.span);
             if set > 0 && !patches.any(|patch| is_inside(one.span, patch)) {
                 one.message += &format!(", in the variant `{}`", name_of(&names, set));
@@ -126,7 +122,7 @@ fn all_variants(
         }
         unused.push((set, resolved.unused));
     }
-    // Unused declarations are reported only if there are no errors, because a part that could not be parsed may use them.
+    // A part that could not be parsed may use a declaration that seems unused.
     if findings.is_empty() {
         findings = always_unused(&corrections, unused);
     }
@@ -138,7 +134,6 @@ fn all_variants(
     }
 }
 
-/// Returns the diagnostics about declarations that are unused in every variant that contains them.
 fn always_unused(
     corrections: &[MappingEntry],
     unused: Vec<(CorrectionSet, Vec<Diagnostic>)>,
@@ -150,7 +145,6 @@ fn always_unused(
         let is_declared = |set: &&CorrectionSet| home.is_none_or(|(place, _)| has(**set, place));
         sets.iter().filter(is_declared).count()
     };
-    // The number of variants in which a declaration is unused.
     let mut counts: BTreeMap<Diagnostic, usize> = BTreeMap::new();
     for one in unused.into_iter().flat_map(|(_, list)| list) {
         *counts.entry(one).or_default() += 1;
@@ -159,9 +153,7 @@ fn always_unused(
     counts.into_keys().collect()
 }
 
-/// Splits the YAML tree of a file into the tree without the key `variants`, and the corrections. Leaves out a
-/// correction whose name is invalid or whose value is not a mapping. If the file has no corrections, returns `None` and
-/// an empty list.
+/// Splits the YAML tree of a file into the tree without the key `variants`, and the corrections.
 fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
     let Kind::Mapping(entries) = &root.kind else {
         return (None, Vec::new());
@@ -196,32 +188,30 @@ fn is_inside(inner: Span, outer: Span) -> bool {
 #[derive(Debug, Clone)]
 pub struct ParsedFile {
     pub(crate) source: Arc<SourceFile>,
-    /// The names of the corrections, in file order.
     pub(crate) corrections: Vec<String>,
-    /// The variants, the base first.
+    /// The variants. The first is the base variant, without corrections.
     pub(crate) readings: Vec<Reading>,
     pub(crate) findings: Vec<Diagnostic>,
 }
 
 impl ParsedFile {
-    /// Returns the variants of the file, with the base first. Empty if nothing could be parsed.
+    /// Returns the variants of the file, the base variant first. Empty if nothing could be parsed.
     pub fn readings(&self) -> &[Reading] {
         &self.readings
     }
 
-    /// Adds the errors and warnings of a further check. [`finish`](Self::finish) removes duplicates.
+    /// Adds the errors and warnings of another check.
     pub fn report(&mut self, findings: impl IntoIterator<Item = Diagnostic>) {
         self.findings.extend(findings);
     }
 
     /// Returns the pipeline in a variant, with the warnings about all variants.
     ///
-    /// All competitions use the same names of variants, so `variant` may name corrections that this pipeline does not
-    /// have. Such corrections are ignored. If no correction remains, the result is the same as for the base variant,
-    /// and [`Variant::differs`](crate::model::Variant::differs) is false.
+    /// Ignores corrections in `variant` that the pipeline does not have, because all competitions of a run use the same
+    /// variant.
     ///
     /// # Errors
-    /// If there is an error in any variant, or the variant is unknown.
+    /// If any variant has an error, or the variant is unknown.
     pub fn finish(mut self, variant: &str) -> Result<Pipeline, Diagnostics> {
         let chosen = match Corrections::parse(variant) {
             Ok(corrections) => self.position(&corrections),
@@ -247,7 +237,6 @@ impl ParsedFile {
         Ok(pipeline)
     }
 
-    /// Returns the index of the reading with these corrections.
     fn position(&self, corrections: &Corrections) -> usize {
         let name = variant_name(&self.corrections, |name| corrections.has(name));
         let mut readings = self.readings.iter();
@@ -256,8 +245,7 @@ impl ParsedFile {
     }
 }
 
-/// Applies `patch` to `base`. Mappings are merged key by key, other values are replaced, and null removes a key. New
-/// keys are appended in the order of the patch.
+/// Applies `patch` to `base`: merges mappings, replaces other values, and removes keys whose value is null.
 pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     let (Kind::Mapping(entries), Kind::Mapping(changes)) = (&mut base.kind, &patch.kind) else {
         *base = patch.clone();
@@ -279,11 +267,10 @@ pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     }
 }
 
-/// Returns a copy of `pipeline` without outputs, whose only check is the given query. `name` is the name of the check.
-/// Positions in the query refer to the text `query`, which is also the `source` of the returned pipeline.
+/// Returns a copy of `pipeline` without outputs. The only check of the copy is `query`.
 ///
 /// # Errors
-/// If the query is not valid, or reads a table that does not exist.
+/// If the query is invalid, or reads a table that does not exist.
 pub fn query_pipeline(
     pipeline: &Pipeline,
     vocabulary: &Vocabulary,

@@ -1,7 +1,4 @@
-//! The content of a pipeline, after parsing and before planning.
-//!
-//! Each part that a diagnostic may refer to contains a [`Span`], the position of this part in the YAML text. The types
-//! describe the language, not how a step is executed.
+//! The content of a pipeline after parsing. A [`Span`] is a position in the YAML text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,15 +17,15 @@ pub use crate::words::query::Query;
 /// The pipeline of one competition: a bundle, tables computed from it, outputs, checks and grading.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// Id of the competition, which is the name of the directory that contains the file.
+    /// The id of the competition, which is the name of the directory of the pipeline file.
     pub id: String,
     /// Title of the competition.
     pub name: String,
     /// Category of the competition's task.
     pub category: String,
-    /// The bundle.
+    /// The archive of the competition's files.
     pub bundle: Bundle,
-    /// Sources in addition to the bundle.
+    /// Inputs in addition to the bundle.
     pub sources: Vec<SourceSpec>,
     /// Named lists of strings for queries and grading.
     pub lists: Vec<(Spanned<String>, Vec<String>)>,
@@ -40,9 +37,9 @@ pub struct Pipeline {
     pub private: Vec<Output>,
     /// Queries that must return no rows.
     pub checks: Vec<Check>,
-    /// Leaks that are known and accepted, with the reason.
+    /// Accepted leaks, with the reason for each.
     pub accepted: Vec<(Spanned<String>, String)>,
-    /// The grading section as it is written. `prep-grade` interprets it.
+    /// The section `grade`, which `prep-grade` interprets.
     pub grade: Option<Spanned<Grade>>,
     /// The variant.
     pub variant: Variant,
@@ -73,9 +70,9 @@ impl Pipeline {
 /// A variant of a pipeline, as far as it could be parsed.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// The pipeline. Parts with errors are empty or left out, and the errors have been reported.
+    /// The pipeline. Parts with errors are empty or left out.
     pub pipeline: Pipeline,
-    /// Tables whose content is unknown because of an error in them.
+    /// Tables whose content is unknown because of an error.
     pub unread: BTreeSet<String>,
 }
 
@@ -88,16 +85,16 @@ pub struct Variant {
     pub differs: bool,
 }
 
-/// The archive that Kaggle serves.
+/// The archive that Kaggle serves for a competition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
-    /// Kaggle's name of the competition.
+    /// The name of the competition on Kaggle.
     pub kaggle: String,
-    /// Published MD5 of the archive, 32 hexadecimal digits.
+    /// Published MD5 of the archive: 32 hexadecimal digits.
     pub md5: Option<String>,
 }
 
-/// A source in addition to the bundle. Paths in it are written as `NAME:path`.
+/// A source in addition to the bundle. Paths in the source are written as `NAME:path`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSpec {
     /// The name of the source.
@@ -120,22 +117,22 @@ pub enum SourceLocation {
 pub struct RemoteFile {
     /// The URL.
     pub url: String,
-    /// The file's name. It is the only path of the source.
+    /// The file name, which is the only path of the source.
     pub file: String,
     /// Published MD5: 32 hexadecimal digits in lower case.
     pub md5: Option<String>,
     /// Published SHA-256: 64 hexadecimal digits in lower case.
     pub sha256: Option<String>,
-    /// Length in bytes that the pipeline states.
+    /// The size in bytes that the pipeline states.
     pub size: Option<u64>,
-    /// Path of a member of the bundle that is the same file.
+    /// The path of the same file in the bundle.
     pub member: Option<String>,
 }
 
-/// A named, ordered sequence of rows, or several sequences that are created together.
+/// A table, or several tables that are created together.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// One name for each table that the kind creates.
+    /// One name for each created table.
     pub names: Vec<Spanned<String>>,
     /// How the table is created.
     pub made: TableOrigin,
@@ -151,7 +148,7 @@ impl Table {
 /// How a table is created.
 #[derive(Debug, Clone)]
 pub enum TableOrigin {
-    /// The result of a query: `name: SELECT ...`
+    /// A query: `name: SELECT ...`
     Query(Query),
     /// A kind of the vocabulary: `name: { read: train.csv, columns: [...] }`
     Declared(Declaration),
@@ -159,7 +156,7 @@ pub enum TableOrigin {
     List(Vec<String>),
 }
 
-/// A query that must return no rows. Messages show the rows that it returns.
+/// A query that must return no rows.
 #[derive(Debug, Clone)]
 pub struct Check {
     /// The name of the check.
@@ -168,26 +165,23 @@ pub struct Check {
     pub query: Query,
 }
 
-/// The section `grade`: paths of the answers and of the sample submission, and a JSON tree with the metric and its
-/// rules.
+/// The section `grade`: two paths, and a JSON tree with the metric and the rules.
 #[derive(Debug, Clone)]
 pub struct Grade {
     /// Path of the answers, `private/...`.
     pub answers: Spanned<String>,
     /// Path of the sample submission, `public/...` or `private/...`.
     pub sample: Spanned<String>,
-    /// The reason why the sample submission is invalid, if it is.
+    /// The reason why the sample submission is invalid, if the pipeline states one.
     pub invalid_sample: Option<String>,
     /// The section without `answers`, `sample` and `invalid_sample`.
     pub rules: serde_json::Value,
-    /// The position of each value of `rules`, by its JSON pointer: for example `/metric/name`, or `""` for the entire
-    /// section.
+    /// The position of each value of `rules` by its JSON pointer, such as `/metric/name`.
     pub places: BTreeMap<String, Span>,
 }
 
 impl Grade {
-    /// Returns the position of a text of the section, for example of a query. `place` is a line and column of the text, both
-    /// from 1. `None` if no value is equal to the text.
+    /// Returns the position of the line and column `place` (from 1) of a string in the section.
     pub fn locate(
         &self,
         source: &SourceFile,

@@ -1,9 +1,7 @@
 //! The file `pack.yaml` of a pack, and the ids of competitions.
 //!
-//! A pack is a directory that contains `pack.yaml` and, for each competition, a directory `ID` with a `pipeline.yaml`.
-//! The id of such a competition is `PACK/ID`, which is also its path below the data directory. Therefore both names
-//! must be safe as names of directories. [`CompetitionId`] and [`check_pack_name`] are the only code that decides which
-//! names are safe.
+//! A pack is a directory with a `pack.yaml` and a directory `ID` for each competition. The id of a competition is
+//! `PACK/ID`, which is also its path below the data directory. Therefore both names must be safe as directory names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,10 +16,10 @@ use crate::text::yaml::{self, MappingEntry, YamlNode};
 use crate::variant::variant_of_directory;
 use crate::words::{KeyType, Section, SectionKey, Vocabulary};
 
-/// The name of the pack of the built-in competitions. Their ids have no prefix.
+/// The pack of the built-in competitions, whose ids have no prefix.
 pub const BUILT_IN_PACK: &str = "mle-bench";
 
-/// Maximum length of a name, in characters.
+/// Maximum length of a name in characters.
 const MAX_NAME: usize = 100;
 
 /// Names that Windows reserves for devices, with any extension.
@@ -60,7 +58,6 @@ impl FromStr for CompetitionId {
     }
 }
 
-/// Checks the name of a competition in its pack.
 fn check_name(name: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let stem = name.split('.').next().unwrap_or_default();
@@ -83,11 +80,10 @@ fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Checks the name of a pack. It must not contain upper-case letters, so that two packs never share a directory on a file
-/// system that ignores case.
+/// Checks the name of a pack. Upper case is an error, because some file systems ignore case.
 ///
 /// # Errors
-/// Returns the reason if a pack cannot have this name.
+/// The reason why a pack cannot have this name.
 pub fn check_pack_name(name: &str) -> Result<(), String> {
     check_name(name)?;
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -143,7 +139,7 @@ impl fmt::Display for Day {
     }
 }
 
-/// The arrangement of exported files.
+/// The directory layout of exported files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PackLayout {
@@ -166,14 +162,14 @@ impl FromStr for PackLayout {
     }
 }
 
-/// The dates of a competition on Kaggle, and the address of its rules.
+/// Facts about a competition on Kaggle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CompetitionFacts {
     /// The first day of the competition.
     pub launched: Option<Day>,
     /// The last day of the competition.
     pub closed: Option<Day>,
-    /// The address of the competition's rules.
+    /// The URL of the competition's rules.
     pub rules: Option<String>,
 }
 
@@ -184,19 +180,19 @@ pub struct Pack {
     pub name: String,
     /// The version of the pack's files.
     pub version: String,
-    /// Address of the repository from which the pack was derived.
+    /// The URL of the repository from which the pack was derived.
     pub repository: Option<String>,
-    /// The commit of that repository from which the pack was derived.
+    /// The commit of the repository from which the pack was derived.
     pub commit: Option<String>,
     /// The licence of the pack's files.
     pub licence: Option<String>,
     /// The licence of the repository.
     pub upstream_licence: Option<String>,
-    /// The layout in which the competitions are exported.
+    /// The directory layout of exported competitions.
     pub layout: PackLayout,
-    /// The names of the competitions in each set, by the name of the set.
+    /// The competitions of each set.
     pub sets: BTreeMap<String, Vec<String>>,
-    /// Facts about each competition, by its name.
+    /// Facts about each competition.
     pub competitions: BTreeMap<String, CompetitionFacts>,
 }
 
@@ -256,7 +252,7 @@ static COMPETITION: Section = Section {
 /// Parses a `pack.yaml`.
 ///
 /// # Errors
-/// Returns all mistakes with their positions.
+/// All mistakes with their positions.
 pub fn read_pack(file_name: &str, text: &str) -> Result<Pack, Diagnostics> {
     let source = Arc::new(SourceFile::new(file_name, text));
     let root = yaml::parse(&source);
@@ -269,7 +265,7 @@ pub fn read_pack(file_name: &str, text: &str) -> Result<Pack, Diagnostics> {
     let pack = pack(&mut state, &root);
     match Diagnostics::new(source, state.diagnostics) {
         Some(found) => Err(found),
-        // Without a diagnostic, all required keys exist.
+        // All required keys exist if there is no diagnostic.
         None => Ok(pack.unwrap_or_default()),
     }
 }
@@ -367,7 +363,6 @@ fn sets_of(
             }
             Some(id.value)
         });
-        // A set contains an id only once, even if the list contains it twice.
         let ids: BTreeSet<String> = ids.collect();
         sets.insert(entry.key.clone(), ids.into_iter().collect());
     }
@@ -375,8 +370,7 @@ fn sets_of(
 }
 
 impl ParseState {
-    /// Returns the string that is the value of a key, if the key exists. If `check` rejects the string, reports the
-    /// reason, but still returns the string.
+    /// Returns the string of a key, and reports the string if `check` rejects it.
     fn checked(
         &mut self,
         fields: Option<&Fields<'_>>,
@@ -403,7 +397,9 @@ fn check_version(text: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_graphic();
     match text.chars().all(fits) && text.len() <= MAX_NAME {
         true => Ok(()),
-        false => Err("write up to 100 ASCII characters without spaces".to_owned()),
+        false => Err(
+            "it must have at most 100 characters, all of them ASCII and none a space".to_owned(),
+        ),
     }
 }
 

@@ -1,23 +1,17 @@
 //! Names of variants: `v1`, `fixed`, and for example `fixed:63,patients` for a selection of corrections.
-//!
-//! All competitions use the same names of variants. If a competition lacks one of the named corrections, it is prepared
-//! without that correction. So a single name can be used for a run of many competitions.
 
 use crate::text::suggest::nearest;
 
-/// The variant without corrections, which a file describes outside of `variants`.
+/// The variant without corrections.
 pub const BASE_VARIANT: &str = "v1";
 
 /// The variant with all corrections.
 pub const FIXED_VARIANT: &str = "fixed";
 
-/// The variants that every pipeline has.
 const GENERAL: [&str; 2] = [BASE_VARIANT, FIXED_VARIANT];
 
-/// The prefix of variants with a selection of corrections.
 const SELECTION_PREFIX: &str = "fixed:";
 
-/// The prefix of directories of variants with a selection of corrections.
 const DIRECTORY_PREFIX: &str = "fixed-";
 
 /// Returns the variants that every pipeline has: `v1` and `fixed`.
@@ -37,10 +31,10 @@ pub enum Corrections {
 }
 
 impl Corrections {
-    /// Parses the name of a variant. The order of corrections does not matter.
+    /// Parses the name of a variant.
     ///
     /// # Errors
-    /// Returns a message if no variant can have this name.
+    /// A message if no variant can have this name.
     pub fn parse(variant: &str) -> Result<Corrections, String> {
         if variant == BASE_VARIANT {
             return Ok(Corrections::None);
@@ -66,7 +60,6 @@ impl Corrections {
         Ok(Corrections::some(names.collect()))
     }
 
-    /// Selects corrections by their names.
     pub(crate) fn some(mut names: Vec<String>) -> Corrections {
         names.sort_by_key(|name| sort_key(name));
         names.dedup();
@@ -84,7 +77,6 @@ impl Corrections {
 }
 
 impl std::fmt::Display for Corrections {
-    /// Writes the name of the variant, which [`Corrections::parse`] accepts.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Corrections::None => f.write_str(BASE_VARIANT),
@@ -94,40 +86,37 @@ impl std::fmt::Display for Corrections {
     }
 }
 
-/// Returns the name of the directory that contains the data of a variant. Colons and commas have special meanings in
-/// mounts and paths, so the directory of `fixed:30,63` is `fixed-30-63`.
+/// Returns the directory of a variant's data: `fixed-30-63` for `fixed:30,63`, without special characters.
 pub fn variant_directory(variant: &str) -> String {
     variant.replace([':', ','], "-")
 }
 
-/// Returns the variant whose data are in the directory with this name. Returns `None` if no variant has such a
-/// directory. The data of `v1` have no directory of their own.
+/// Returns the variant whose data are in the directory `name`. `None` for other directories.
 pub fn variant_of_directory(name: &str) -> Option<String> {
     if name == FIXED_VARIANT {
         return Some(name.to_owned());
     }
     let list = name.strip_prefix(DIRECTORY_PREFIX)?;
     let variant = format!("{SELECTION_PREFIX}{}", list.replace('-', ","));
-    // A list in a different order or with duplicates is not the name of a variant's directory.
+    // The corrections in the name of a directory are sorted and without duplicates.
     let canonical = Corrections::parse(&variant).ok()?.to_string();
     (canonical == variant).then_some(variant)
 }
 
-/// Returns whether a correction can have this name. It may contain lower-case letters, digits and `_`.
+/// Returns whether a correction can have this name: lower-case letters, digits and `_`.
 pub(crate) fn is_correction_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     !name.is_empty() && name.bytes().all(is_allowed)
 }
 
-/// Returns a sort key that orders numbers by value, before words.
+/// Returns a sort key that orders numbers by value, and before words.
 fn sort_key(name: &str) -> (bool, usize, String) {
     let is_word = !name.bytes().all(|byte| byte.is_ascii_digit());
     let length = if is_word { 0 } else { name.len() };
     (is_word, length, name.to_owned())
 }
 
-/// Returns the name of the variant that contains the corrections for which `is_chosen` returns true. `names` are all
-/// corrections of a pipeline.
+/// Returns the name of the variant with the corrections that `is_chosen` accepts.
 pub(crate) fn variant_name(names: &[String], is_chosen: impl Fn(&str) -> bool) -> String {
     let chosen = names.iter().filter(|name| is_chosen(name));
     let chosen: Vec<String> = chosen.cloned().collect();

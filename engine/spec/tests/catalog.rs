@@ -1,7 +1,6 @@
 //! The table of all competitions in `docs/pipelines.md` matches the pipelines.
 //!
-//! `UPDATE=1 cargo test -p prep-spec` updates the table. It keeps the column with the number of lines of the benchmark's
-//! Python code.
+//! `UPDATE=1 cargo test -p prep-spec` updates the table, except the column with the lines of the benchmark's Python code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +11,6 @@ use prep_spec::model::{Declaration, Output, Setting, TableOrigin};
 
 const HEAD: &str = "| competition | lines | kinds | lines of Python |\n|---|--:|---|--:|\n";
 
-/// Returns the kinds of tables and outputs, except queries and CSV files, which nearly all pipelines use.
 fn kinds(pipeline: &Pipeline) -> BTreeSet<&'static str> {
     fn outputs(list: &[Output], found: &mut BTreeSet<&'static str>) {
         for output in list {
@@ -39,7 +37,6 @@ fn kinds(pipeline: &Pipeline) -> BTreeSet<&'static str> {
     found
 }
 
-/// Returns the number of lines of the benchmark's scripts for each competition, as the table states it.
 fn python(page: &str) -> BTreeMap<&str, &str> {
     let rows = page.lines().filter_map(|line| line.strip_prefix("| ["));
     let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());

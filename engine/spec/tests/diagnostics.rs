@@ -1,5 +1,5 @@
-//! Examples of every rule. `diagnostics/NAME.txt` lists the errors of `diagnostics/NAME.yaml`, and `accept/NAME.yaml`
-//! has no errors.
+//! Examples of every rule: `diagnostics/NAME.txt` lists the errors of `diagnostics/NAME.yaml`. `accept/NAME.yaml` has no
+//! errors.
 //!
 //! `UPDATE=1 cargo test -p prep-spec` records the current errors. Review the diff before you commit it.
 
@@ -72,11 +72,9 @@ fn valid_pipelines_are_accepted() {
     }
 }
 
-/// Every error code in the source code has an example.
 #[test]
 fn every_rule_has_an_example() {
-    // The name of the variant is not part of a file, so `an_unknown_variant_is_rejected` tests it.
-    // The other two are mistakes of `pack.yaml`, which the tests of its reader show.
+    // `an_unknown_variant_is_rejected` tests the first code, and the tests of `pack.yaml` test the others.
     let others = ["unknown-variant", "bad-value", "unknown-id"];
     let mut shown = BTreeSet::from(others.map(str::to_owned));
     for path in files("diagnostics") {

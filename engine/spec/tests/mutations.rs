@@ -11,7 +11,6 @@ const SEEDS: &[&str] = &[
     include_str!("diagnostics/bad-macro.yaml"),
 ];
 
-/// Fragments that have a meaning in YAML or SQL.
 const FRAGMENTS: &[&str] = &[
     "",
     " ",
@@ -78,7 +77,7 @@ fn check(text: &str) {
     let _ = prep_spec::variants(text);
 }
 
-/// Returns the nearest character boundary of a text.
+/// Returns the last character boundary at or before `at`.
 fn cut(text: &str, at: usize) -> usize {
     (0..=at.min(text.len()))
         .rev()
@@ -119,9 +118,9 @@ fn every_prefix_of_a_pipeline_causes_no_panic() {
     }
 }
 
-/// The depth of trees that are processed recursively is limited. This test needs a larger stack than the default 2 MB
-/// of test threads, because stack frames are much larger in a build without optimization. A release build needs less
-/// than 1 MB.
+/// The depth of recursion is limited, but stack frames are large without optimization.
+///
+/// Therefore this test has a larger stack than the default of 2 MB. A release build needs less than 1 MB.
 #[test]
 fn deep_nesting_causes_no_panic() {
     let builder = std::thread::Builder::new().stack_size(16 << 20);

@@ -36,7 +36,7 @@ fn the_tables_that_a_query_reads_are_found() {
             "SELECT * FROM a ORDER BY (SELECT 1 FROM b) LIMIT 3",
             &["a", "b"],
         ),
-        // A name that WITH defines is not a table, but it may hide a table that its own query reads.
+        // A part of WITH is not a table, but may hide a table that its own query reads.
         ("WITH w AS (SELECT * FROM a) SELECT * FROM w", &["a"]),
         ("WITH a AS (SELECT * FROM a) SELECT * FROM a", &["a"]),
         (
@@ -51,7 +51,6 @@ fn the_tables_that_a_query_reads_are_found() {
             "WITH w AS (SELECT * FROM a) SELECT * FROM b WHERE i IN (SELECT i FROM w)",
             &["a", "b"],
         ),
-        // Table functions are not tables.
         ("SELECT * FROM unnest([1, 2]) AS u(i), a", &["a"]),
         ("SELECT * EXCLUDE (x) REPLACE (y + 1 AS y) FROM a", &["a"]),
         ("VALUES (1), (2)", &[]),
@@ -96,7 +95,6 @@ fn a_table_may_be_named_all() {
     );
 }
 
-/// A chain of UNIONs is a single node of the tree, and is printed as it was written.
 #[test]
 fn long_chains_of_unions_are_not_deep() {
     for union in ["UNION ALL", "UNION"] {
@@ -133,13 +131,12 @@ fn positions_in_a_query_are_mapped_to_the_file() {
         panic!("a CSV file");
     };
     assert_eq!(place(query, 1, 8), (10, 18));
-    // This position is after the doubled quotes.
+    // A position after the doubled quotes.
     assert_eq!(place(query, 1, 15), (10, 27));
     // A position that does not exist is mapped to the end of the query.
     assert_eq!(place(query, 7, 1), (10, 40));
 }
 
-/// These are expressions that the engine supports and pipelines use.
 #[test]
 fn supported_expressions_are_parsed() {
     for text in [
@@ -169,7 +166,7 @@ fn supported_expressions_are_parsed() {
         let printed = query.tree().to_string();
         assert_eq!(Query::parse(&printed).expect(&printed).key, query.key);
     }
-    // These queries are nested as deeply as queries that people write.
+    // Queries as deep as people write them.
     for (open, close) in [
         ("(", ")"),
         ("f(", ")"),

@@ -90,11 +90,11 @@ fn a_single_correction_can_be_applied() {
     assert_eq!(read.columns("columns").len(), 3);
     assert!(only.variant.differs);
     assert_eq!(only.variant.name, "fixed:63");
-    // A variant that names all corrections is the same as `fixed`.
+    // A variant that names all corrections is equal to `fixed`.
     let both = load("fixed:63,columns");
     assert_eq!(outputs(&both), outputs(&load("fixed")));
     assert_eq!(both.variant.name, "fixed:63,columns");
-    // This correction belongs to other competitions.
+    // The correction `30` belongs to other competitions.
     let other = load("fixed:30");
     assert_eq!(outputs(&other), ["a.csv", "b.csv"]);
     assert!(!other.variant.differs);

@@ -11,8 +11,7 @@ fn vocabulary() -> &'static Vocabulary {
     prep_steps::vocabulary()
 }
 
-/// Returns pipelines in which `KEYS` is the placeholder for the keys of one section, each with the path of that section
-/// in the schema.
+/// Returns pipelines in which `KEYS` stands for the keys of one section, each with the path of that section in the schema.
 fn places() -> Vec<(String, String)> {
     let mut places = vec![
         (String::new(), "KEYS".to_owned()),
@@ -71,7 +70,6 @@ fn places() -> Vec<(String, String)> {
     places
 }
 
-/// Returns the methods of a kind. A kind without methods has the single element `None`.
 fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     match form.methods {
         [] => vec![None],
@@ -79,7 +77,6 @@ fn methods(form: &KindSpec) -> Vec<Option<&'static Section>> {
     }
 }
 
-/// Returns a key whose value can be a declaration of the kind.
 fn names(form: &KindSpec) -> &'static str {
     match form.makes {
         Produces::Parts(_) => "x, y",
@@ -101,7 +98,6 @@ fn schema() -> Value {
     )
 }
 
-/// Returns the keys that the parser lists in the error about an unknown key.
 fn accepted(text: &str) -> BTreeSet<String> {
     let found = prep_spec::load(vocabulary(), "id", "x.yaml", text, "v1").unwrap_err();
     let unknown = found.iter().find(|one| one.code == "unknown-key");
@@ -126,8 +122,7 @@ fn the_schema_has_the_keys_that_the_parser_accepts() {
         let text = text.replace("KEYS", "qqqqqqqqqqqq: 1");
         assert_eq!(accepted(&text), properties(&schema, pointer), "{pointer}");
     }
-    // Every closed object has been checked, except `grade` and the parts of a variant, which another parser reads, the
-    // kinds of `defaults`, and `{ list: NAME }`.
+    // All closed objects are checked except four: `grade`, parts of a variant, kinds of `defaults`, and `{ list: NAME }`.
     assert_eq!(closed_objects(&schema), places.len() + 4);
 }
 
@@ -162,7 +157,7 @@ fn references_in_the_schema_can_be_resolved() {
     );
 }
 
-/// Errors that no example may have in any context.
+/// Errors that an example must not have, wherever it is used.
 const STRUCTURE_ERRORS: &[&str] = &[
     "unknown-key",
     "missing-key",
@@ -222,8 +217,7 @@ fn every_example_is_valid() {
     ] {
         for form in forms {
             for method in methods(form) {
-                // Each optional key is tested separately, together with the required keys, because some keys exclude
-                // each other.
+                // Some keys exclude each other. Therefore each optional key is tested alone with the required keys.
                 let all: Vec<&SectionKey> = form.keys(method).collect();
                 for one in &all {
                     let used = all.iter().filter(|key| {
@@ -251,8 +245,7 @@ fn every_example_is_valid() {
     }
 }
 
-/// Returns whether a key requires another key: a generator is either seeded or continued, some keys require JSON, and a
-/// cut has a value or a size.
+/// Returns whether `key` must be set in a test of the optional key `other`.
 fn is_needed_with(key: &SectionKey, other: &SectionKey) -> bool {
     match key.name {
         "seed" => other.name != "after",

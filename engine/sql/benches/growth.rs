@@ -1,5 +1,6 @@
-//! Measures queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`. From each line of the output to
-//! the next, the size doubles, and the time should double, too.
+//! Measures queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`.
+//!
+//! The size doubles from each line of the output to the next. The time should double, too.
 
 #![allow(
     clippy::expect_used,

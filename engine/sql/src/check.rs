@@ -1,5 +1,4 @@
-//! Checks all queries of a pipeline when it is loaded: names, the order of rows, and the types of columns whose type is
-//! declared.
+//! Checks all queries of a pipeline when it is loaded: names, types and the order of rows.
 
 mod outputs;
 
@@ -20,20 +19,17 @@ use crate::{QueryError, Session, VALUE_COLUMN};
 
 pub use outputs::PUBLISHED;
 
-/// Placeholder column of a table without declared columns, so that `*` selects at least one column.
+/// A placeholder column of a table without declared columns, because `*` must select at least one column.
 pub(crate) const UNDECLARED: &str = "*";
 
-/// Follows the list of existing columns in the help for a column that does not exist.
+/// The end of the help for an unknown column, after the names of the known columns.
 const UNDECLARED_HELP: &str = "; a column of a file has to be declared under `columns`";
 
-/// The type of a column whose cells are the entries of an array. A query cannot compute with such cells, but only copy
-/// them to an output that is an array.
+/// The type of entries of an array, which a query can only copy.
 const ENTRIES: DataType = DataType::Binary;
 
-/// Columns of a table, as far as they are known before the table exists.
 pub(crate) type Columns = Arc<[RelationColumn]>;
 
-/// Returns the names of declared columns.
 fn names(columns: &Columns) -> Vec<&str> {
     let names = columns.iter().map(|column| column.name.as_str());
     names.filter(|name| *name != UNDECLARED).collect()
@@ -43,20 +39,18 @@ fn has(columns: &Columns, name: &str) -> bool {
     columns.iter().any(|column| column.name == name)
 }
 
-/// Plans every query of the pipeline with the declared columns, and returns the errors found.
+/// Plans all queries of the pipeline with the declared columns, and returns the errors.
 pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     CheckedQueries::new(session, reading).0.diagnostics
 }
 
 /// A pipeline whose queries were planned with the declared columns.
 ///
-/// If a table has an error, a query that reads the table is only checked for errors that are not consequences of it:
-/// unknown columns, and an undetermined order of rows. If even the names of the table's columns are unknown, the query
-/// is not checked at all.
+/// A query over a table with an error is only checked for unknown columns and an undetermined row order.
 pub struct CheckedQueries<'a>(PipelineChecker<'a>);
 
 impl<'a> CheckedQueries<'a> {
-    /// Plans every query of the pipeline.
+    /// Plans all queries of the pipeline.
     pub fn new(session: &'a Session, reading: &'a Reading) -> CheckedQueries<'a> {
         let unread = reading.unread.iter().map(|name| (name.clone(), None));
         let mut checker = PipelineChecker::new(session, &reading.pipeline);
@@ -65,15 +59,15 @@ impl<'a> CheckedQueries<'a> {
         CheckedQueries(checker)
     }
 
-    /// Returns the errors found.
+    /// Returns the errors of all queries.
     pub fn errors(&self) -> &[Diagnostic] {
         &self.0.diagnostics
     }
 }
 
-/// Checks the queries of a pipeline like [`check`], but allows columns that are not declared if a query reads a file,
-/// because the file may contain them. If the file lacks such a column, the query fails when it runs with
-/// [`RowForm::Checked`](crate::RowForm::Checked).
+/// Checks the queries like [`check`], but allows undeclared columns of files.
+///
+/// If the file lacks such a column, the query fails when it runs with [`RowForm::Checked`](crate::RowForm::Checked).
 pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
     let mut checker = PipelineChecker::new(session, &reading.pipeline);
     checker.allows_undeclared = true;
@@ -81,8 +75,9 @@ pub fn check_before_files(session: &Session, reading: &Reading) -> Vec<Diagnosti
     checker.diagnostics
 }
 
-/// Returns the columns of a query, each with the name of its type in the pipeline language. Leaves out undeclared
-/// columns of files, because they are unknown before the files are read.
+/// Returns the known columns of a query, each with the name of its type in the pipeline language.
+///
+/// Undeclared columns of files are not known before the files are read.
 pub fn known_columns(
     session: &Session,
     reading: &Reading,
@@ -99,7 +94,7 @@ pub fn known_columns(
     known.collect()
 }
 
-/// Returns the name that the pipeline language uses for a type.
+/// Returns the name of a type in the pipeline language.
 pub fn type_name(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::Boolean => ColumnKind::Boolean.name(),
@@ -114,13 +109,12 @@ pub fn type_name(data_type: &DataType) -> &'static str {
 struct PipelineChecker<'a> {
     session: &'a Session,
     pipeline: &'a Pipeline,
-    /// Columns of the tables that were checked so far. `None` for a table with an error. Queries that use such a table
-    /// are not checked.
+    /// Columns of the checked tables. `None` if an error makes the columns of a table unknown.
     known: BTreeMap<String, Option<Columns>>,
-    /// Tables that have an error, and of which only the names of the columns are known.
+    /// Tables with an error, whose columns have known names but unknown types.
     doubtful: BTreeSet<String>,
     diagnostics: Vec<Diagnostic>,
-    /// Whether a query over files may name columns that are not declared.
+    /// Whether queries that read a file may use undeclared columns.
     allows_undeclared: bool,
 }
 
@@ -149,12 +143,11 @@ impl<'a> PipelineChecker<'a> {
         }
     }
 
-    /// Returns the columns of a table. Checks the table first if necessary.
     fn table(&mut self, name: &str) -> Option<Columns> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
         }
-        // The loader reports cycles. This entry only ends the recursion.
+        // This entry ends the recursion of a cycle. The loader reports cycles.
         self.known.insert(name.to_owned(), None);
         let tables = &self.pipeline.tables;
         let table = tables.iter().find(|table| table.has(name))?;
@@ -177,7 +170,7 @@ impl<'a> PipelineChecker<'a> {
             TableOrigin::Declared(declaration) => {
                 let is_valid = self.declared(declaration);
                 match declaration.form.makes {
-                    // The columns are those of the table that `key` names, even if another key is wrong.
+                    // The table has the columns of the table that `key` names, even if another key is wrong.
                     Produces::Same(key) | Produces::Parts(key) => {
                         let of = declaration.text(key)?;
                         let columns = self.table(of);
@@ -216,9 +209,7 @@ impl<'a> PipelineChecker<'a> {
         Some(columns.into())
     }
 
-    /// Returns the columns of a table whose query has an error, so that later queries can be checked. If an
-    /// undetermined row order is the only error, all properties of the columns are known. Otherwise, the select list
-    /// may determine their names, but not their types.
+    /// Returns the columns of a table whose query has an error, so that later queries can be checked.
     fn columns_despite_error(&mut self, table: &Table, query: &Query) -> Option<Columns> {
         let before = self.diagnostics.len();
         let columns = self.query(query, RowDemand::AnyOrder);
@@ -229,7 +220,7 @@ impl<'a> PipelineChecker<'a> {
         let names = query.selected_names()?.into_iter();
         let names = names.map(|name| RelationColumn {
             name,
-            // All operators and functions accept a value of this type.
+            // NULL is accepted by all operators and functions.
             data_type: DataType::Null,
             hidden: false,
         });
@@ -238,12 +229,10 @@ impl<'a> PipelineChecker<'a> {
         Some(names.collect())
     }
 
-    /// Returns whether a query reads a table of which only the names of the columns are known.
     fn is_doubtful(&self, query: &Query) -> bool {
         !query.tables.is_disjoint(&self.doubtful)
     }
 
-    /// Returns the columns of the table that a declaration creates by turning some of `columns` into rows.
     fn unpivoted(&mut self, declaration: &Declaration, columns: &Columns) -> Option<Columns> {
         let text = |key| declaration.text(key).unwrap_or_default();
         let values = declaration.texts("columns");
@@ -278,10 +267,10 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Checks the tables, columns and queries that a declaration names. Returns whether all are correct.
+    /// Checks the tables, columns and queries that a declaration names. Returns false after an error.
     fn declared(&mut self, declaration: &Declaration) -> bool {
         let mut is_valid = true;
-        // A key that names columns refers to the first table that the declaration names.
+        // A key that names columns refers to the first table of the declaration.
         let mut table: Option<&str> = None;
         for (key, setting) in declaration.settings() {
             is_valid &= match (&key.value, &setting.value) {
@@ -297,7 +286,7 @@ impl<'a> PipelineChecker<'a> {
                     let mut are_valid = true;
                     for (index, item) in items.iter().enumerate() {
                         for (name, span) in item.columns() {
-                            // An item may use the columns of earlier items.
+                            // An item may use the names of earlier items.
                             let mut before = items.iter().take(index);
                             are_valid &= before.any(|one| one.name.value == name)
                                 || self.require_column(table, name, span);
@@ -320,7 +309,6 @@ impl<'a> PipelineChecker<'a> {
         is_valid
     }
 
-    /// Reports an error if the table has no column `file`, which a table of files must have.
     fn require_file(&mut self, table: &str, span: Span) -> bool {
         let Some(columns) = self.table(table) else {
             return false;
@@ -335,8 +323,7 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Reports an error and returns false if the table has no column `column`. Returns true if `table` is `None` or names a
-    /// table with an error, because that error has been reported already.
+    /// Reports an error and returns false if a table has no such column. Returns true for an unknown table.
     fn require_column(&mut self, table: Option<&str>, column: &str, span: Span) -> bool {
         let columns = table.and_then(|table| self.table(table));
         let (Some(columns), Some(table)) = (columns, table) else {
@@ -352,7 +339,6 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
-    /// Plans a query and compares its columns with those that the pipeline key requires.
     fn query_fits(&mut self, key_type: &KeyType, query: &Query) -> bool {
         let columns = match key_type {
             KeyType::Entries => self.plan_query(query, RowDemand::Ordered),
@@ -400,8 +386,7 @@ impl<'a> PipelineChecker<'a> {
         unnamed.is_empty()
     }
 
-    /// Plans a query whose result must consist of values, not of entries of an array. Returns its columns, or `None`
-    /// after reporting an error.
+    /// Plans a query that must not return entries of an array. Reports errors, and returns the columns.
     fn query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let columns = self.plan_query(query, rows)?;
         let Some(column) = columns.iter().find(|column| column.data_type == ENTRIES) else {
@@ -418,7 +403,6 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Plans a query. Returns the columns of its result, or `None` after reporting an error.
     fn plan_query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let mut declared = BTreeMap::new();
         for name in &query.tables {
@@ -471,7 +455,6 @@ impl<'a> PipelineChecker<'a> {
         Some(columns.collect())
     }
 
-    /// Reports an error of a query. Returns `None`.
     fn report<T>(
         &mut self,
         query: &Query,
@@ -502,13 +485,11 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Returns whether a query over these tables may name an undeclared column, because the rows of one of the tables
-    /// come from a file that may contain it.
+    /// Returns whether a query over these tables may use an undeclared column, which a file may contain.
     fn may_have_more(&self, tables: &BTreeSet<String>) -> bool {
         self.allows_undeclared && self.reads_file(tables)
     }
 
-    /// Returns whether the rows of one of these tables come from a file.
     fn reads_file(&self, tables: &BTreeSet<String>) -> bool {
         tables.iter().any(|name| {
             let mut all = self.pipeline.tables.iter();
@@ -530,10 +511,9 @@ impl<'a> PipelineChecker<'a> {
     }
 }
 
-/// Code, message and help of an error.
 type Fault = (&'static str, String, &'static str);
 
-/// Returns the error if a key of this type does not accept a query with these columns.
+/// Returns the error of a query whose columns do not meet the requirements of a pipeline key.
 fn fault_of(key_type: &KeyType, columns: &Columns) -> Option<Fault> {
     let is_text =
         |column: &RelationColumn| column.data_type.is_string() || column.data_type == ENTRIES;
@@ -578,7 +558,7 @@ fn data_type(kind: ColumnKind) -> DataType {
     }
 }
 
-/// Returns tables without rows that have these columns.
+/// Returns empty tables with these columns, with which queries can be planned.
 pub(crate) fn relations<'c>(
     columns: impl IntoIterator<Item = (&'c String, &'c Columns)>,
 ) -> Tables {
@@ -589,7 +569,6 @@ pub(crate) fn relations<'c>(
     tables.collect()
 }
 
-/// A table with declared columns and no rows: queries can be planned with it, but not run.
 #[derive(Debug)]
 struct DeclaredTable(Vec<RelationColumn>);
 
@@ -597,8 +576,7 @@ impl DeclaredTable {
     fn new(columns: &Columns) -> DeclaredTable {
         let columns = columns.iter().map(|column| RelationColumn {
             data_type: match &column.data_type {
-                // Columns of array entries are declared as text, so that they pass the type checks. `plan_query`
-                // reports a query that computes with them.
+                // Entries pass type checks as text. `plan_query` reports queries that compute with them.
                 &ENTRIES => DataType::Utf8,
                 other => other.clone(),
             },

@@ -1,8 +1,4 @@
-//! Errors of queries, found when a query is planned or while it runs.
-//!
-//! [`Failure`] classifies errors of a running query. For example, a value that cannot be cast is a failure of the
-//! input, and a lack of memory or disk space is a failure of the system. If a relation cannot be read, the relation's
-//! error is available through [`std::error::Error::source`].
+//! Errors of planning and running queries. [`Failure`] classifies errors of running queries.
 
 use std::error::Error;
 use std::fmt;
@@ -23,7 +19,7 @@ use crate::relation::ScanError;
 /// An error of a query.
 #[derive(Debug, Error)]
 pub enum QueryError {
-    /// Invalid names or types, or values that are known to be invalid, found before the query runs.
+    /// The query is invalid, which was found before it runs.
     #[error("{message}")]
     Rejected {
         /// The message.
@@ -32,7 +28,7 @@ pub enum QueryError {
         place: Option<(u64, u64)>,
         /// The column that does not exist, if that is the error.
         column: Option<String>,
-        /// One action that corrects the query.
+        /// An action that corrects the query.
         help: Option<String>,
     },
     /// The query does not determine the order of its rows.
@@ -45,31 +41,31 @@ pub enum QueryError {
         failure: Failure,
         /// The message.
         message: String,
-        /// Line and column in the query's text, from 1, of the expression that failed.
+        /// Line and column of the failing expression in the query's text, from 1.
         place: Option<(u64, u64)>,
-        /// One action that corrects the query or the input.
+        /// An action that corrects the query or the input.
         help: Option<String>,
-        /// Whether the query needs more memory than it may use.
+        /// Whether the query exceeded its memory limit.
         needs_memory: bool,
-        /// The relation's own error, if reading it failed.
+        /// The error of the relation that could not be read.
         #[source]
         cause: Option<RelationError>,
     },
 }
 
-/// A lack of memory in an operator further down in the plan. A guard converts [`DataFusionError::ResourcesExhausted`] to
-/// this error. Otherwise a join above would treat it as a lack of its own memory, and read its input again.
+/// A lack of memory in an operator below the current one.
+///
+/// A guard converts [`DataFusionError::ResourcesExhausted`] to this error. Otherwise a join would treat the error as its
+/// own lack of memory, and read its input again.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct MemoryError(pub String);
 
-/// An error of a function, with its class.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub(crate) struct FunctionError {
     pub failure: Failure,
     pub message: String,
-    /// One action that corrects the query.
     pub help: Option<&'static str>,
 }
 
@@ -91,14 +87,13 @@ impl FunctionError {
     }
 }
 
-/// The error of an expression, with the row for which it fails.
+/// The error of an expression. The message also shows the row for which the expression fails.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub(crate) struct LocatedError {
     message: String,
-    /// Line and column in the query's text.
+    /// Line and column in the query's text, from 1.
     place: Option<(u64, u64)>,
-    /// The error without the row.
     #[source]
     cause: DataFusionError,
 }
@@ -117,12 +112,11 @@ impl LocatedError {
     }
 }
 
-/// The error of a relation that could not be read.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct UnreadableRelation(#[source] pub ScanError);
 
-/// An error of DataFusion that contains a relation's error.
+/// An error of DataFusion that was caused by the error of a relation.
 #[derive(Debug, Clone)]
 pub struct RelationError(Arc<DataFusionError>);
 
@@ -150,7 +144,6 @@ impl Error for RelationError {
 }
 
 impl QueryError {
-    /// Creates the error for a query whose wildcard excludes all columns.
     pub(crate) fn no_columns(query: &QueryTree) -> QueryError {
         let select = query.body.first_select();
         QueryError::Rejected {
@@ -161,8 +154,7 @@ impl QueryError {
         }
     }
 
-    /// Returns the class of the error. If a relation could not be read, the relation's own error may have a more
-    /// precise class.
+    /// Returns the class of the error. An unreadable relation may have a more precise class.
     pub fn failure(&self) -> Failure {
         match self {
             QueryError::Run { failure, .. } => *failure,
@@ -170,7 +162,7 @@ impl QueryError {
         }
     }
 
-    /// Returns the line and column in the query's text, both from 1.
+    /// Returns the line and column of the error in the query's text, both from 1.
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
             QueryError::Rejected { place, .. } | QueryError::Run { place, .. } => *place,
@@ -178,7 +170,7 @@ impl QueryError {
         }
     }
 
-    /// Returns the remedy if the query needs more memory, otherwise `None`.
+    /// Returns the remedy of a query that exceeded its memory limit.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             QueryError::Run {
@@ -188,7 +180,6 @@ impl QueryError {
         }
     }
 
-    /// Returns the column that does not exist, if that is the error.
     pub(crate) fn missing_column(&self) -> Option<&str> {
         match self {
             QueryError::Rejected { column, .. } => column.as_deref(),
@@ -196,9 +187,9 @@ impl QueryError {
         }
     }
 
-    /// Returns one action that the author of the query can take. If a column does not exist, the help lists the columns
-    /// of `tables`, and suggests the one with the most similar name. Without a similar name, `undeclared` follows the
-    /// list.
+    /// Returns an action that corrects the query. For a missing column, lists the columns of `tables`.
+    ///
+    /// If no column has a similar name, `undeclared` is appended to this list.
     pub fn help_with(&self, tables: &[(String, Vec<String>)], undeclared: &str) -> Option<String> {
         let Some(missing) = self.missing_column() else {
             return self.help().map(str::to_owned);
@@ -221,7 +212,7 @@ impl QueryError {
         }
     }
 
-    /// Returns one action that the author of the query can take.
+    /// Returns an action that corrects the query or the input.
     pub fn help(&self) -> Option<&str> {
         match self {
             QueryError::Rejected { help, .. } | QueryError::Run { help, .. } => help.as_deref(),
@@ -229,14 +220,14 @@ impl QueryError {
         }
     }
 
-    /// Converts an error of a running query. `pool` shows how much memory the query would have needed.
+    /// Converts an error of a running query. `pool` measured the memory that the query needed.
     pub(crate) fn run(error: DataFusionError, pool: Option<&QueryPool>) -> QueryError {
         let (failure, message) = classify(&error, pool);
         let help = help_for(&error);
         let has_cause = causes(&error).any(|cause| cause.is::<UnreadableRelation>());
         let needs_memory = causes(&error).any(|cause| {
             let of_function = cause.downcast_ref::<FunctionError>();
-            // Memory is the only resource whose lack a function reports.
+            // Memory is the only system resource whose lack a function reports.
             of_function.is_some_and(|error| error.failure == Failure::Machine)
                 || lacking_memory(cause).is_some()
         });
@@ -252,13 +243,11 @@ impl QueryError {
     }
 }
 
-/// Returns the position for an error. `None` if it is unknown.
 pub(crate) fn place(at: Position) -> Option<(u64, u64)> {
     (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
-/// Returns an error and its causes, outermost first. Operators that wait for the same result share its error in an
-/// `Arc`, which this function unwraps.
+/// Returns an error and its causes, outermost first. Unwraps errors in an `Arc`, which several operators share.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
         Some(shared) => shared.as_ref(),
@@ -266,15 +255,13 @@ fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static
     })
 }
 
-/// Returns whether an error is about a value that could not be computed. Other errors are about an unreadable table,
-/// the system or a cancellation.
+/// Returns whether a value could not be computed, as opposed to an unreadable table or a system failure.
 pub(crate) fn is_of_value(error: &DataFusionError) -> bool {
     let (failure, _) = classify(error, None);
     matches!(failure, Failure::Input | Failure::Pipeline)
         && !causes(error).any(|cause| cause.is::<UnreadableRelation>())
 }
 
-/// Returns the message of an error if it is a lack of memory.
 fn lacking_memory<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
     match (error.downcast_ref(), error.downcast_ref()) {
         (Some(MemoryError(text)), _) => Some(text),
@@ -283,7 +270,6 @@ fn lacking_memory<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
     }
 }
 
-/// Returns the class and the message of an error.
 fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, String) {
     for cause in causes(error) {
         if let Some(located) = cause.downcast_ref::<LocatedError>() {
@@ -299,8 +285,7 @@ fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, Stri
         if let Some(UnreadableRelation(error)) = cause.downcast_ref::<UnreadableRelation>() {
             return (Failure::Input, prep_failure::chain(error.as_ref()));
         }
-        // A query reads tables through relations, whose errors have their own type. All other I/O errors concern
-        // temporary files.
+        // Errors of relations have their own type. Therefore all other I/O errors concern temporary files.
         if let Some(error) = cause.downcast_ref::<io::Error>()
             && is_from_system(error)
         {
@@ -324,18 +309,15 @@ fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, Stri
     (Failure::Pipeline, root_message(error))
 }
 
-/// Returns the message of an error.
 pub(crate) fn message_of(error: &DataFusionError) -> String {
     classify(error, None).1
 }
 
-/// Returns the message of a function of this crate that rejects its arguments.
 pub(crate) fn function_message(error: &DataFusionError) -> Option<String> {
     let mut causes = causes(error);
     causes.find_map(|cause| Some(cause.downcast_ref::<FunctionError>()?.message.clone()))
 }
 
-/// Suggests how to correct a query that fails because of a value.
 fn help_for(error: &DataFusionError) -> Option<String> {
     let help = causes(error).find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<FunctionError>() {
@@ -348,7 +330,7 @@ fn help_for(error: &DataFusionError) -> Option<String> {
     help.map(str::to_owned)
 }
 
-/// Rewrites DataFusion's message about a failed cast with SQL's type names.
+/// Replaces the type names in DataFusion's message about a failed cast by those of SQL.
 fn cast_message(text: &str) -> String {
     let parts = text
         .strip_prefix("Cannot cast string '")
@@ -368,7 +350,7 @@ fn cast_message(text: &str) -> String {
     format!("'{value}' cannot be cast to {data_type}")
 }
 
-/// Classifies an Arrow error. `None` for an error that only wraps another error.
+/// Classifies an Arrow error. Returns `None` for an error that only wraps another error.
 fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
     Some(match error {
         ArrowError::ExternalError(_) | ArrowError::IoError(..) => return None,
@@ -389,7 +371,6 @@ fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
     })
 }
 
-/// Returns the message for insufficient memory.
 fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     match pool.map(QueryPool::required_bytes) {
         Some(bytes) if bytes > 0 => {
@@ -400,15 +381,14 @@ fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     }
 }
 
-/// Returns the reason in an error message of the crate `regex`. Such a message contains the pattern, a mark below the
-/// wrong place, and the reason in the last line.
+/// Returns the reason from a multi-line error message of the crate `regex`.
 pub(crate) fn regex_fault(message: &str) -> &str {
     let mut lines = message.lines().rev();
     let why = lines.find_map(|line| line.trim().strip_prefix("error: "));
     why.or_else(|| message.lines().next()).unwrap_or_default()
 }
 
-/// Returns the innermost message, without DataFusion's prefixes and its advice to file a bug.
+/// Returns the innermost message without DataFusion's prefixes, and without its advice to file a bug.
 fn root_message(error: &DataFusionError) -> String {
     let root = error.find_root();
     let text = root.strip_backtrace();
@@ -441,8 +421,7 @@ mod tests {
 
     use super::*;
 
-    /// An error as the library for temporary files returns it: with kind and path, but without the system's error
-    /// number.
+    /// Returns an error of the crate `tempfile`, which has a kind and a path, but not the system's error number.
     fn with_path(error: &io::Error) -> DataFusionError {
         let named = io::Error::new(error.kind(), format!("{error} at path \"/spill\""));
         DataFusionError::IoError(named)

@@ -8,26 +8,26 @@
 //!                        with its order              proven to be in order
 //! ```
 //!
-//! * Every table has the hidden column `_row` with the numbers of its rows. Each operator of the relational plan states
-//!   the order of its rows. Where an operator loses the order, the plan contains a sort. A query whose row order is not
-//!   determined is an error when the pipeline is loaded. Without this check, it would be a wrong checksum later.
-//! * A query only copies most of its columns, and does not compute with them. These columns are not read. Instead,
-//!   DataFusion processes the *origins* of their cells, which are the numbers of the stored rows. Later, the writer copies
-//!   the bytes of the cells from these rows.
+//! * Every table has the hidden column `_row`, the number of a row. Each operator of the relational plan states the order
+//!   of its rows.
+//! * A query whose row order is not determined is an error when the pipeline is loaded.
+//! * Columns that a query only copies are not read. Instead, DataFusion processes the *origins* of their cells, which are
+//!   row numbers of the stored table. Later, the writer copies the bytes of the cells from these rows.
 //! * All other columns are read as typed values.
 //!
 //! ```text
 //! check        all queries of a pipeline, when it is loaded
-//! table/       relation: a table as queries see it (trait); unpivot: columns as rows, without a query
+//! relation     a table as queries read it (trait)
+//! unpivot      columns as rows, without a query
 //! bind/        syntax tree -> relational plan: names, types, subqueries
 //! relational/  the relational plan: operators, expressions, order
 //! lower/       relational plan -> operators of DataFusion and of this crate
 //! physical/    the operators of this crate
-//! proof        the order of the operators that run
+//! proof        the row order of the operators that run
 //! functions/   one file per function or group of functions
 //! limits/      memory limit, temporary files and cancellation
 //! session, run operators -> stream of batches
-//! number       runs a query over tables in memory whose result is one number
+//! number       queries over tables in memory that return one number
 //! ```
 //!
 //! # Examples
@@ -118,7 +118,7 @@ pub use run::{ColumnSource, QueryRows, ResultColumn, RowForm};
 pub use session::Session;
 pub use unpivot::Unpivot;
 
-/// Name of the hidden column that contains an entire row: the record of a JSON table, or the entry of an array.
+/// Name of the hidden column with an entire row: a record of a JSON table, or an entry of an array.
 pub const RECORD_COLUMN: &str = "record";
 /// Name of the column that contains the values of a one-dimensional array.
 pub const VALUE_COLUMN: &str = "value";

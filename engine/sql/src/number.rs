@@ -1,5 +1,4 @@
-//! Runs a query whose result is one number, for example the metric that an author defines. The query's tables are in
-//! memory.
+//! Runs a query over tables in memory that returns one number, for example a metric that an author defines.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -22,7 +21,7 @@ use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError, Tables
 use crate::run::RowForm;
 use crate::{QueryError, QueryLimits, Session, type_name};
 
-/// A table whose columns are in memory.
+/// A table in memory.
 #[derive(Debug)]
 pub struct ArrayTable {
     columns: Vec<RelationColumn>,
@@ -31,7 +30,7 @@ pub struct ArrayTable {
 }
 
 impl ArrayTable {
-    /// Creates a table with `rows` rows from columns of that length.
+    /// Creates a table with `rows` rows. All columns must have this length.
     pub fn new(rows: usize, columns: Vec<(String, ArrayRef)>) -> ArrayTable {
         let described = columns.iter().map(|(name, array)| RelationColumn {
             name: name.clone(),
@@ -80,7 +79,7 @@ impl Relation for ArrayTable {
     }
 }
 
-/// The reason why the result of a query is not a number.
+/// The reason why a query does not return one number.
 #[derive(Debug, Error)]
 pub enum NumberError {
     /// The query is invalid, or fails.
@@ -93,7 +92,7 @@ pub enum NumberError {
     /// No table has the column.
     #[error("no table has a column `{column}`; {}", alternatives(.column, "one of them", .known.iter().map(String::as_str)))]
     NoColumn {
-        /// The name in the query.
+        /// The missing column.
         column: String,
         /// The columns of the tables.
         known: Vec<String>,
@@ -135,7 +134,7 @@ pub enum NumberError {
 }
 
 impl NumberError {
-    /// Returns the line and column in the query's text, both from 1.
+    /// Returns the line and column of the error in the query's text, both from 1.
     pub fn place(&self) -> Option<(u64, u64)> {
         match self {
             NumberError::Query { error } => error.place(),
@@ -145,7 +144,7 @@ impl NumberError {
         }
     }
 
-    /// Returns one action that the author of the query can take.
+    /// Returns an action that corrects the query.
     pub fn help(&self) -> Option<&str> {
         match self {
             NumberError::Query { error } => error.help(),
@@ -166,12 +165,12 @@ impl NumberError {
     }
 }
 
-/// Types that are tried for columns whose type is unknown.
+/// Types that are tried for columns of unknown type.
 const UNKNOWN_TYPES: [DataType; 3] = [DataType::Null, DataType::Float64, DataType::Utf8];
 
-/// Checks a query whose result is one number, before the rows of its tables are known. Each table has a name and, if they
-/// are known, the names of its columns. If they are unknown, a name that is not a column of a subquery is treated as a
-/// column of one of the tables.
+/// Checks a query that returns one number, before the rows of its tables are known.
+///
+/// If the columns of a table are unknown, any unknown name is accepted as a column of this table.
 ///
 /// # Errors
 /// If the query is invalid for all types that the columns may have.
@@ -187,8 +186,9 @@ pub fn check_number(
     }
 }
 
-/// Plans a query over tables whose columns have the type `kind`. If the binder reports a missing column, adds a column with
-/// this name to a table whose columns are unknown, and plans the query again.
+/// Plans a query over tables whose columns have the type `kind`.
+///
+/// If a column is missing, adds the column to a table whose columns are unknown, and plans the query again.
 fn plan_with_unknown(
     query: &Query,
     tables: &[(&str, Option<&[String]>)],
@@ -211,13 +211,12 @@ fn plan_with_unknown(
             named.map(|((name, _), columns)| ((*name).to_owned(), columns.as_slice().into()));
         let declared: Vec<(String, Columns)> = named.collect();
         let declared = relations(declared.iter().map(|(name, columns)| (name, columns)));
-        // A result with one row needs no order.
+        // One row needs no order.
         let error = match bind(query.tree(), &declared, RowDemand::AnyOrder) {
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // The missing column is added to one table only. If several tables had the column, an unqualified name would be
-        // ambiguous. If the next attempt to bind still reports the column as missing, it is added to the next table.
+        // A name in several tables would be ambiguous. If the column is still missing, it is added to the next table.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };
@@ -260,11 +259,11 @@ fn check_type(data_type: &DataType) -> Result<(), NumberError> {
     }
 }
 
-/// Runs a query, and returns the number that is its result. Runs in its own thread, so that the caller may be inside a
-/// `tokio` runtime. Writes no temporary files, so a query that needs more memory than `limits` allow fails.
+/// Runs a query in a separate thread, and returns the number that the query returns. The caller may be inside or outside of
+/// a `tokio` runtime.
 ///
 /// # Errors
-/// If the query fails, or if its result is not one finite number.
+/// If the query fails, exceeds `limits`, or does not return one finite number.
 pub fn number(
     query: &Query,
     tables: BTreeMap<String, Arc<dyn Relation>>,

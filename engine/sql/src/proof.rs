@@ -1,9 +1,7 @@
-//! Proves that the rows of the plan that is executed arrive in a determined order.
+//! Proves that the rows of a plan arrive in a determined order, which does not depend on memory, batches or timing.
 //!
-//! The proof does not depend on how the plan was built. It walks the operators from the sources upward. For each
-//! operator, it derives which sets of columns differ between any two rows, and whether the rows arrive in a determined
-//! order: one that does not depend on memory, batches or timing. An operator without a rule in this module is an error,
-//! so a new operator cannot reorder rows unnoticed.
+//! The proof does not depend on how the plan was built. For each operator, it derives whether the order is determined, and
+//! which sets of columns have different values in any two rows. An operator without a rule is an error.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,36 +27,29 @@ use crate::physical::{
     Unnested, WindowsInParts,
 };
 
-/// Known properties of the rows of an operator.
 #[derive(Debug, Clone, Default)]
 struct Facts {
-    /// Whether the rows arrive in a determined order.
     is_ordered: bool,
-    /// Sets of columns. Any two rows differ in at least one column of each set. If a set has no columns, there is at most
-    /// one row.
+    /// Sets of columns, in each of which any two rows differ. An empty set means at most one row.
     unique: Vec<BTreeSet<usize>>,
 }
 
-/// Maximum number of sets in [`Facts::unique`].
 const MAX_SETS: usize = 16;
 
 impl Facts {
-    /// Returns whether any two rows differ in at least one of the columns.
     fn differ_in(&self, columns: &BTreeSet<usize>) -> bool {
         self.unique.iter().any(|unique| unique.is_subset(columns))
     }
 
-    /// Returns whether there is at most one row.
     fn is_single(&self) -> bool {
         self.differ_in(&BTreeSet::new())
     }
 }
 
-/// Verifies that nothing in the plan depends on an order that is not determined and, if `in_order` is true, that the rows
-/// of the result arrive in a determined order.
+/// Verifies that no operator depends on an undetermined row order. If `in_order` is true, the row order of the plan's result
+/// must be determined, too.
 ///
-/// # Errors
-/// Returns an error if this cannot be verified, which is a defect of this crate.
+/// An error is a defect of this crate.
 pub(crate) fn prove(plan: &Plan, in_order: bool) -> Result<()> {
     let facts = facts(plan.as_ref())?;
     match in_order && !facts.is_ordered {
@@ -72,7 +63,7 @@ fn unproven<T>(plan: &dyn ExecutionPlan, why: &str) -> Result<T> {
     Err(DataFusionError::Internal(message))
 }
 
-/// Returns the properties of the rows of an operator. If there is at most one row, its order is determined.
+/// Returns the properties of the rows of an operator. The order of at most one row is determined.
 fn facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     let facts = operator_facts(plan)?;
     Ok(Facts {
@@ -186,8 +177,7 @@ fn operator_facts(plan: &dyn ExecutionPlan) -> Result<Facts> {
     join_facts(plan, &inputs)
 }
 
-/// Returns the facts of an operator that keeps the order of its first input. Returns an error if the operator does not
-/// state that it keeps this order.
+/// Returns `first` if the operator states that it keeps the order of its first input, otherwise an error.
 fn kept(plan: &dyn ExecutionPlan, first: Facts) -> Result<Facts> {
     match plan.maintains_input_order().first() {
         Some(true) => Ok(first),
@@ -199,7 +189,7 @@ fn column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     Some(expr.downcast_ref::<Column>()?.index())
 }
 
-/// Returns the column that a key of a join reads. A key of doubles may be a call of [`ordered_bits`] with the column.
+/// Returns the column of a join key. For doubles, the key is [`ordered_bits`] of the column.
 fn compared_column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     match expr.downcast_ref::<ScalarFunctionExpr>() {
         Some(call) if call.fun() == ordered_bits().as_ref() => column(call.args().first()?),
@@ -239,7 +229,7 @@ fn is_literal(expr: &Arc<dyn PhysicalExpr>) -> bool {
     expr.is::<Literal>()
 }
 
-/// Returns whether the result of a window function may depend on the order of rows with equal keys.
+/// Returns whether a window function may depend on the order of rows with equal keys.
 fn depends_on_order(window: &dyn WindowExpr) -> bool {
     let frame = window.get_window_frame();
     let counts_rows = frame.units == WindowFrameUnits::Rows
@@ -251,8 +241,6 @@ fn depends_on_order(window: &dyn WindowExpr) -> bool {
             .downcast_ref::<SlidingAggregateWindowExpr>()
             .map(SlidingAggregateWindowExpr::get_aggregate_expr),
     };
-    // The order of rows with equal keys matters to functions that are not aggregates, because they process rows one by
-    // one.
     counts_rows || aggregate.is_none_or(|call| is_order_sensitive(call.fun().name()))
 }
 
@@ -281,8 +269,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
         .children()
         .first()
         .map_or(0, |input| input.schema().fields().len());
-    // A hash join returns the rows of its second input in their order. If several rows of the first input match one row
-    // of the second, the order of these matches is not known.
+    // A hash join keeps the order of its second input, but the order of several matches of a row is not known.
     let keeps_probe = keeps.get(1) == Some(&true);
     Ok(match join_type {
         JoinType::RightSemi | JoinType::RightAnti => Facts {
@@ -294,7 +281,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
             unique: build.unique.clone(),
         },
         _ => {
-            // Each row of one input has at most one match if the other input has different keys in different rows.
+            // A row has at most one match if the rows of the other input have different keys.
             let (one_build_row, one_probe_row) = match keys(plan) {
                 Some((left, right)) => (build.differ_in(&left), probe.differ_in(&right)),
                 None => (false, false),
@@ -318,7 +305,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
     })
 }
 
-/// Returns sets of columns in which different pairs of rows differ.
+/// Returns the unions of a left and a right set, in each of which any two joined rows differ.
 fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     let pairs = left.iter().flat_map(|left| {
         right
@@ -328,9 +315,11 @@ fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<us
     pairs.take(MAX_SETS).collect()
 }
 
-/// Returns sets of columns in which different rows of a full join differ. A row without a match has missing values in
-/// all columns of the other input. So two rows without a match, one of each input, can only be equal if their own
-/// columns are missing, too. To exclude this, each returned set contains a column that is never missing in its input.
+/// Returns sets of columns in which any two rows of a full join differ.
+///
+/// A row without a match has NULL in the columns of the other input. If the row also has NULL in all columns of its own
+/// input, it can equal an unmatched row of the other input. Therefore each returned set contains a column that is never NULL
+/// in its input.
 fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
     let inputs = plan.children().into_iter();
     let fields =
@@ -356,7 +345,7 @@ fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTre
     sets
 }
 
-/// Returns the columns of both inputs that a join compares. `None` if the join compares anything other than columns.
+/// Returns the columns of both inputs that a join compares. `None` if the join compares other expressions.
 fn keys(plan: &dyn ExecutionPlan) -> Option<(BTreeSet<usize>, BTreeSet<usize>)> {
     let on = match plan.downcast_ref::<HashJoinExec>() {
         Some(join) => join.on(),

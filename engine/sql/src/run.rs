@@ -1,8 +1,7 @@
 //! Runs queries and returns their rows in batches.
 //!
-//! A query runs within [`QueryLimits`]. A join keeps its smaller side in memory if the estimated size of that side is
-//! small enough. Otherwise it sorts both sides. Because the estimate may be too low, the memory may not suffice. If
-//! this happens before the first batch was returned, the query starts again and sorts the sides of all joins.
+//! A join keeps its smaller side in memory if the side's estimated size is small enough. If the estimate was too low, and
+//! memory runs out before the first batch, the query starts again, and all joins sort both sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,14 +25,13 @@ use crate::relation::Tables;
 use crate::relational::{ColumnId, Expr, ExprKind, Relational};
 use crate::{QueryError, Relation, Session};
 
-/// Memory that a sort reserves for merging its temporary files, in bytes.
+/// Memory in bytes that a sort reserves for merging its temporary files.
 const MERGE_BYTES: usize = 10 << 20;
 
-/// The origin of a result column's cells.
+/// The origin of a column's cells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnSource {
-    /// Unchanged cells of a table. In a batch, the column contains the origins of the cells (`UInt64`), which are the
-    /// numbers of the stored rows. It contains null for a row without an origin.
+    /// Unchanged cells of a table. Batches contain their origins (`UInt64`), the numbers of the stored rows.
     Cells {
         /// Name of the table.
         table: String,
@@ -44,36 +42,33 @@ pub enum ColumnSource {
     Values(DataType),
 }
 
-/// A column of a result.
+/// A column of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultColumn {
     /// The name of the column.
     pub name: String,
-    /// The source of the column's cells.
+    /// The origin of the column's cells.
     pub source: ColumnSource,
 }
 
-/// The rows of a result, batch by batch, in the query's order.
+/// The rows of a running query, batch by batch.
 pub struct QueryRows {
     columns: Vec<ResultColumn>,
     query: Arc<PreparedQuery>,
     execution: QueryExecution,
-    /// True until the first batch has been returned.
+    /// Whether no batch was returned yet.
     is_fresh: bool,
 }
 
-/// A query with its tables, options and limits, ready to run.
 struct PreparedQuery {
     session: Session,
     bound: BoundQuery,
     tables: Tables,
     demand: RowDemand,
-    /// The columns of which only the origins are read.
     opaque: BTreeSet<ColumnId>,
     limits: QueryLimits,
 }
 
-/// A query that is running.
 struct QueryExecution {
     stream: SendableRecordBatchStream,
     pool: Arc<QueryPool>,
@@ -82,20 +77,18 @@ struct QueryExecution {
 /// The form in which a caller needs the rows of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowForm {
-    /// In the query's order. A cell that the query copies unchanged is represented by its origin, the number of its
-    /// stored row. Other cells contain values.
+    /// In the query's order. Cells that the query only copies are represented by their origins.
     Cells,
     /// In the query's order, as values.
     Values,
     /// As values, in any order.
     Unordered,
-    /// As values, for a query that is not part of a pipeline: in the query's order, or in any order if the query does not
-    /// determine one.
+    /// As values, for queries outside of pipelines: in any order if the query does not determine an order.
     Checked,
 }
 
 impl Session {
-    /// Starts a query. The caller must be in the context of a `tokio` runtime.
+    /// Starts a query inside a `tokio` runtime.
     ///
     /// # Errors
     /// If the query is invalid for these tables, or fails when it starts.
@@ -179,7 +172,7 @@ impl Session {
     }
 }
 
-/// Plans a query over tables without running it, and proves its order.
+/// Plans a query without running it, and proves its order.
 pub(crate) fn plan_only(
     session: &Session,
     bound: &BoundQuery,
@@ -217,7 +210,6 @@ fn opaque_columns(bound: &BoundQuery, tables: &Tables) -> BTreeSet<ColumnId> {
 }
 
 impl PreparedQuery {
-    /// Returns the options that operators and functions read.
     fn options(&self) -> ConfigOptions {
         let mut options = ConfigOptions::new();
         let rows = batch_rows(&self.bound.plan, &self.limits).min(self.session.batch_rows);
@@ -230,7 +222,6 @@ impl PreparedQuery {
         options
     }
 
-    /// Returns the operators of the query, after proving the order of their rows.
     fn plan(
         &self,
         sides: Sides,
@@ -287,8 +278,7 @@ impl PreparedQuery {
                 continue;
             };
             let located = QueryError::run(failure, Some(&traced.pool));
-            // The traced run may fail for another reason, for example because the positions of rows need memory. Then
-            // the row is unknown, and the original error is returned.
+            // The traced run may fail for another reason, for example because row numbers need memory.
             return match located.failure() == error.failure() {
                 true => located,
                 false => error,
@@ -298,7 +288,7 @@ impl PreparedQuery {
     }
 }
 
-/// Returns the number of rows per batch. It is smaller if results of functions may be large.
+/// Returns the number of rows per batch, which is small if functions may return large values.
 fn batch_rows(plan: &Relational, limits: &QueryLimits) -> usize {
     let mut rows = BATCH_ROWS;
     plan.node.visit_exprs(&mut |expr| {
@@ -307,7 +297,7 @@ fn batch_rows(plan: &Relational, limits: &QueryLimits) -> usize {
                 let constants: Vec<_> = args.iter().map(Expr::as_literal).collect();
                 rows = rows.min(rows_for(function.name(), &constants, limits));
             }
-            // Operators copy a constant for each row.
+            // Operators copy a constant to each row.
             ExprKind::Literal(value) => rows = rows.min(rows_of(value, limits)),
             _ => {}
         });
@@ -317,13 +307,12 @@ fn batch_rows(plan: &Relational, limits: &QueryLimits) -> usize {
 }
 
 impl QueryRows {
-    /// Returns the columns of the result, in the order of the select list.
+    /// Returns the columns in the order of the select list.
     pub fn columns(&self) -> &[ResultColumn] {
         &self.columns
     }
 
-    /// Returns true if each row of the result comes from one row of a single table that is scanned once. In that case,
-    /// no origin is missing, and all cells of a row have the same origin.
+    /// Returns whether all cells of each row have the same origin, which is not null.
     pub fn has_single_origin(&self) -> bool {
         self.query.bound.has_single_origin()
     }
@@ -331,8 +320,7 @@ impl QueryRows {
     /// Returns the next batch, or `None` at the end.
     ///
     /// # Errors
-    /// If a value cannot be computed, a table cannot be read, memory or disk space is insufficient, or the query is
-    /// cancelled.
+    /// If a value cannot be computed, a table cannot be read, memory or disk is insufficient, or the query is cancelled.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, QueryError> {
         loop {
             let next = self.execution.stream.next().await.transpose();

@@ -1,4 +1,4 @@
-//! The settings with which queries run, for example the directory for temporary files and the size of batches.
+//! Settings of queries, such as the directory for temporary files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,14 +16,13 @@ use crate::lower::Sides;
 pub struct Session {
     /// Directory for temporary files. `None` for a session that only plans.
     temp: Option<Arc<Path>>,
-    /// Maximum number of rows in a batch.
     pub(crate) batch_rows: usize,
-    /// How the joins of new queries treat their sides.
+    /// How joins treat their sides.
     pub(crate) sides: Sides,
 }
 
 impl Session {
-    /// Creates a session that writes temporary files to `temp` if a query exceeds its memory limit.
+    /// Creates a session. Queries that exceed their memory limit write temporary files to `temp`.
     pub fn new(temp: &Path) -> Session {
         Session {
             temp: Some(Arc::from(temp)),
@@ -31,7 +30,7 @@ impl Session {
         }
     }
 
-    /// Creates a session that plans queries but cannot write temporary files.
+    /// Creates a session that plans queries, but cannot write temporary files.
     pub fn planner() -> Session {
         Session {
             temp: None,
@@ -40,8 +39,7 @@ impl Session {
         }
     }
 
-    /// Makes joins sort both sides, as they do if the memory does not suffice. Tests use this setting to verify that no
-    /// result depends on it.
+    /// Makes joins sort both sides, for tests.
     #[must_use]
     pub fn with_sorted_joins(self) -> Session {
         Session {
@@ -50,8 +48,7 @@ impl Session {
         }
     }
 
-    /// Sets the maximum number of rows in a batch. Tests use small batches to verify that no result depends on this
-    /// number.
+    /// Sets the maximum number of rows in a batch, for tests.
     #[must_use]
     pub fn with_batch_rows(self, rows: usize) -> Session {
         Session {
@@ -60,7 +57,6 @@ impl Session {
         }
     }
 
-    /// Returns the memory pool and the temporary files of a query.
     pub(crate) fn runtime(&self, pool: Arc<QueryPool>) -> Result<Arc<RuntimeEnv>, QueryError> {
         let mode = match &self.temp {
             Some(temp) => DiskManagerMode::Custom(Arc::new(SpillDirectory(temp.clone()))),

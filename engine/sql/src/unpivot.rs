@@ -1,9 +1,10 @@
-//! Turns columns of a table into rows, like pandas' `melt`.
+//! Unpivots a table: turns columns into rows, like pandas' `melt`.
 //!
-//! The result first contains all rows of the table with the value of the first turned column, then all rows with the value
-//! of the second turned column, and so on. A text file can only be read row by row. So one pass over the file for each
-//! column would take time quadratic in the number of columns. Instead, a pass keeps the values of as many columns in memory
-//! as fit. If not even one column fits, its rows are returned while they are read.
+//! All rows with the value of the first unpivoted column come first, followed by all rows with the value of the second
+//! column, and so on.
+//!
+//! One pass over the table per column would take quadratic time. Therefore a pass keeps the values of as many columns as
+//! fit into memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,7 +17,6 @@ use crate::QueryError;
 use crate::bind::united;
 use crate::relation::{Relation, RelationBatch, RelationColumn, ScanError};
 
-/// Batches that are read lazily: each one when it is needed.
 type Batches<T> = Box<dyn Iterator<Item = Result<T, ScanError>> + Send>;
 
 /// A table whose columns become rows.
@@ -24,15 +24,14 @@ type Batches<T> = Box<dyn Iterator<Item = Result<T, ScanError>> + Send>;
 pub struct Unpivot {
     /// The columns that are kept, as indices in the table.
     others: Vec<usize>,
-    /// The columns that become rows, with their names.
+    /// The unpivoted columns: indices in the table, and names.
     values: Vec<(usize, String)>,
     columns: Vec<RelationColumn>,
     schema: SchemaRef,
 }
 
 impl Unpivot {
-    /// Turns the columns `values` of a table into rows. The last two columns of the result are `name`, which contains
-    /// the name of the original column, and `value`.
+    /// Unpivots the columns `values` of a table into the columns `name` and `value`.
     ///
     /// # Errors
     /// If the table lacks a column, or if the values have no common type.
@@ -42,7 +41,7 @@ impl Unpivot {
         [name, value]: [&str; 2],
     ) -> Result<Unpivot, QueryError> {
         let mut positions = Vec::with_capacity(values.len());
-        // The type of all values so far, with one of their columns.
+        // The common type of the values so far, and the name of one of their columns.
         let mut united_type: Option<(&str, DataType)> = None;
         let named = table.iter().enumerate().rev();
         let named: HashMap<&str, usize> = named
@@ -90,13 +89,12 @@ impl Unpivot {
         })
     }
 
-    /// Returns the columns of the result.
+    /// Returns the columns of the unpivoted table.
     pub fn columns(&self) -> &[RelationColumn] {
         &self.columns
     }
 
-    /// Reads `table`, and returns the rows of the result. A pass over the table keeps at most about `max_bytes` in
-    /// memory, and reads `batch` rows at a time.
+    /// Reads `table` in batches of `batch` rows, keeping about `max_bytes`, and returns the unpivoted rows.
     pub fn rows(
         self,
         table: Arc<dyn Relation>,
@@ -128,8 +126,7 @@ impl Unpivot {
         passes.flatten()
     }
 
-    /// Returns the rows of the result for one of the columns that become rows. `index` is the index of the column in
-    /// `self.values`, and `at` is its index in `batch`.
+    /// Returns the rows for the unpivoted column `index`, which is the column `at` of `batch`.
     fn batch(
         &self,
         batch: &RelationBatch,
@@ -150,16 +147,17 @@ impl Unpivot {
     }
 }
 
-/// The rows that a pass has read, and those that it has not.
+/// The rows that a pass over the table has read, and a stream of its other rows.
 struct Pass {
     kept: Vec<RelationBatch>,
     rest: Batches<RelationBatch>,
 }
 
 impl Pass {
-    /// Reads rows of which the first `others` columns are kept and the next `width` columns become rows. Halves `width`
-    /// whenever the rows that were read exceed `max_bytes`. If `width` becomes 1, stops reading, and the remaining rows
-    /// are read later.
+    /// Reads rows with `others` kept columns and `width` unpivoted columns. Halves `width` whenever the rows read so far
+    /// exceed `max_bytes`.
+    ///
+    /// When `width` is 1, stops reading. The remaining rows are read later.
     fn read(
         mut rest: Batches<RelationBatch>,
         others: usize,
@@ -186,7 +184,7 @@ impl Pass {
         Ok(Pass { kept, rest })
     }
 
-    /// Returns the rows of the result for `width` of the columns that become rows, from the index `first`.
+    /// Returns the rows for `width` unpivoted columns from the index `first` on.
     fn rows(self, unpivot: Arc<Unpivot>, first: usize, width: usize) -> Batches<RecordBatch> {
         let others = unpivot.others.len();
         if width == 1 {
@@ -205,7 +203,6 @@ impl Pass {
     }
 }
 
-/// Returns the size of a batch, without the parts of its buffers that belong to other rows.
 fn bytes_of(batch: &RelationBatch) -> usize {
     let columns = batch.columns.iter();
     let sizes = columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Calls of all functions with arguments of all types and numbers are computed, or rejected in the words of this project.
+//! Calls of all functions with arguments of all types and numbers either return a value or fail with a message of `prep`.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -57,7 +57,6 @@ fn tables() -> Tables {
     Tables::from([("t".to_owned(), table(arrays.to_vec()))])
 }
 
-/// Returns the forms of a call of a function.
 fn calls(kind: &str, name: &str, args: &[&str]) -> Vec<String> {
     let args = args.join(", ");
     let plain = format!("{name}({args})");
@@ -71,7 +70,7 @@ fn calls(kind: &str, name: &str, args: &[&str]) -> Vec<String> {
     }
 }
 
-/// Runs a query and returns the message of its error. Empty if it succeeds.
+/// Runs a query, and returns the message of its error. Empty if the query succeeds.
 async fn run(session: &Session, query: &Query, tables: &Tables) -> String {
     let limits = QueryLimits::with_memory(64 << 20);
     let tables = used(query, tables);

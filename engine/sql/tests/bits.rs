@@ -1,7 +1,7 @@
-//! The bits of mathematical functions are the same on all processors and systems (`recorded/bits.txt`).
+//! Mathematical functions return the same bits on all processors and systems (`recorded/bits.txt`).
 //!
-//! Each line has a function and a digest of its results for 1,000 arguments. A different digest on another computer, or
-//! after an update of the crate `libm`, changes results of pipelines. `UPDATE=1` records the digests.
+//! Each line contains a function and a digest of its values for 1,000 arguments. If a digest differs on another computer or
+//! after an update of the crate `libm`, pipelines return other results there. `UPDATE=1` records the digests.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ const FUNCTIONS: [&str; 24] = [
     "tanh(u)",
 ];
 
-/// Returns 1,000 doubles from -1 to 1, and as many of all magnitudes up to 1e15. Only exact operations compute them.
+/// Returns 1,000 doubles from -1 to 1, and 1,000 doubles up to 1e15. Only exact operations compute them.
 fn arguments() -> (ArrayRef, ArrayRef) {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let mut next = || {
@@ -63,7 +63,6 @@ fn arguments() -> (ArrayRef, ArrayRef) {
     )
 }
 
-/// Returns the FNV-1a digest of the bits.
 fn digest(values: impl Iterator<Item = f64>) -> u64 {
     let bytes = values.flat_map(|value| value.to_bits().to_le_bytes());
     bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {

@@ -1,7 +1,7 @@
-//! No call of a function takes much more memory than the query may use, whatever its arguments are.
+//! No call of a function uses much more memory than the query may use, whatever its arguments are.
 //!
-//! Each scalar function of `list.txt` is called with arguments that make results large: long texts, empty patterns,
-//! replacements that repeat the match, large numbers. The types of the arguments follow from their names in the list.
+//! Each scalar function of `list.txt` is called with arguments that make its values large: long strings, empty patterns,
+//! replacements that repeat the match, and large numbers. The names of the arguments in the list determine their types.
 
 #![allow(
     clippy::expect_used,
@@ -19,14 +19,11 @@ use prep_sql::QueryLimits;
 use support::{Tables, table, values};
 
 const MB: u64 = 1 << 20;
-/// Memory of a query.
 const MEMORY: u64 = 64 * MB;
-/// Memory that may be used in addition: the table, and texts that a call reads or returns.
+/// Additional memory in bytes, for the table and for strings that a call reads or returns.
 const MARGIN: u64 = 150 * MB;
-/// Number of calls of each function.
 const CALLS: usize = 12;
 
-/// Returns expressions for an argument with this name in `list.txt`.
 fn pool(argument: &str) -> &'static [&'static str] {
     match argument {
         "text" | "a" => &["long", "s", "repeat(s, 100)", "''"],
@@ -61,7 +58,6 @@ fn pool(argument: &str) -> &'static [&'static str] {
     }
 }
 
-/// Returns the calls of a function with different arguments.
 fn calls(call: &str) -> Vec<String> {
     let call = call
         .split("), ")
@@ -86,7 +82,6 @@ fn calls(call: &str) -> Vec<String> {
     calls
 }
 
-/// Returns the peak resident memory of this process so far, in bytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -116,7 +111,7 @@ async fn no_call_takes_more_memory_than_the_query() {
         let ["scalar", name, call, ..] = fields.as_slice() else {
             continue;
         };
-        // The time of `levenshtein` is proportional to the product of the lengths, and its result is only a number.
+        // The time of `levenshtein` is proportional to the product of the lengths, and its value is only a number.
         if name.starts_with("levenshtein") {
             continue;
         }

@@ -14,7 +14,7 @@ tables:
   lines: { text_lines: texts }
 ";
 
-/// Returns the errors of an output's query, as `code: message`.
+/// Returns the errors of an output's query as `code: message`.
 fn output_errors(output: &str) -> Vec<String> {
     let text = format!(
         "{TABLES}public:\n  {output}\n  all.csv: SELECT n.frame FROM numbered n, lines, frames\n"

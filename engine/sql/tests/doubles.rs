@@ -1,5 +1,4 @@
-//! Aggregates of doubles return the double nearest to the exact result, for every row order, memory limit and batch
-//! size.
+//! Aggregates of doubles return the double nearest to the exact value, for every row order, memory limit and batch size.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -28,7 +27,7 @@ async fn cells(text: &str, tables: &Tables, memory: u64) -> Vec<Option<f64>> {
     column.as_primitive::<Float64Type>().iter().collect()
 }
 
-/// The expected values were computed with Python's `fractions` and rounded once.
+/// Expected values, computed with Python's `fractions` and rounded once.
 const STATISTICS: [(&str, f64); 6] = [
     ("sum(x)", 724999999.0),
     ("avg(x)", 90624999.875),
@@ -50,7 +49,7 @@ async fn statistics_are_exact_fractions() {
             format!("SELECT {call} AS v FROM t"),
             format!("SELECT {call} AS v FROM t GROUP BY g"),
             format!("SELECT {call} OVER () AS v FROM t LIMIT 1"),
-            // A window that slides over all values, including values that have left it again.
+            // A sliding window that contains all values at its end, after other values have left it.
             format!(
                 "SELECT v FROM (SELECT n, {call} OVER (ORDER BY n ROWS BETWEEN 7 PRECEDING AND CURRENT ROW) AS v FROM \
                  (SELECT 1000 + _row AS n, x, y FROM t UNION ALL SELECT _row AS n, x * 1e300 AS x, y / 0.0 AS y FROM t)) WHERE n = 1007"
@@ -110,14 +109,13 @@ async fn statistics_of_few_rows_and_of_non_finite_values_are_defined() {
         for (tables, expected) in tables.iter().zip(expected) {
             let text = format!("SELECT {call} AS v FROM t");
             let found = cells(&text, tables, 64 * MB).await;
-            // The values are compared as strings, because NaN is not equal to NaN, and 0.0 is equal to -0.0.
+            // Values are compared as strings, because NaN differs from NaN, and 0.0 equals -0.0.
             assert_eq!(format!("{found:?}"), format!("{:?}", [expected]), "{text}");
         }
     }
 }
 
-/// In 100,000 groups with values of all magnitudes, the sums are the same with every memory limit. With the smallest
-/// limit, groups are written to disk.
+/// The sums of 100,000 groups are the same with every memory limit. With the smallest limit, groups use temporary files.
 #[tokio::test]
 async fn sums_of_groups_do_not_depend_on_memory() {
     let mut state = 1_u64;
@@ -182,7 +180,7 @@ async fn extremes_follow_the_total_order() {
     }
 }
 
-/// The expected values are the results of NumPy.
+/// The expected values are those of NumPy.
 #[tokio::test]
 async fn rounding_keeps_the_sign_of_zero() {
     let columns = vec![("x", doubles(&[-0.0, -0.3, 0.0, -1.5]))];

@@ -11,8 +11,9 @@ use support::{Tables, table, values};
 
 const ROWS: i64 = 20_000;
 
-/// The keys `k` of `u` are the keys `a` of `t` in reverse order. In row `bad` (from 1) of `t`, the text `b` is not a
-/// number and the divisor `d` is 0.
+/// Returns the tables `t` and `u`. The keys `k` of `u` are the keys `a` of `t` in reverse order.
+///
+/// In row `bad` (from 1) of `t`, the string `b` is not a number, and the divisor `d` is 0.
 fn tables(bad: i64) -> Tables {
     let rows = |of: fn(i64, i64) -> i64| {
         Arc::new(Int64Array::from_iter_values(
@@ -38,8 +39,7 @@ fn tables(bad: i64) -> Tables {
     BTreeMap::from([("t".to_owned(), t), ("u".to_owned(), u)])
 }
 
-/// Queries with one placeholder for an expression that fails. They cover the clauses, and the operators that can be
-/// above the failing one.
+/// Queries with a placeholder for an expression that fails, one for each clause and each operator above it.
 const QUERIES: [&str; 12] = [
     "SELECT {} AS x FROM t",
     "SELECT a FROM t WHERE {} > 0",
@@ -83,8 +83,7 @@ async fn an_error_names_the_row_that_failed() {
     }
 }
 
-/// A row of a join corresponds to one row of each table. A group does not correspond to a row, so the message contains
-/// only the values of the group.
+/// After a join, the message names a row of each table. After GROUP BY, it contains only the values of the group.
 #[tokio::test]
 async fn an_error_after_a_join_names_both_rows_and_after_group_by_the_values() {
     let tables = tables(100);
@@ -116,14 +115,13 @@ async fn an_error_after_a_join_names_both_rows_and_after_group_by_the_values() {
             assert!(message.contains(part), "{text}: {message}");
         }
         assert!(!message.contains("Int64"), "{text}: {message}");
-        // The planner does not record the positions of group columns. In that case, the error has the position of the
-        // query.
+        // The planner does not record positions of group columns. Errors in them have the position of the query.
         assert!(place.is_none_or(|(line, _)| line == 1), "{text}: {place:?}");
         assert!(help.is_some_and(|help| help.contains("NULLIF")), "{text}");
     }
 }
 
-/// A condition can protect a cast from bad rows. In that case, the message does not name these rows.
+/// A condition can protect a cast from bad rows.
 #[tokio::test]
 async fn expressions_that_are_not_evaluated_raise_no_error() {
     let tables = tables(100);

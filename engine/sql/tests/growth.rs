@@ -1,7 +1,6 @@
-//! The time of a query grows linearly with the size of the query and with the size of its tables.
+//! The time of a query grows linearly with the size of the query and of its tables.
 //!
-//! If the size grows by a factor of four, the time may grow by a factor of ten. Quadratic growth would be a factor of
-//! sixteen, so there is a margin for a busy machine.
+//! If the size grows by a factor of 4, the time may grow by a factor of 10. Quadratic growth would be a factor of 16.
 
 #![allow(
     clippy::expect_used,
@@ -15,7 +14,7 @@ mod wide;
 
 use prep_sql::Session;
 
-/// Stack size in bytes that the deepest plans need. The program uses the same size.
+/// Stack size in bytes that the deepest plans need. The program `prep` uses the same size.
 const STACK_BYTES: usize = 64 << 20;
 
 #[test]

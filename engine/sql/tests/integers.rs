@@ -1,7 +1,6 @@
-//! Compares random arithmetic with exact evaluation.
+//! Compares random arithmetic with exact evaluation in 128 bits.
 //!
-//! This test evaluates integers in 128 bits. A query must return the same value, or fail if a step exceeds 64 bits.
-//! Other numbers are doubles.
+//! A query must return the exact value, or fail if a step exceeds 64 bits.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -33,7 +32,6 @@ impl Random {
         self.next() % limit
     }
 
-    /// Returns a small integer, or an integer close to the limits of 64 bits.
     fn integer(&mut self) -> i64 {
         let small = self.below(21) as i64 - 10;
         match self.below(8) {
@@ -137,8 +135,7 @@ impl Expression {
         }
     }
 
-    /// Returns whether all operands of every operator contain columns. SQL treats a literal without a column as an
-    /// integer.
+    /// Returns whether all operands contain columns. SQL treats a literal without a column as an integer.
     fn is_of_columns(&self) -> bool {
         match self {
             A | B | Literal(_) => true,
@@ -179,7 +176,6 @@ async fn column(text: &str, tables: &Tables) -> Result<ArrayRef, QueryError> {
         .clone())
 }
 
-/// Asserts that an overflow is an error of the pipeline and that the message contains the operands.
 fn assert_overflow_error(text: &str, error: &QueryError) {
     let message = match error {
         // Constants are computed before the query runs.

@@ -25,7 +25,7 @@ use support::{Tables, table, used, values};
 
 const MB: u64 = 1 << 20;
 
-/// The table `small` has 1000 rows and `large` has 400,000. The texts are as long as typical file names.
+/// Returns the tables `small` (1,000 rows) and `large` (400,000 rows). The strings are as long as usual file names.
 fn tables() -> Tables {
     let rows = |count: i64| {
         let ids = Arc::new(Int64Array::from_iter_values((0..count).rev())) as ArrayRef;
@@ -39,7 +39,6 @@ fn tables() -> Tables {
     ])
 }
 
-/// Returns the peak resident memory of this process so far, in bytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -71,8 +70,7 @@ async fn rows(text: &str, limits: &QueryLimits) -> Result<(usize, u64), QueryErr
     Ok((count, sum))
 }
 
-/// A query either stays within its memory limit, by using temporary files or by computing in parts, or reports how much
-/// memory it needs. It never uses more than the limit.
+/// A query stays within its memory limit, or fails with a message that states how much memory it needs.
 #[tokio::test]
 async fn queries_stay_within_the_memory_limit() {
     let cases = [
@@ -144,7 +142,6 @@ async fn queries_stay_within_the_memory_limit() {
             "SELECT array_agg(repeat(name, 20) ORDER BY id) AS x FROM large",
             Err(Failure::Machine),
         ),
-        // Sorts, joins and groups use temporary files.
         (
             "SELECT a.name AS name FROM large a JOIN large b ON a.name = b.name",
             Ok(400_000),
@@ -219,14 +216,13 @@ async fn queries_stay_within_the_memory_limit() {
                     || message.contains("memory");
                 assert!(explains_memory, "{text}: {message}");
             }
-            // The error was reported before the query ran.
             (Err(QueryError::Rejected { .. }), Err(Failure::Pipeline)) => {}
             _ => panic!("{text}: {found:?}, not {expected:?}"),
         }
         let taken = peak().saturating_sub(before) / MB;
         assert!(taken < 64 + 150, "{text}: {taken} MB");
     }
-    // The rows are the same with sufficient memory and, if it suffices, with a smaller limit.
+    // The rows are the same with sufficient memory and, if the query succeeds, with a smaller limit.
     for (text, expected) in completed {
         for memory in [1024, 8] {
             match rows(text, &QueryLimits::with_memory(memory * MB)).await {
@@ -239,7 +235,6 @@ async fn queries_stay_within_the_memory_limit() {
     }
 }
 
-/// A join keeps its small side in memory, whether it is the left or the right one.
 #[tokio::test]
 async fn joins_keep_the_small_side_in_memory() {
     for text in [
@@ -296,13 +291,11 @@ async fn a_cancelled_query_stops_soon() {
             panic!("{text}: {ended:?}");
         };
         assert_eq!(*failure, Failure::Cancelled, "{text}: {ended}");
-        // A cancelled query stops after about 20 ms, or after one or two seconds on a busy machine. Without
-        // cancellation it runs forever.
+        // A cancelled query stops after about 20 ms, or after two seconds on a busy machine. Otherwise it runs forever.
         assert!(elapsed < Duration::from_secs(20), "{text}: {elapsed:?}");
     }
 }
 
-/// `NOT IN` returns the rows that its definition requires, with and without missing values on either side.
 #[tokio::test]
 async fn not_in_handles_missing_values() {
     let numbers = |cells: &[Option<i64>]| {
@@ -352,8 +345,9 @@ async fn not_in_handles_missing_values() {
     }
 }
 
-/// Window functions that are evaluated on a few partitions at a time return the same results as on all rows at once.
-/// Partitions contain one row, some rows, or most of the rows.
+/// Window functions that are evaluated on a few partitions at a time return the same values as on all rows at once.
+///
+/// Partitions contain one row, some rows, or most rows.
 #[tokio::test]
 async fn windows_are_computed_partition_by_partition() {
     let tables = tables();
@@ -380,8 +374,7 @@ async fn windows_are_computed_partition_by_partition() {
     }
 }
 
-/// If both sides of a lookup repeat one value, the time is proportional to the number of rows, not to that of the pairs
-/// of equal rows.
+/// If both sides of a lookup repeat one value, the time is proportional to the number of rows, not of pairs.
 #[tokio::test]
 async fn repeated_values_are_looked_up_once() {
     const ROWS: i64 = 300_000;

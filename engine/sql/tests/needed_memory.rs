@@ -1,4 +1,4 @@
-//! The memory that an error names.
+//! Error messages name the memory that a query needs.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, Int64Array, StringArray};
 use prep_sql::QueryLimits;
 use support::{Tables, table, values};
 
-/// The table `t` has 400,000 rows. The texts are as long as typical file names.
+/// Returns the table `t` with 400,000 rows. The strings are as long as usual file names.
 fn tables() -> Tables {
     let rows = 400_000;
     let ids = Arc::new(Int64Array::from_iter_values((0..rows).rev())) as ArrayRef;
@@ -17,9 +17,10 @@ fn tables() -> Tables {
     BTreeMap::from([("t".to_owned(), table(vec![("id", ids), ("name", names)]))])
 }
 
-/// If a query that keeps all its rows in memory fails, its error names an amount of memory with which it succeeds,
-/// whatever its limit was. Groups are not among the cases: they use temporary files first, and only the merge of these
-/// files shows how much memory is needed.
+/// A query that fails because of its memory limit succeeds with the memory that its message names.
+///
+/// This is true for queries that keep all their rows in memory. Groups use temporary files first, and only the merge of
+/// these files shows how much memory they need.
 #[tokio::test]
 async fn the_named_memory_suffices_at_once() {
     let tables = tables();

@@ -1,9 +1,9 @@
-//! Queries and their results, recorded in `tests/queries/*.txt`.
+//! Queries and their rows, recorded in `tests/queries/*.txt`. The recorded rows specify the row order.
 //!
-//! A case consists of a query, a line of dashes, and the rows (cells separated by ` | `) or `rejected: ...`. The rows
-//! are recorded in the query's own order, so these files specify the row order. Every query runs three times: for
-//! values, with passed-on columns as origins, and for values in any order. The results must be equal. `UPDATE=1`
-//! records the current results. Review the diff before you commit it.
+//! A case consists of a query, a line of dashes, and the rows (cells separated by ` | `) or `rejected: ...`. `UPDATE=1`
+//! records the current rows. Review the diff before you commit it.
+//!
+//! Every query runs three times: for values, for origins of columns that are only copied, and for values in any order.
 //!
 //! The tables are `t` (id, name, score: integer, text, number; 5 rows), `u` (id, tag; 4 rows, id 2 twice, not sorted),
 //! `e` (id, name; no rows) and `j` (key; hidden `record`). The cells of all tables can be copied.
@@ -83,7 +83,7 @@ impl Relation for Memory {
         }))
     }
 
-    /// Returns origins that differ from positions: row n is stored at 100 - n.
+    /// Returns origins that differ from row numbers: row n is stored at 100 - n.
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         (first..first + len as u64).map(|row| 100 - row).collect()
     }
@@ -140,7 +140,6 @@ fn tables() -> BTreeMap<String, Arc<dyn Relation>> {
         .collect()
 }
 
-/// The form in which a query's rows are requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequestedRows {
     Values,
@@ -148,7 +147,6 @@ enum RequestedRows {
     AnyOrder,
 }
 
-/// Returns the rows of a query as text. They must be equal for all forms.
 async fn rows(session: &Session, text: &str, requested: RequestedRows) -> Result<String, String> {
     let query = Query::parse(text)?;
     let all = tables();

@@ -1,7 +1,7 @@
-//! Functions, operators and clauses return the values that other database engines recorded (`recorded/`).
+//! Functions, operators and clauses return the values that DuckDB and PostgreSQL returned.
 //!
-//! `recorded/cases.txt` lists the cases, and `recorded/record.py` records the results of DuckDB and PostgreSQL. Where a
-//! case states a reason why the result differs on purpose, the result of `prep` is recorded as well: `UPDATE=1` writes it.
+//! `recorded/cases.txt` lists the cases, and `recorded/record.py` records the values. A case can state a reason why `prep`
+//! returns another value. `UPDATE=1` records this value.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +24,6 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(path(name)).expect(name)
 }
 
-/// A query of `cases.txt`, with its options.
 struct Case {
     query: String,
     options: BTreeMap<String, String>,
@@ -49,8 +48,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Converts a cell of `tables.json` or of a result to a number. Numbers that are not finite are strings, because JSON has
-/// no literals for them.
+/// Converts a cell to a number. JSON has no literals for infinities and NaN, so they are strings.
 fn number(value: &JsonValue) -> Option<f64> {
     match value {
         JsonValue::Int(value) => Some(*value as f64),
@@ -124,7 +122,6 @@ fn expanded(query: &str, tables: &Tables) -> String {
     }
 }
 
-/// Returns a cell in the form of `expected.jsonl`.
 fn cell(array: &ArrayRef, row: usize) -> JsonValue {
     if array.is_null(row) || array.data_type() == &DataType::Null {
         return JsonValue::Null;
@@ -154,7 +151,6 @@ fn cell(array: &ArrayRef, row: usize) -> JsonValue {
     }
 }
 
-/// Returns the rows of a query as a list of lists, or its error.
 async fn outcome(query: &str, tables: &Tables) -> Result<JsonValue, String> {
     let query = Query::parse(&expanded(query, tables))?;
     let session = Session::new(&std::env::temp_dir());
@@ -171,7 +167,7 @@ async fn outcome(query: &str, tables: &Tables) -> Result<JsonValue, String> {
     Ok(JsonValue::List(found))
 }
 
-/// Returns whether two values are equal, and doubles equal up to a number of units in the last place.
+/// Returns whether two values are equal. Doubles may differ by `ulps` units in the last place.
 fn same(found: &JsonValue, expected: &JsonValue, ulps: u64) -> bool {
     match (found, expected) {
         (JsonValue::List(found), JsonValue::List(expected)) => {
@@ -195,8 +191,7 @@ fn text(value: &JsonValue) -> String {
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-/// Compares the results with the recorded ones. `needs_lowering` selects the cases that pass only if the planner makes
-/// keys canonical.
+/// Compares the rows with the recorded rows. `needs_lowering` selects the cases that need canonical keys in the plan.
 async fn compare(needs_lowering: bool) {
     let (tables, update) = (tables(), std::env::var_os("UPDATE").is_some());
     let recorded = read("tests/recorded/expected.jsonl");
@@ -263,7 +258,6 @@ async fn comparisons_of_doubles_are_those_of_other_engines() {
     compare(true).await;
 }
 
-/// Returns the names of the functions of the language.
 fn functions() -> Vec<String> {
     let list = read("src/functions/list.txt");
     let lines = list.lines().filter_map(|line| {

@@ -1,7 +1,6 @@
-//! docs/reference/functions.md lists the functions of `list.txt`. `UPDATE=1` writes the tables.
+//! docs/reference/functions.md lists the functions of `list.txt`, and the examples of scalar functions run.
 //!
-//! The tables are between two comments of the page. All other sections are written by hand. Every example of a scalar
-//! function is run.
+//! `UPDATE=1` writes the tables between two comments of the page. All other sections are written by hand.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,7 +16,6 @@ fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Runs the example of a scalar function.
 async fn run(example: &str) {
     let text = format!("SELECT {example} AS v");
     let limits = QueryLimits::with_memory(64 << 20);

@@ -1,8 +1,7 @@
 //! Queries that are rejected when a pipeline is loaded, recorded in `tests/rejected_queries.txt`.
 //!
 //! A case consists of a query, a line of dashes, and the error: its position in the query, code, message and help.
-//! `accepted` marks a query without an error. `UPDATE=1` records the current results. Review the diff before you commit
-//! it.
+//! `accepted` marks a query without an error. `UPDATE=1` records the current errors. Review the diff before you commit it.
 //!
 //! The tables are `t` (id, name, score, ok: integer, text, number, boolean), `u` (id, tag), `w` (no declared columns)
 //! and `d` (day, in text).
@@ -25,7 +24,6 @@ public:
   a.csv: |
 ";
 
-/// Returns the errors of a query, one per line.
 fn outcome(session: &Session, query: &str) -> String {
     let lines = query.lines().map(|line| format!("    {line}\n"));
     let text = format!("{HEAD}{}", lines.collect::<String>());

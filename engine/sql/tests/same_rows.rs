@@ -10,7 +10,6 @@ use arrow::datatypes::Int64Type;
 use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, ScanError};
 use support::{Tables, table, values};
 
-/// A row: a text and a number. Either may be missing.
 type Row = (Option<String>, Option<i64>);
 
 fn relation(rows: &[Row]) -> Arc<dyn Relation> {
@@ -21,7 +20,6 @@ fn relation(rows: &[Row]) -> Arc<dyn Relation> {
     table(vec![("name", names), ("number", numbers)])
 }
 
-/// A generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -32,7 +30,7 @@ impl Random {
         self.0 % end
     }
 
-    /// Returns a row with one of `values` names. If there are few names, rows repeat.
+    /// Returns a row with one of `values` names. If `values` is small, rows repeat.
     fn row(&mut self, values: u64) -> Row {
         let name = self.below(values);
         let number = self.below(values);
@@ -106,7 +104,6 @@ async fn except_keeps_the_rows_missing_from_the_other_side() {
     }
 }
 
-/// A table that counts how often it is scanned.
 #[derive(Debug)]
 struct Counted {
     inner: Arc<dyn Relation>,

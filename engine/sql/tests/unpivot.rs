@@ -1,4 +1,4 @@
-//! Compares unpivoted tables (columns as rows) with the result of the query that defines them.
+//! Compares unpivoted tables (columns as rows) with the query that defines them.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -13,7 +13,6 @@ use prep_sql::{
 };
 use support::{Tables, table, used};
 
-/// A generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -24,7 +23,7 @@ impl Random {
         (self.0 % end as u64) as usize
     }
 
-    /// Returns a column of texts, integers or doubles. About every fourth cell is missing.
+    /// Returns a column of strings, integers or doubles, in which about every fourth cell is NULL.
     fn column(&mut self, kind: usize, rows: usize) -> ArrayRef {
         let cells = (0..rows).map(|_| (self.below(4) > 0).then(|| self.below(1000)));
         let cells: Vec<Option<usize>> = cells.collect();
@@ -45,7 +44,6 @@ impl Random {
     }
 }
 
-/// Returns rows as strings, with the types of their columns.
 fn shown(batches: &[RecordBatch]) -> Vec<String> {
     let mut rows = Vec::new();
     for batch in batches {
@@ -67,7 +65,6 @@ fn shown(batches: &[RecordBatch]) -> Vec<String> {
     rows
 }
 
-/// Returns the result of the query that defines the unpivoted table.
 async fn defined(tables: &Tables, values: &[String]) -> Vec<RecordBatch> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let all: Vec<String> = values.iter().map(|name| quoted(name)).collect();
@@ -172,7 +169,7 @@ impl Relation for Counted {
     }
 }
 
-/// With memory for a tenth of 4,000 columns, all cells are read about sixteen times, not 4,000 times.
+/// With memory for a tenth of 4,000 columns, all cells are read about 16 times, not 4,000 times.
 #[test]
 fn many_columns_are_read_in_few_passes() {
     let columns = (0..4001).map(|index| RelationColumn {

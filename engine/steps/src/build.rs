@@ -8,8 +8,7 @@
 //! * the path of an output, such as `public/train.csv`;
 //! * `check/NAME`, `checksum/PATH`, `members`, `trial`, `description`, `expand/PATH`, `publish`.
 //!
-//! `publish` depends on all checks and checksums, so nothing is published before they have passed. The types of the keys
-//! in the declaration of a table or an output determine the inputs of its step: see [`Builder::add_declared`].
+//! `publish` depends on all checks and checksums, so nothing is published before they have passed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -39,34 +38,33 @@ pub const TRIAL_STEP: &str = "trial";
 /// Name of the step that searches for the members of JSON values that queries name.
 pub const MEMBERS_STEP: &str = "members";
 
-/// Parameters of a run that are not part of the pipeline.
+/// Parameters that are not part of the pipeline.
 pub struct BuildOptions<'a> {
     /// Directory that contains `ID/prepared`.
     pub data_dir: &'a Path,
-    /// Identifier of the system's current boot, if available. Published files that were written in an earlier boot are read
-    /// again before they are trusted.
+    /// Id of the system's current boot, if available. Published files from an earlier boot are read again.
     pub boot: Option<&'a str>,
     /// The session that runs the queries.
     pub session: &'a Session,
-    /// Published checksums to verify. `None` to skip them.
+    /// Published checksums to verify, if any.
     pub checksums: Option<&'a PublishedChecksums>,
-    /// Text of the description.
+    /// Text of the competition's description.
     pub description: &'a str,
     /// Description of the metric, for participants.
     pub metric: Option<String>,
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
-    /// How archives in `public` are unpacked. With [`Expand::No`], they are published as archives only.
+    /// How archives in `public` are unpacked.
     pub expand: Expand,
-    /// Digests that the published trees must have, from the lockfile. `None` if the lockfile does not determine them.
+    /// Digests that the lockfile requires of the published trees, if any.
     pub locked: Option<prep_digests::Trees>,
-    /// The cheapest way in which published files may share bytes with the cache.
+    /// The cheapest allowed way in which published files share bytes with the cache.
     pub link_mode: LinkMode,
-    /// Whether the description is completed with facts from the pipeline. Otherwise it is published unchanged.
+    /// Whether facts from the pipeline are appended to the description.
     pub complete_description: bool,
-    /// Whether files in the prepared directory that no run published are removed.
+    /// Whether files in the prepared directory that no run published are deleted.
     pub remove_unpublished: bool,
-    /// How the sample submission is graded before anything is published. `None` if it is not graded.
+    /// How the sample submission is graded before publishing. `None` if it is not graded.
     pub trial: Option<Trial>,
     /// Whether members of JSON values that queries name are searched in the tables.
     pub finds_members: bool,
@@ -76,7 +74,7 @@ pub struct BuildOptions<'a> {
 pub struct Sources {
     /// The bundle.
     pub bundle: Box<dyn Source>,
-    /// Further sources by the name that the pipeline uses.
+    /// Further sources by name.
     pub further: BTreeMap<String, Box<dyn Source>>,
 }
 
@@ -86,10 +84,10 @@ pub struct PublishedChecksums {
     /// Checksum of the bundle.
     #[serde(default)]
     pub bundle: Option<String>,
-    /// Checksums of outputs by their path below `public`.
+    /// MD5 of outputs by their path below `public`.
     #[serde(default)]
     pub public: BTreeMap<String, String>,
-    /// Checksums of outputs by their path below `private`.
+    /// MD5 of outputs by their path below `private`.
     #[serde(default)]
     pub private: BTreeMap<String, String>,
 }
@@ -106,7 +104,7 @@ impl PublishedChecksums {
     }
 }
 
-/// The reason why a pipeline cannot be turned into a graph.
+/// The reason why no graph can be built for a pipeline.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// Two steps have the same name, or an edge is invalid.
@@ -115,7 +113,7 @@ pub enum BuildError {
     /// A query or key names a table that does not exist.
     #[error("the table `{0}` is not defined")]
     UnknownTable(String),
-    /// The declaration of a table or output lacks a required key.
+    /// A table or output lacks a required key.
     #[error("the declaration of `{0}` is incomplete")]
     Incomplete(String),
     /// A path names a source that was not passed to [`build`].
@@ -126,10 +124,8 @@ pub enum BuildError {
     UnknownChecksum(String),
 }
 
-/// Adds the steps of a pipeline to `graph`. Returns the `publish` step.
-///
-/// # Errors
-/// If the pipeline contradicts itself, its sources or the published checksums.
+/// Adds the steps of a pipeline to `graph`. Returns the step `publish`. Fails if the pipeline contradicts itself, its
+/// sources or the published checksums.
 pub fn build(
     graph: &mut Graph,
     pipeline: &Pipeline,
@@ -139,10 +135,8 @@ pub fn build(
     Builder::new(graph, pipeline, sources, options)?.add_all()
 }
 
-/// Adds the steps of the tables that a query reads, and the sink that runs the query. Returns the sink.
-///
-/// # Errors
-/// The errors of [`build`], and an error if the query reads an unknown table.
+/// Adds a sink that runs a query, and the steps of the tables that the query reads. Returns the sink. Fails like [`build`],
+/// or if the query reads an unknown table.
 pub fn build_preview(
     graph: &mut Graph,
     pipeline: &Pipeline,
@@ -157,7 +151,6 @@ pub fn build_preview(
     Ok(graph.add(&pipeline.id, "rows", sink, inputs)?)
 }
 
-/// Returns the names of the tables that an output publishes unchanged.
 fn published_tables(pipeline: &Pipeline) -> BTreeSet<&str> {
     let outputs = pipeline.public.iter().chain(&pipeline.private);
     let settings = outputs.flat_map(|output| output.declaration.settings());
@@ -173,13 +166,11 @@ struct Builder<'a> {
     pipeline: &'a Pipeline,
     options: &'a BuildOptions<'a>,
     bundle: NodeId,
-    /// Further sources by name.
     sources: BTreeMap<String, NodeId>,
-    /// The step that unpacks each archive, by the archive's path. The bundle has the empty path, and a further source
-    /// has the path `NAME:`.
+    /// The step that unpacks each archive, by path. The bundle has the empty path, a further source has `NAME:`.
     trees: BTreeMap<String, NodeId>,
     tables: BTreeMap<String, Port>,
-    /// For each table, the paths of the archives that contain the files named in its rows.
+    /// For each table, the paths of the archives with the files that its rows name.
     table_trees: BTreeMap<String, BTreeSet<String>>,
     published_tables: BTreeSet<&'a str>,
 }
@@ -189,7 +180,6 @@ type StepInputs = Vec<(String, Port)>;
 type PublishedFiles = Vec<(String, String)>;
 
 impl<'a> Builder<'a> {
-    /// Adds the sources.
     fn new(
         graph: &'a mut Graph,
         pipeline: &'a Pipeline,
@@ -274,12 +264,12 @@ impl Builder<'_> {
         )?)
     }
 
-    /// Adds a step for each output in `public` that is an archive or a directory. The step unpacks the archive, or the
-    /// archives in the directory.
+    /// Adds a step that unpacks each output in `public` that is an archive, and each archive in an output directory.
     ///
-    /// Returns two lists. The first contains the outputs to publish at their own path. The second contains the unpacked
-    /// archives, whose files are published in the directory that contains the archive. With [`Expand::Beside`], the first
-    /// list also contains the archives. The sample submission is always in the first list.
+    /// The first returned list contains the outputs that are published at their own path. They include the sample
+    /// submission, and with [`Expand::Beside`] all archives.
+    ///
+    /// The second list contains the unpacked archives. Their files are published in the directory of the archive.
     fn expand_archives(
         &mut self,
         expand: Expand,
@@ -310,7 +300,7 @@ impl Builder<'_> {
                 continue;
             }
             unpacked.push((step_name, format!("{parent}/./")));
-            // The sample submission stays at the path that the pipeline names.
+            // The pipeline names the path of the sample submission, so the file stays there.
             if expand == Expand::Beside || sample.as_ref() == Some(&path) {
                 published.push((name, path));
             }
@@ -343,8 +333,7 @@ impl Builder<'_> {
         Ok(self.graph.add(competition, name, step, inputs)?)
     }
 
-    /// Returns the tree of the archive with the path `archive`, or of the bundle if the path is empty. Adds the step that
-    /// unpacks the archive if the graph does not contain it yet.
+    /// Returns the tree of an archive, or of the bundle if `archive` is empty. Adds the step that unpacks it, if it is new.
     fn tree(&mut self, archive: &str) -> Result<Port, BuildError> {
         if let Some(node) = self.trees.get(archive) {
             return Ok(value_of(*node));
@@ -366,7 +355,6 @@ impl Builder<'_> {
         Ok(port)
     }
 
-    /// Adds the step that turns a further source into a tree. Returns the tree.
     fn source_tree(&mut self, name: &str) -> Result<Port, BuildError> {
         let mut sources = self.pipeline.sources.iter();
         let unknown = || BuildError::UnknownSource(name.to_owned());
@@ -393,7 +381,6 @@ impl Builder<'_> {
         self.tables.get(name).cloned().ok_or_else(unknown)
     }
 
-    /// Adds the step of a table's declaration, which produces one table or two.
     fn add_table(&mut self, table: &Table) -> Result<(), BuildError> {
         let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
         let step_name = format!("table/{}", names.join(","));
@@ -428,10 +415,10 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the step of a declaration: of a table or an output of the pipeline. The [`KeyType`] of each YAML key of the
-    /// declaration determines the inputs of the step. For example, a key whose value is a query adds the tables that the
-    /// query reads. If `is_published`, the step computes the SHA-256 of its result while it writes. Returns the step. If its
-    /// result is a table whose rows name files, also returns the archives that contain these files.
+    /// Adds the step of a table or an output. Also returns the archives that contain the files named in rows of the table.
+    ///
+    /// The [`KeyType`] of each YAML key of `declaration` determines inputs of the step. For example, a query adds the tables
+    /// that it reads. If `is_published`, the step also computes the SHA-256 of what it writes.
     fn add_declared(
         &mut self,
         name: &str,
@@ -504,7 +491,6 @@ impl Builder<'_> {
         for archive in &archives {
             inputs.push((format!("{TREE_PREFIX}{archive}"), self.tree(archive)?));
         }
-        // Several queries may read the same table.
         inputs.sort_by(|one, other| one.0.cmp(&other.0));
         inputs.dedup_by(|one, other| one.0 == other.0);
         let step = kinds::step(declaration, self.options.session);
@@ -516,7 +502,6 @@ impl Builder<'_> {
         Ok((self.add(name, step, inputs)?, trees))
     }
 
-    /// Returns the tables of a query as inputs of a step.
     fn query_inputs(&mut self, query: &Query) -> Result<StepInputs, BuildError> {
         query
             .tables
@@ -537,7 +522,6 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Adds the step that produces an output, and the steps of its members.
     fn output(&mut self, name: &str, output: &Output) -> Result<Port, BuildError> {
         let (node, _) = self.add_declared(name, &output.declaration, true)?;
         Ok(value_of(node))
@@ -596,7 +580,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Returns whether the bytes of the output at this path depend on the library that writes the output.
+    /// Returns whether the bytes of this output depend on the version of the library that writes it.
     fn is_writer_dependent(&self, path: &str) -> bool {
         let (section, inner) = path.split_once('/').unwrap_or_default();
         let outputs = match section {
@@ -625,7 +609,6 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds the step that grades the sample submission.
     fn trial(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
         let Some(trial) = &self.options.trial else {
             return Ok(());
@@ -644,7 +627,6 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Adds a checksum step for each published checksum.
     fn checksums(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
         let Some(checksums) = self.options.checksums else {
             return Ok(());
@@ -678,8 +660,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the output that contains the file `path`. If this output is a directory, also returns the path of the file within
-/// the directory.
+/// Returns the output that contains the file `path`. For an output directory, also returns the path within the directory.
 fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<String>)> {
     let exact = inputs.iter().find(|(name, _)| *name == path);
     let directory = inputs.iter().find(|(name, _)| {
@@ -693,8 +674,8 @@ fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<St
     Some((port.clone(), inside))
 }
 
-/// Returns whether a column of the declared table contains documents. Parts of documents are copied from the file from
-/// which the table was read, so steps that write documents need this file.
+/// Returns whether a column of the declared table contains documents. Steps that write documents copy parts of them from the
+/// file from which the table was read.
 fn has_document_columns(declaration: &Declaration) -> bool {
     match declaration.form.makes {
         Produces::Table(columns) => {
@@ -707,7 +688,6 @@ fn has_document_columns(declaration: &Declaration) -> bool {
     }
 }
 
-/// Returns the output of a step that has a single output.
 fn value_of(node: NodeId) -> Port {
     Port {
         node,
@@ -715,8 +695,8 @@ fn value_of(node: NodeId) -> Port {
     }
 }
 
-/// Returns the path of the innermost archive that contains the file `path`. Without such an archive, returns `NAME:` for a
-/// file of the further source `NAME`, and an empty string for a file of the bundle.
+/// Returns the path of the innermost archive that contains the file `path`. Without an archive, returns `NAME:` for a file
+/// of a further source, and an empty string for a file of the bundle.
 fn containing_archive(path: &str) -> &str {
     let (_, inner) = split_source(path);
     let mut found = path.strip_suffix(inner).unwrap_or_default();
@@ -729,8 +709,7 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins a section and a path: `public` and `train.csv` become `public/train.csv`. The path `./` is kept, as in
-/// `public/./`, because the names of inputs must be unique.
+/// Joins a section and a path. Keeps `./`, as in `public/./`, because the names of inputs must be unique.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

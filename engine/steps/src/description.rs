@@ -1,7 +1,7 @@
 //! `description`: completes the competition's text with facts from its pipeline.
 //!
-//! The text comes from `pipelines/ID/description.md`. The step appends sections about files, submission format and metric.
-//! It generates them from the outputs and the grading section, so they always agree with the published files.
+//! The step appends sections about files, submission format and metric to `pipelines/ID/description.md`. Its inputs are the
+//! outputs, so the sections agree with the published files.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -13,20 +13,18 @@ use prep_spec::joined;
 use crate::kinds::FunctionStep;
 use crate::value::{Opener, Tree, input, single_file};
 
-/// Maximum number of columns that are listed for a file. Further columns are only counted.
+/// Maximum number of columns that are listed for a file.
 const SHOWN_COLUMNS: usize = 24;
-/// Number of lines of the sample submission that are shown, including the header.
+/// Number of lines of the sample submission that are shown, with the header.
 const SHOWN_LINES: usize = 4;
-/// Bytes of the sample submission that are read for these lines.
+/// Bytes of the sample submission that are read.
 const SHOWN_BYTES: usize = 4096;
 
 pub(crate) struct Description {
     pub prose: String,
-    /// Whether `prose` is the complete text, which is published unchanged.
+    /// Whether `prose` is published unchanged.
     pub is_complete: bool,
-    /// Description of the metric. `None` without grading.
     pub metric: Option<String>,
-    /// Names and paths of the inputs in `public`.
     pub outputs: Vec<(String, String)>,
     /// Name of the input with the sample submission, and its path below `public` or `private`.
     pub sample: Option<(String, String)>,
@@ -83,7 +81,6 @@ impl Description {
         text: &mut String,
     ) -> Result<(), StepError> {
         let value = input(inputs, name)?;
-        // Writing to a String cannot fail.
         let _ = write!(text, "- `{path}`");
         match FileValue::from_value(value) {
             Ok(file) => {
@@ -133,8 +130,7 @@ impl Description {
     }
 }
 
-/// Returns the first [`SHOWN_BYTES`] bytes of an output, and whether these are all of its bytes. The output must be a single
-/// file.
+/// Returns the first [`SHOWN_BYTES`] bytes of an output that is a single file, and whether they are the entire output.
 fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
     let content = single_file(context, value)?;
     let opener = Opener::new(context);

@@ -11,14 +11,15 @@
 //! kinds/     the kinds of steps, and the keys of tables, outputs and splits in pipelines
 //! ```
 //!
-//! Where possible, each byte is copied only once. Unpacking an archive extracts no files: a member of an archive is a
-//! *content reference* ([`value::ContentRef`]), and a tree is a listing of such references. A table consists of stored
-//! rows, usually as canonical text, and optionally of a selection of these rows. Only steps that read a table or produce an
-//! output (`csv`, `pack` ...) and `publish` copy bytes.
+//! Where possible, each byte is copied only once. A member of an archive is a *content reference* ([`value::ContentRef`]),
+//! and a tree is a listing of references, so unpacking extracts no files.
+//!
+//! A table consists of stored rows, usually as canonical text, and optionally a selection of them. Only steps that read
+//! tables or write outputs, and `publish`, copy bytes.
 //!
 //! # Examples
 //!
-//! `members` returns patterns of the members that a pipeline reads from its bundle. A run can download only these members.
+//! `members` returns patterns of the members that a pipeline reads, so that a run can download only these.
 //!
 //! ```
 //! let text = "\

@@ -4,14 +4,12 @@ use prep_core::{BoxError, Context, StepError};
 use prep_formats::limits::{DecodingLimits, LimitExceeded};
 use thiserror::Error;
 
-/// Derives the limits for decoding from the run's memory budget. Disk space is not limited, because a full disk is an error
-/// anyway.
+/// Derives the limits from the run's memory. Disk space is not limited, because a full disk is an error anyway.
 pub(crate) fn limits(context: &Context) -> DecodingLimits {
     DecodingLimits::from_budgets(context.limits.memory, u64::MAX)
 }
 
-/// Converts a decoding error to an error of the step: an error of the system if more memory would help, and otherwise an
-/// error of the input.
+/// Converts a decoding error: an error of the system if more memory would help, otherwise of the input.
 pub(crate) fn undecodable(cause: impl Into<BoxError>) -> StepError {
     let cause = cause.into();
     let exceeded = LimitExceeded::find_in(cause.as_ref());
@@ -21,7 +19,6 @@ pub(crate) fn undecodable(cause: impl Into<BoxError>) -> StepError {
     }
 }
 
-/// A file that cannot be read or decoded.
 #[derive(Debug, Error)]
 #[error("`{path}`")]
 pub(crate) struct FileError {
@@ -39,7 +36,7 @@ impl FileError {
     }
 }
 
-/// Same as [`undecodable`], but the error also names the file at `path`.
+/// Same as [`undecodable`], but names the file.
 pub(crate) fn undecodable_file(path: &str, cause: impl Into<BoxError>) -> StepError {
     undecodable(FileError::new(path, cause))
 }

@@ -1,8 +1,7 @@
 //! Adds locations in the pipeline to errors of steps.
 //!
-//! A step knows its parameters, but not the pipeline file that they come from. Therefore its error only names the key or
-//! query that the error concerns ([`error_at`]). Every step is wrapped in a [`LocatedStep`], which knows the source
-//! locations of the keys. If an error of the pipeline does not name a key, its location is that of the entire declaration.
+//! A step does not know the pipeline's file. Its error only names a key or query ([`error_at`]), and the [`LocatedStep`]
+//! around the step adds the location. Other errors of the pipeline get the location of the declaration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,18 +12,14 @@ use prep_spec::model::{Declaration, Query};
 use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
 use thiserror::Error;
 
-/// The part of a declaration that an error concerns.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
-    /// The value of the key with this name.
     Key(&'static str),
-    /// A part of a value, at this place in the pipeline file.
     At(Span),
-    /// A query. If the pair is given, the error concerns the line and column (from 1) in the query's text.
+    /// A query, and optionally the line and column (from 1) in its text.
     Query(Box<Query>, Option<(u64, u64)>),
 }
 
-/// An error that names the part of the pipeline that it concerns.
 #[derive(Debug, Error)]
 #[error("{error}")]
 struct SubjectError {
@@ -34,7 +29,7 @@ struct SubjectError {
     error: BoxError,
 }
 
-/// Creates an error of the kind `failure` that names the part of the pipeline that it concerns.
+/// Creates an error that names a part of the pipeline.
 pub(crate) fn error_at(
     failure: Failure,
     subject: Subject,
@@ -43,7 +38,7 @@ pub(crate) fn error_at(
     error_at_with_help(failure, subject, error, None)
 }
 
-/// Same as [`error_at`], but also adds a suggestion for the user.
+/// Same as [`error_at`], with a suggestion for the user.
 pub(crate) fn error_at_with_help(
     failure: Failure,
     subject: Subject,
@@ -61,7 +56,7 @@ pub(crate) fn error_at_with_help(
     )
 }
 
-/// An error of a step with its location in the pipeline.
+/// An error of a step, with its location in the pipeline.
 #[derive(Debug)]
 pub struct LocatedError {
     source: Arc<SourceFile>,
@@ -70,7 +65,7 @@ pub struct LocatedError {
 }
 
 impl LocatedError {
-    /// Returns the error as a diagnostic for the pipeline's file. `step` is the step's name in the message.
+    /// Returns the error as a diagnostic that names the step `step`.
     pub fn diagnostics(&self, step: &str) -> Diagnostics {
         let mut diagnostic = self.diagnostic.clone();
         diagnostic.message = format!("{step}: {}", diagnostic.message);
@@ -96,15 +91,13 @@ impl std::error::Error for LocatedError {
     }
 }
 
-/// A step that knows the source locations of its parameters.
 pub(crate) struct LocatedStep {
     step: Box<dyn Step>,
     source: Arc<SourceFile>,
-    /// Location of the declaration. `None` for steps without a declaration.
+    /// Location of the declaration, if any.
     declaration: Option<Span>,
     keys: BTreeMap<&'static str, Span>,
-    /// Whether the step computes the SHA-256 of its results while it writes them, because a result may be published
-    /// unchanged.
+    /// Whether the step's writers also compute SHA-256, because the result may be published unchanged.
     with_sha256: bool,
 }
 
@@ -119,7 +112,6 @@ impl LocatedStep {
         }
     }
 
-    /// Makes the step compute the SHA-256 of its results while it writes them.
     pub(crate) fn with_sha256(self) -> LocatedStep {
         let with_sha256 = true;
         LocatedStep {
@@ -189,8 +181,7 @@ fn located(
     )
 }
 
-/// Adds the location in the query to an error that concerns a query. Returns any other error unchanged. `source` contains
-/// the query's text.
+/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` has the query's text.
 pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
     let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
     let Some((Subject::Query(query, place), help)) =

@@ -9,10 +9,10 @@ use prep_spec::{FilePattern, split_source};
 
 use crate::kinds::{gzipped_file, is_container, without_suffix};
 
-/// Returns glob patterns of the members that the pipeline reads, sorted and unique.
+/// Returns glob patterns of the bundle's members that the pipeline reads, sorted and unique.
 ///
-/// `*` matches within a path segment, `**` across segments. An archive inside the bundle is one member. Some bundles contain
-/// a directory with the unpacked files instead of the archive. Therefore a pattern matches both.
+/// `*` matches within a path segment, `**` across segments. An archive is one member. Some bundles contain its unpacked
+/// files instead, so the pattern matches both.
 pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut visit = |declaration: &Declaration| {
@@ -43,8 +43,8 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Returns the pattern of the member that contains `path`: the outermost archive in the path, or else the path itself.
-/// `plain` converts a path outside of archives to a pattern.
+/// Returns the pattern of the member that contains `path`: the outermost archive, or the path itself. `plain` converts a
+/// path without archives to a pattern.
 fn member(path: &str, plain: fn(&str) -> String) -> String {
     let mut end = 0;
     for segment in path.split('/') {
@@ -58,8 +58,7 @@ fn member(path: &str, plain: fn(&str) -> String) -> String {
                 None => format!("{}/**", as_pattern(without_suffix(archive))),
             };
             let literal = format!("{},{}", escape(archive), unpacked(&escape));
-            // Characters such as `*` in the name of an archive can be wildcards or part of a literal name. The returned
-            // pattern matches in both cases.
+            // `*` in the name of an archive may be a wildcard or literal. The pattern matches in both cases.
             let pattern = plain(archive);
             return match pattern == globset::escape(archive) {
                 true => format!("{{{literal}}}"),

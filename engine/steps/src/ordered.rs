@@ -1,8 +1,7 @@
-//! Processes a stream of batches on two threads and returns the results in the order of the batches.
+//! Processes batches on two threads, and returns the results in the order of the batches.
 //!
-//! If the helper thread is busy, the thread that produces the batches processes a batch itself, so that neither thread
-//! waits for the other. Errors are returned in the order of the batches, too. Therefore the output and the reported error
-//! do not depend on the number of threads.
+//! If the helper thread is busy, the thread that produces the batches processes one itself. Errors are returned in order,
+//! too, so they do not depend on the number of threads.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
@@ -10,20 +9,17 @@ use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
 use prep_core::{Context, StepError};
 
-/// Maximum number of batches in progress, including results that wait for an earlier result. A larger number would use
-/// more memory and not be faster.
+/// Maximum number of batches in progress, including results that wait for an earlier one. More would not be faster.
 const MAX_WAITING: usize = 4;
 
-/// The function that processes a batch.
 type BatchFn<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
 
-/// Batches in progress.
 pub(crate) struct OrderedBatches<'scope, 'env, I, O> {
     scope: &'scope Scope<'scope, 'env>,
     context: &'env Context,
     work: BatchFn<'env, I, O>,
     helper: Option<Helper<'scope, I, O>>,
-    /// Results in the order of the batches. `None` for a batch that the helper is processing.
+    /// Results in order. `None` for a batch that the helper is processing.
     waiting: VecDeque<Option<O>>,
 }
 
@@ -33,7 +29,7 @@ struct Helper<'scope, I, O> {
     thread: ScopedJoinHandle<'scope, ()>,
 }
 
-/// Calls `run` with a queue for batches. `work` processes each batch.
+/// Calls `run` with a queue of batches, each of which `work` processes.
 pub(crate) fn process_in_order<'env, I: Send + 'env, O: Send + 'env, T>(
     context: &'env Context,
     work: BatchFn<'env, I, O>,
@@ -50,7 +46,7 @@ pub(crate) fn process_in_order<'env, I: Send + 'env, O: Send + 'env, T>(
         let done = run(&mut batches);
         if let Some(helper) = batches.helper.take() {
             drop((helper.batches, helper.results));
-            // If the helper panicked, the caller that waited for its result got an error.
+            // If the helper panicked, `run` got an error.
             let _ = helper.thread.join();
         }
         done
@@ -58,7 +54,7 @@ pub(crate) fn process_in_order<'env, I: Send + 'env, O: Send + 'env, T>(
 }
 
 impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
-    /// Processes a batch on this thread or on the helper thread, and passes finished results to `act`.
+    /// Processes a batch on one of the threads, and passes finished results to `act`.
     pub(crate) fn push(
         &mut self,
         batch: I,
@@ -76,8 +72,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         self.pass_results(MAX_WAITING, act)
     }
 
-    /// Waits for all batches in progress, then processes `batch` on this thread. Use this for the last batch, and for large
-    /// batches, to limit memory.
+    /// Finishes all batches in progress, and processes `batch` on this thread. For the last batch, and for large ones.
     pub(crate) fn push_alone(
         &mut self,
         batch: I,
@@ -87,7 +82,6 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         act((self.work)(batch))
     }
 
-    /// Waits for all batches in progress.
     pub(crate) fn finish(
         &mut self,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
@@ -95,7 +89,6 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         self.pass_results(0, act)
     }
 
-    /// Starts the helper if a thread is available.
     fn start(&mut self) {
         if self.helper.is_some() {
             return;
@@ -115,7 +108,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
                 }
             });
         });
-        // If the system cannot start a thread, this thread processes all batches.
+        // If no thread can be started, this thread processes all batches.
         self.helper = thread.ok().map(|thread| Helper {
             batches,
             results,
@@ -123,8 +116,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         });
     }
 
-    /// Passes finished results to `act`, in the order of the batches. Waits while more than `max_in_progress` batches are in
-    /// progress.
+    /// Passes finished results to `act` in order. Waits while more than `max_in_progress` batches are in progress.
     fn pass_results(
         &mut self,
         max_in_progress: usize,

@@ -1,13 +1,10 @@
-//! Previews: the first rows of a query over the tables of a pipeline, and facts about its columns.
+//! Previews, for authors of pipelines: the first rows of a query, and facts about its columns.
 //!
-//! A preview helps the author of a pipeline. [`build_preview`](crate::build_preview) builds a graph with the tables that the
-//! query reads, and a sink that runs the query. The sink reads the rows of the query once, batch by batch. It keeps only
-//! the first rows, and counts cells. Therefore a preview of a large table needs only the memory of the query itself, and a
-//! limited amount of memory for counting distinct values. Nothing is stored or published.
+//! [`build_preview`](crate::build_preview) builds the tables that the query reads, and a sink that runs the query. The sink
+//! keeps only the first rows and counts. Nothing is stored or published.
 //!
-//! Distinct values of a column are counted by 64-bit hashes. With a million distinct values, the probability of a wrong
-//! count is below one in ten million. The number of hashes of all columns together is limited. When the limit is reached,
-//! the column with the most distinct values is no longer counted. Therefore columns with few values are always counted.
+//! Distinct values are counted by 64-bit hashes. With a million values, the probability of a wrong count is below one in ten
+//! million. If there are too many hashes, the column with the most distinct values is no longer counted.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
@@ -28,16 +25,16 @@ use serde::Serialize;
 use crate::located::locate_in_query;
 use crate::relation::{QueryRun, RowForm, columns_by_table, query_memory, relations};
 
-/// The first rows of a query, and facts about all of its rows.
+/// The first rows of a query, and facts about all rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Preview {
     /// Number of all rows.
     pub rows: u64,
     /// The columns.
     pub columns: Vec<PreviewColumn>,
-    /// The first rows. A missing cell is `None`, or null in JSON.
+    /// The first rows. A missing cell is `None`.
     pub first: Vec<Vec<Option<String>>>,
-    /// The tables that the query reads, each with the names of its columns that are not hidden.
+    /// The tables that the query reads, with their visible columns.
     #[serde(skip)]
     pub tables: Vec<(String, Vec<String>)>,
 }
@@ -47,33 +44,31 @@ pub struct Preview {
 pub struct PreviewColumn {
     /// The name.
     pub name: String,
-    /// The type in queries; `text` for columns whose type is inferred when they are written.
+    /// The type in queries. `text` for columns whose type is inferred when they are written.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Whether the pipeline declares the column. False for a column that only the file contains. Such a column has the type
-    /// that pandas infers, and queries of the pipeline can only select it unchanged. The caller of the preview sets this
-    /// field.
+    /// Whether the pipeline declares the column. Queries can select columns that only the file has, but not compute with
+    /// them. The caller sets this field.
     pub declared: bool,
     /// Number of cells that are not missing.
     pub filled: u64,
-    /// Number of distinct values; `None` if there are too many to count.
+    /// Number of distinct values. `None` if there are too many to count.
     pub distinct: Option<u64>,
 }
 
-/// A request for a preview, and its result after the run. Clones share the result.
+/// A request for a preview, and its result. Clones share the result.
 #[derive(Debug, Clone)]
 pub struct PreviewRequest {
     /// The query.
     pub query: Query,
-    /// The text of the query, so that errors have a position in it.
+    /// The text of the query, for positions in errors.
     pub source: Arc<SourceFile>,
-    /// Maximum number of rows that are kept.
+    /// Maximum number of rows to keep.
     pub limit: usize,
     /// The result, after the run.
     pub result: Arc<Mutex<Option<Preview>>>,
 }
 
-/// The sink that runs the query.
 pub(crate) struct PreviewSink {
     pub request: PreviewRequest,
     pub session: Session,
@@ -147,7 +142,6 @@ fn preview(run: QueryRun<'_>, limit: usize) -> Result<Preview, StepError> {
     Ok(preview)
 }
 
-/// Returns the cells of the first `count` rows of a batch as strings.
 fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String>>>, StepError> {
     if count == 0 {
         return Ok(Vec::new());
@@ -180,11 +174,9 @@ fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String
 
 /// Maximum number of hashes of all columns together.
 const MAX_HASHES: usize = 4 << 20;
-/// Maximum memory of the hashes in bytes: 9 bytes per slot, times 3, because a set may be half empty, and is copied while
-/// it grows.
+/// Maximum memory of the hashes in bytes: 9 per slot, times 3, because a growing set is half empty and copied.
 const MAX_BYTES: u64 = MAX_HASHES as u64 * 9 * 3;
 
-/// Counts the distinct values of several columns.
 struct DistinctCounts {
     /// `None` for a column that is no longer counted.
     columns: Vec<Option<HashSet<u64>>>,
@@ -201,7 +193,7 @@ impl DistinctCounts {
         }
     }
 
-    /// Counts further cells of a column. Missing cells are not counted.
+    /// Counts cells of a column, except missing ones.
     fn add(&mut self, column: usize, cells: &ArrayRef) -> Result<(), StepError> {
         let Some(Some(seen)) = self.columns.get_mut(column) else {
             return Ok(());
@@ -233,7 +225,6 @@ impl DistinctCounts {
         }
     }
 
-    /// Returns the number of distinct values of each column; `None` for a column that is no longer counted.
     fn finish(self) -> impl Iterator<Item = Option<u64>> {
         let columns = self.columns.into_iter();
         columns.map(|column| column.map(|seen| seen.len() as u64))

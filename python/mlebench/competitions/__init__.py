@@ -1,4 +1,4 @@
-"""Contains a directory per competition. In a checkout, the program writes them all; see `mleprep._mlebench.definitions`."""
+"""A directory per competition. In a checkout, the program writes them, see `mleprep._mlebench.definitions`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mleprep._mlebench import definitions
 
 
 class _Folders(list[str]):
-    """The package's directories. If a module is in none of them, the directory that the program writes is added."""
+    """The package's directories. Adds the directory that the program writes if a module is in none of them."""
 
     def __iter__(self) -> Iterator[str]:
         yield from list(super().__iter__())

@@ -33,12 +33,12 @@ logger = get_logger(__name__)
 
 
 def df_to_one_hot(df: pd.DataFrame, id_column: str, target_column: str, classes: list[str]) -> pd.DataFrame:
-    """Returns the identifiers and a column of 0 and 1 per class. Labels that are not classes get additional columns."""
+    """Returns the identifiers, and a column of 0 and 1 per class. A label that is not a class gets its own column."""
     labels = df[target_column]
     found = {label: (labels == label).astype("int64") for label in classes}
     for label in labels.unique():
         if label not in found:
-            # In an additional column, the other rows have no value.
+            # The column of such a label has no value in other rows.
             found[label] = (labels == label).astype("float64").where(labels == label)
     return pd.concat([df[[id_column]], pd.DataFrame(found, index=df.index)], axis=1)
 

@@ -1,17 +1,17 @@
 """Translates the program's advice for users of the package.
 
 The program's help names options of `prep`, which the command `mlebench` does not have. Complete commands, such as
-`prep cache verify`, are correct for these users, too.
+`prep cache verify`, also work for users of `mlebench`.
 """
 
 from __future__ import annotations
 
 import re
 
-# Options that `mlebench prepare` also has, with the same meaning.
+# Options that `mlebench prepare` has with the same meaning.
 SAME_OPTIONS = frozenset({"--data-dir", "--skip-verification"})
 
-# Actions for users of the package in place of an option of the program. None if there is no such action.
+# Actions for users of the package in place of an option of the program. None if no action corresponds.
 INSTEAD: dict[str, str | None] = {
     "--available": None,
     "--cache-dir": "set PREP_CACHE_DIR to a directory on the file system of the data directory",
@@ -36,10 +36,10 @@ _ALTERNATIVE = "; or "
 
 
 def translate(line: str) -> str | None:
-    """Returns a line of the program's messages for users of the package. None if the line does not apply to them.
+    """Returns a line of the program's messages for users of the package. None if the line is useless to these users.
 
-    Other parts than help do not apply if they name options of the program, unless nothing else of an error or a warning
-    would remain.
+    Omits parts that name options of the program. An error or a warning keeps its message even if the message names
+    options.
     """
     found = _HELP.fullmatch(line)
     if found is None:
@@ -64,6 +64,6 @@ def options_in(text: str) -> list[str]:
 def _action(text: str) -> str | None:
     for option in options_in(text):
         if option not in SAME_OPTIONS:
-            # An option that is not in the table does not exist in the package, either.
+            # The package has no equivalent of options that are not in the table.
             return INSTEAD.get(option)
     return text

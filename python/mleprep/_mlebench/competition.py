@@ -36,7 +36,7 @@ def by_program(competition_id: str) -> Callable[[_Function], _Function]:
 
 
 def id_of(function: Callable[..., Any]) -> str | None:
-    """Returns the id of the competition if the program does the work of this function. None for a caller's function."""
+    """Returns the competition of a function whose work the program does. None for a caller's function."""
     found: str | None = getattr(function, "__dict__", {}).get("competition_id")
     return found
 
@@ -44,9 +44,8 @@ def id_of(function: Callable[..., Any]) -> str | None:
 def import_function(text: str) -> Any:
     """Returns the function with the name `module:name`.
 
-    A module of upstream may have replaced this package's module, for example because a harness copied upstream's
-    competitions into the package. If that module needs a library that is not installed, the returned function calls the
-    program instead.
+    A harness may have replaced this package's module with upstream's. If upstream's module needs a library that is not
+    installed, the returned function calls the program instead.
     """
     module, name = text.split(":")
     try:
@@ -75,7 +74,7 @@ def _function(competition_id: str, name: str) -> Callable[..., Any]:
 
 
 def grade(competition_id: str, submission: pd.DataFrame, answers: pd.DataFrame | list[dict[str, Any]]) -> float:
-    """Grades a submission frame against answers by the rules of a competition. Returns the score without rounding."""
+    """Grades a frame by the rules of a competition. Returns the score without rounding."""
     from mlebench.grade_helpers import InvalidSubmissionError
 
     with tempfile.TemporaryDirectory(prefix="mlebench-") as name:
@@ -99,7 +98,7 @@ def _write_answers(directory: Path, answers: pd.DataFrame | list[dict[str, Any]]
 
 
 def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[float | None, str | None]:
-    """Grades a submission file against an answers file. Returns the rounded score, or the reason why there is no score."""
+    """Grades a file. Returns the rounded score, or the reason why the submission has no score."""
     found = program.score(competition_id, submission, answers)
     if found["is_answers"]:
         logger.warning(f"The submission {submission} is byte-identical to the answers, so its score is not a result.")
@@ -110,7 +109,7 @@ def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[fl
 def prepare(competition_id: str, raw: Path, public: Path, private: Path) -> Path:
     """Prepares a competition from the extracted bundle in `raw` into the directories `public` and `private`."""
     raw, public, private = Path(raw), Path(public), Path(private)
-    # Use a directory next to the target, so that files can be moved instead of copied.
+    # A directory next to the target lets the function move files instead of copying them.
     with tempfile.TemporaryDirectory(prefix=".prepare-", dir=public.resolve().parent) as name:
         directory = Path(name)
         pack(raw, directory / f"{competition_id}.zip")
@@ -143,7 +142,7 @@ def _pack(directory: Path, inner: Path, out: zipfile.ZipFile, above: tuple[tuple
 
 
 def _replace(entry: Path, target: Path) -> None:
-    """Moves an entry of the prepared data. If the directory already exists, files that others added to it stay."""
+    """Moves an entry of the prepared data. An existing directory keeps files that others added."""
     if entry.is_dir() and target.is_dir():
         for inner in sorted(entry.iterdir()):
             _replace(inner, target / inner.name)

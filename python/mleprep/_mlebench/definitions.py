@@ -1,9 +1,10 @@
 """Provides upstream's files of each competition: config, leaderboard, checksums, description.
 
-A wheel contains these files. In a checkout the program writes them when they are first needed: into the package, or
-into the user's cache directory if the package is not writable. It writes them again if the program changes. With the
-user's own pipelines (`PREP_PIPELINES`), the files are in a separate directory, because other processes use the package
-without these pipelines.
+A wheel contains these files. In a checkout, the program writes them at the first use, and again if the program changes.
+Their place is the package, or the user's cache directory if the package is not writable.
+
+With the user's own pipelines (`PREP_PIPELINES`), the files are in a separate directory, because other processes use the
+package without these pipelines.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from mleprep import _private
 from mleprep._mlebench import files, program
 
-# Name of the file that identifies the program which wrote the files. In a wheel, its content is `SHIPPED`.
+# The file that identifies the program which wrote the files. In a wheel, its content is `SHIPPED`.
 STAMP = "program"
 SHIPPED = "shipped\n"
 INDEX = "index.json"
@@ -60,14 +61,14 @@ def _holds(directory: Path, stamp: str) -> bool:
 
 
 def _is_trusted(directory: Path) -> bool:
-    # The package's own directory is trusted like the code of the package.
+    # The package's own directory is as trustworthy as the package's code.
     return not directory.exists() or directory == _package() or _private.is_private(directory)
 
 
 def _write(directory: Path, stamp: str) -> bool:
-    """Ensures that a directory has the current files. Returns whether it has them.
+    """Writes the current files into a directory, unless it contains them. Returns whether the directory contains them.
 
-    Python imports modules from this directory, so no other user may be able to write it.
+    Python imports modules from this directory, so it must be private.
     """
     if not _is_trusted(directory):
         return False
@@ -116,6 +117,6 @@ def _index(path: Path, stamp: str) -> dict[str, dict[str, Any]]:
 
 
 def is_built_in(competition_id: str) -> bool:
-    """Whether the competition is built into the program."""
+    """Whether the program contains the competition."""
     place = directory()
     return competition_id in _index(place, (place / STAMP).read_text())

@@ -11,8 +11,10 @@ from mleprep._mlebench import program
 def download(competition_id: str, download_dir: Path, quiet: bool = False, force: bool = False) -> Path:
     """Downloads a bundle to `download_dir/ID.zip` if it does not exist. Returns its path.
 
-    The program downloads into a directory named ID. If `download_dir` has a different name, this is a directory in
-    `download_dir/.download-ID`. After an interruption, it keeps the bytes received so far, and the next call continues.
+    The program downloads into a directory named ID. If `download_dir` has another name, the directory is
+    `download_dir/.download-ID/ID`.
+
+    After an interruption, the next call continues the download.
     """
     download_dir = Path(download_dir).resolve()
     target = download_dir / f"{competition_id}.zip"

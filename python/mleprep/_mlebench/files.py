@@ -42,8 +42,8 @@ def _indexed(directory: Path) -> list[str]:
 
 
 def rendered(definitions: dict[str, Any]) -> dict[str, str]:
-    """Returns all files by path. The index is the last one, so a reader that finds the index finds all other files."""
-    # A competition without grading has only a pipeline. Upstream's registry knows no packs, whose ids contain a slash.
+    """Returns all files by path. The index comes last, so a reader that finds the index finds all other files."""
+    # Leaves out competitions without grading, and packs, whose ids contain a slash and which upstream's registry lacks.
     listed = (one for one in definitions["competitions"] if "answers" in one and "/" not in one["id"])
     competitions = {one["id"]: one for one in listed}
     texts = {

@@ -1,7 +1,7 @@
 """Writes a frame for the program, including the types of its columns.
 
-A CSV would lose the types: text such as `1` would be read as a number, and the text `NA` as a missing cell. The format
-is described in engine/grade/src/table/typed.rs.
+A CSV would lose the types: a reader would take the text `1` for a number, and the text `NA` for a missing cell.
+engine/grade/src/table/typed.rs describes the format.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _unique(names: Any) -> list[str]:
-    """Returns the column names as text. Numbers repeated names like `read_csv`."""
+    """Returns the column names as text. Numbers repeated names as `read_csv` does."""
     found: list[str] = []
     for name in map(str, names):
         unique, number = name, 0
@@ -59,13 +59,13 @@ def _column(series: pd.Series[Any]) -> tuple[str, bytes]:
             return target, series.to_numpy(dtype=target).astype(code).tobytes()
     cells = [_cell(value) for value in series.astype(object)]
     if _exceeds_integers(series):
-        # The benchmark's version of pandas reads such a column as text, while pandas 3 reads integers of any length.
+        # The benchmark's pandas reads integers above 64 bits as text, while pandas 3 reads integers of any length.
         cells = [str(cell) if isinstance(cell, int) else None for cell in series.astype(object)]
     return "object", json.dumps(cells).encode()
 
 
 def _exceeds_integers(series: pd.Series[Any]) -> bool:
-    """Whether `read_csv` of pandas 3 may have made this column: Python integers, one of which exceeds 64 bits."""
+    """Whether the column contains Python integers above 64 bits, which only `read_csv` of pandas 3 creates."""
     import pandas as pd
 
     if int(pd.__version__.split(".")[0]) < 3:

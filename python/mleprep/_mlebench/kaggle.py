@@ -1,6 +1,6 @@
 """A client of Kaggle for callers that expect Kaggle's own client but do not have it.
 
-It has the methods that harnesses use before they prepare competitions. The program sends the requests to Kaggle.
+The client has the methods that harnesses call before they prepare competitions. The program sends the requests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from mleprep._mlebench import program
 from mleprep._mlebench.download import download
 
-# Any competition shows whether Kaggle accepts the credentials.
+# The competition of a request that shows whether Kaggle accepts the credentials. Any competition works.
 _PROBE = "spaceship-titanic"
 
 
@@ -92,7 +92,7 @@ def _config_dirs() -> list[Path]:
 def authenticated() -> Any:
     """Returns a signed-in client: Kaggle's own if it is installed, otherwise this one.
 
-    If Kaggle's client is missing, `kaggle.rest.ApiException` can still be imported, because callers catch it.
+    Without Kaggle's client, callers can still import `kaggle.rest.ApiException` to catch the exception.
     """
     try:
         from kaggle.api.kaggle_api_extended import KaggleApi as Client

@@ -1,7 +1,7 @@
 """Ranks a score on a leaderboard by Kaggle's rules.
 
-The program ranks scores on its own leaderboards. This module is for leaderboards in a frame, in which cells may be
-missing or infinite.
+The program ranks scores on its own leaderboards. This module ranks on leaderboards in a frame, whose cells may be missing
+or infinite.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def prepare_all(
                 others.append(one)
             elif not _is_prepared_by_others(one):
                 if data.download_dataset is not _DOWNLOAD:
-                    # The caller replaced the download function, so call it to get the bundle.
+                    # Calls the caller's download function to get the bundle.
                     data.download_dataset(competition_id=one.id, download_dir=one.raw_dir.parent, force=False)
                 by_directory.setdefault(data_dir, []).append(one)
         except Exception as error:
@@ -87,7 +87,7 @@ def _data_dir_of(competition: Competition) -> Path | None:
 
 
 def _is_prepared_by_others(competition: Competition) -> bool:
-    """Whether a different program prepared the data. Such data are not changed."""
+    """Whether another program prepared the data, which the package then does not change."""
     noted = competition.raw_dir.parent / "prepared.json"
     return not noted.exists() and competition.public_dir.exists() and data.is_dataset_prepared(competition)
 
@@ -95,7 +95,7 @@ def _is_prepared_by_others(competition: Competition) -> bool:
 def _run(data_dir: Path, ids: list[str], check: bool) -> dict[str, Exception]:
     """Calls the program to prepare competitions. Returns errors by id."""
     data_dir.mkdir(parents=True, exist_ok=True)
-    # As in upstream, each call decides whether checksums are compared. The program would use the choice of the last run.
+    # As in upstream, each call decides whether to compare checksums. Without an option, the last run would decide.
     options = ["--skip-verification=no" if check else "--skip-verification=yes"]
     try:
         found = program.run(data_dir, ids, *options)
@@ -116,7 +116,7 @@ def _failure(competition_id: str, found: dict[str, Any]) -> Exception | None:
 
 
 def _describe(competition: Competition) -> None:
-    """Writes the object's description if it is neither the built-in nor the published one."""
+    """Writes the competition's description if it is neither the built-in nor the published one."""
     path = competition.public_dir / "description.md"
     ours = competition.checksums.parent / "description.md"
     texts = [place.read_text(encoding="utf-8") for place in (path, ours) if place.is_file()]
@@ -133,8 +133,8 @@ def _write_description(competition: Competition) -> None:
 def _keep_raw(competition: Competition, required: bool) -> None:
     """Unpacks the bundle into `raw` if `raw` is empty.
 
-    Downloads the bundle if it is missing, which is possible if all results came from the cache. If the bundle is in the
-    directory that the run used, it stays there.
+    Downloads the bundle if the run did not need it because all results came from the cache. A bundle in the directory
+    that the run used stays in that directory.
     """
     home = competition.raw_dir.parent
     archive = home / f"{competition.id}.zip"

@@ -1,6 +1,6 @@
 """Calls the program `prep` for the package `mlebench`. Only this module knows verbs, options and JSON of the program.
 
-The program's output is never written to stdout, where callers of `mlebench` expect only their own output.
+Never writes the program's output to stdout, where callers of `mlebench` expect only their own output.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class ProgramError(RuntimeError):
 
 
 def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
-    """Grades a table against answers. Returns `score` and `rounded`. Both are None, with a `reason`, if it is invalid.
+    """Grades a table against answers. Returns `score` and `rounded`, which are None for an invalid table, and `reason`.
 
-    `is_answers` is whether the table and the answers are the same bytes.
+    `is_answers` states whether the table and the answers are the same bytes.
 
-    A file `*.frame` is a typed frame, and every other file is a CSV.
+    Files `*.frame` are typed frames. All other files are CSVs.
     """
     found = _ask("grade", "--answers", answers, "--", competition_id, table)
     reason = found["reason"]
@@ -67,7 +67,7 @@ def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
 
 
 def one_line(message: object) -> str:
-    """Returns a message as one line without braces, because callers split logs into lines and find reports by braces."""
+    """Returns a message as one line without braces. Callers split logs into lines, and find reports by braces."""
     message = re.sub(r"[.;]?\n\s*help: ", "; help: ", str(message))
     return " ".join(message.split()).translate(str.maketrans("{}", "()"))
 
@@ -87,7 +87,7 @@ def definitions(directory: Path) -> dict[str, Any]:
 
 def run(data_dir: Path, ids: Sequence[str], *options: str) -> dict[str, Any]:
     """Prepares competitions. Returns the results by id. Raises an error if the program failed before preparing."""
-    # A missing bundle does not affect the other competitions, even if there are no credentials.
+    # With `--keep-going`, a missing bundle does not affect other competitions, even without credentials.
     finished = _program_call("run", *ids, "--keep-going", "--data-dir", data_dir, "--json", *options, shown=True)
     try:
         return {one["id"]: one for one in json.loads(finished.stdout)["competitions"]}
@@ -96,7 +96,7 @@ def run(data_dir: Path, ids: Sequence[str], *options: str) -> dict[str, Any]:
 
 
 def bundle(data_dir: Path, competition_id: str) -> Path | None:
-    """Returns the bundle of a prepared competition, which may be in the directory that the last run used."""
+    """Returns the bundle of a prepared competition. Also searches the directory that the last run used."""
     text = _call("plan", competition_id, "--data-dir", data_dir, "--no-download", "--json", "--quiet")
     [found] = json.loads(text)["competitions"]
     return Path(found["bundle"]) if found.get("bundle") else None

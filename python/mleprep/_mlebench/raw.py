@@ -1,4 +1,4 @@
-"""Unpacks the bundle into the directory `raw`, and those archives in it that upstream's preparation unpacks."""
+"""Unpacks the bundle into the directory `raw`, and the archives in the bundle that upstream unpacks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mleprep._mlebench.unpack import unpack
 
-# Archives in `raw` that upstream unpacks while preparing, and the directory below `raw` for their content.
+# Archives in `raw` that upstream's preparation unpacks, each with the directory below `raw` for its content.
 UNPACKED: dict[str, list[tuple[str, str]]] = {
     "aerial-cactus-identification": [("train.zip", "")],
     "billion-word-imputation": [("train_v2.txt.zip", "")],
@@ -48,7 +48,7 @@ UNPACKED: dict[str, list[tuple[str, str]]] = {
 
 
 def fill_raw(competition_id: str, archive: Path, raw: Path) -> None:
-    """Unpacks a bundle into `raw`, and those archives in it that upstream unpacks."""
+    """Unpacks a bundle into `raw`, and the archives in the bundle that upstream unpacks."""
     raw.mkdir(parents=True, exist_ok=True)
     unpack(archive, raw)
     for name, place in UNPACKED.get(competition_id, []):

@@ -22,7 +22,7 @@ pub enum RandomError {
         high: f64,
     },
     /// A sample without replacement that is larger than the population.
-    #[error("cannot draw {wanted} different items of {population}; draw fewer")]
+    #[error("cannot draw {wanted} different items from only {population} items; draw fewer")]
     SampleTooLarge {
         /// Number of requested items.
         wanted: u64,
@@ -35,7 +35,7 @@ pub enum RandomError {
         /// The seed as given.
         seed: u64,
     },
-    /// The library of the generator has no function for the requested kind of draw, or this crate does not implement it.
+    /// The library of the generator, or this crate, has no such draw.
     #[error("the generator `{generator}` does not support the draw `{draw}`")]
     Unsupported {
         /// Name of the generator in a pipeline, for example `numpy_generator`.

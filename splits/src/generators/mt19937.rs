@@ -1,34 +1,30 @@
 //! The Mersenne Twister MT19937, on which NumPy's `RandomState` and Python's `random` are based.
 //!
 //! Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
-//! generator", ACM TOMACS 8 (1998), and the seeding functions that they published in 2002. NumPy and Python differ only
-//! in the seeding. NumPy's `RandomState(seed)` expands one 32-bit word ([`Mt19937::from_word`]). Python's
-//! `random.seed(int)` mixes an array of words ([`Mt19937::from_words`]).
+//! generator", ACM TOMACS 8 (1998), and the seeding functions that they published in 2002.
+//!
+//! NumPy and Python differ only in the seeding. NumPy's `RandomState(seed)` expands one 32-bit word
+//! ([`Mt19937::from_word`]). Python's `random.seed(int)` mixes an array of words ([`Mt19937::from_words`]).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Number of state words.
 const N: usize = 624;
 /// Distance between a state word and the word with which the recurrence combines it.
 const M: usize = 397;
 
-/// The generator: a state of 624 words, and the 624 outputs computed from them.
-///
-/// After 624 outputs, the next state and all its outputs are computed at once. This is fast, because the loops have no
-/// branches, so the compiler vectorizes them.
+/// The generator: a state of 624 words, and the outputs of this state, which vectorized loops compute at once.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {
     state: [u32; N],
-    /// The outputs of the current round, computed from `state`.
     outputs: [u32; N],
-    /// Number of outputs of this round that have been returned.
+    /// Number of outputs of this state that have been returned.
     used: usize,
 }
 
-/// The serialized form. The outputs are recomputed from the state words.
+/// The serialized form, from which the outputs are computed again.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     words: Vec<u32>,
@@ -51,9 +47,9 @@ impl TryFrom<Saved> for Mt19937 {
         let state: [u32; N] = saved
             .words
             .try_into()
-            .map_err(|_| "the state of a Mersenne Twister has 624 words")?;
+            .map_err(|_| "the state of a Mersenne Twister must have 624 words")?;
         if saved.used > N {
-            return Err("a Mersenne Twister uses at most 624 words per round");
+            return Err("a Mersenne Twister can use at most 624 words per round");
         }
         Ok(Mt19937 {
             state,
@@ -89,8 +85,7 @@ impl Mt19937 {
         }
     }
 
-    /// Seeds the generator with an array of words (`init_by_array`), as `random.seed(int)` does. An empty array is
-    /// treated as `[0]`.
+    /// Seeds the generator with an array of words (`init_by_array`), as `random.seed(int)` does. An empty array means `[0]`.
     pub fn from_words(key: &[u32]) -> Self {
         let key = if key.is_empty() { &[0][..] } else { key };
         let mut generator = Self::from_word(19_650_218);
@@ -139,7 +134,7 @@ impl Mt19937 {
         high << 32 | u64::from(self.next_u32())
     }
 
-    /// Returns a double in [0, 1) from two words, with 53 random bits (`genrand_res53`, used by both libraries).
+    /// Returns a double in [0, 1) from two words, with 53 random bits. NumPy and Python use this function (`genrand_res53`).
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         let high = f64::from(self.next_u32() >> 5);
@@ -147,7 +142,6 @@ impl Mt19937 {
         (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
     }
 
-    /// Advances the state by 624 words and computes their outputs.
     #[cold]
     fn refill(&mut self) {
         let state = &mut self.state;
@@ -172,7 +166,7 @@ fn twist(upper: u32, lower: u32) -> u32 {
     (joined >> 1) ^ (joined & 1).wrapping_neg() & 0x9908_b0df
 }
 
-/// Applies the output transformation that improves the distribution of a state word.
+/// Applies the output transformation, which improves the distribution of a state word.
 #[inline]
 fn temper(mut word: u32) -> u32 {
     word ^= word >> 11;

@@ -17,8 +17,7 @@ pub struct NumpyGenerator {
 }
 
 impl NumpyGenerator {
-    /// Seeds the generator through a [`SeedSequence`](crate::SeedSequence). Unlike NumPy, this crate does not accept
-    /// seeds above 64 bits.
+    /// Seeds the generator through a [`SeedSequence`](crate::SeedSequence). NumPy also accepts seeds above 64 bits.
     pub fn new(seed: u64) -> Self {
         NumpyGenerator {
             bits: Pcg64::new(seed),
@@ -35,8 +34,9 @@ impl NumpyGenerator {
         low + (high - low) * self.random()
     }
 
-    /// `integers(low, high)`: an integer in low..high, drawn with Lemire's method. If the range has at most 2^32 numbers,
-    /// each attempt uses half of a 64-bit draw.
+    /// `integers(low, high)`: an integer in low..high, drawn with Lemire's method.
+    ///
+    /// A range of at most 2^32 numbers uses half of a 64-bit draw per attempt.
     ///
     /// Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
     ///
@@ -50,7 +50,7 @@ impl NumpyGenerator {
         Ok(low.wrapping_add(self.at_most(largest) as i64))
     }
 
-    /// Returns a number in 0..=largest. If `largest` is 0, nothing is drawn.
+    /// Returns a number in 0..=largest. Draws nothing if `largest` is 0.
     fn at_most(&mut self, largest: u64) -> u64 {
         match u32::try_from(largest) {
             Ok(0) => 0,
@@ -79,8 +79,7 @@ impl NumpyGenerator {
         }
     }
 
-    /// `permutation(n)`: the numbers 0..n in random order. The swaps are drawn by masking and rejection, not with
-    /// Lemire's method.
+    /// `permutation(n)`: the numbers 0..n in random order. Draws the swaps by masking and rejection.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..n).collect();
         for last in (1..n).rev() {

@@ -1,7 +1,6 @@
-//! NumPy's legacy generator, `numpy.random.RandomState`, which NumPy's compatibility policy (NEP 19) keeps stable.
+//! NumPy's legacy generator, `numpy.random.RandomState`, which NEP 19 keeps stable. scikit-learn and pandas use it.
 //!
-//! scikit-learn and pandas use it. Bounded integers are drawn by masking and rejection; the newer `NumpyGenerator` uses
-//! Lemire's method.
+//! This generator draws bounded integers by masking and rejection.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,18 +38,14 @@ impl RandomState {
 
     /// `shuffle(items)`: Fisher-Yates from the end. Each item i is swapped with a random one of the items 0..=i.
     ///
-    /// The function first draws a block of indices, without a branch for rejected candidates. Then it swaps the items of
-    /// the block. This is faster than drawing and swapping by turns, because the processor can overlap the random memory
-    /// accesses of the swaps. The sequence of words drawn is the same as in NumPy.
-    ///
-    /// Positions are 32-bit integers in this crate: if there are more than 2^32 items, only the first 2^32 are shuffled.
+    /// Indices are drawn in blocks, so that the processor can overlap the memory accesses of the swaps. Positions have 32
+    /// bits. Therefore only the first 2^32 items are shuffled.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         let mut block = [0u32; BLOCK];
         let mut last = u32::try_from(items.len().saturating_sub(1)).unwrap_or(u32::MAX);
         while last > 0 {
             let mask = u32::MAX >> last.leading_zeros();
-            // All indices of a block are drawn with the same mask. The mask changes at each power of two, so the block
-            // ends there.
+            // All indices of a block are drawn with the same mask, which changes at each power of two.
             let same_mask = last - (mask >> 1);
             let wanted = BLOCK.min(same_mask as usize);
             let mut drawn = 0;
@@ -68,7 +63,8 @@ impl RandomState {
 
     /// `randint(low, high)` with the default type (64-bit integers): an integer in low..high.
     ///
-    /// A range of at most 2^32 numbers uses one word per attempt. A range of one number uses no word.
+    /// A range of at most 2^32 numbers uses one 32-bit word of the generator per attempt. A range of one number uses no
+    /// word.
     ///
     /// # Errors
     /// [`RandomError::EmptyRange`] if `low >= high`.
@@ -80,7 +76,6 @@ impl RandomState {
         Ok(low.wrapping_add(self.at_most(largest) as i64))
     }
 
-    /// Returns a number in 0..=largest, drawn by masking and rejection.
     #[inline]
     fn at_most(&mut self, largest: u64) -> u64 {
         if largest == 0 {

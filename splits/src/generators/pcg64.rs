@@ -1,11 +1,9 @@
-//! The PCG64 generator (XSL-RR 128/64), on which NumPy's `default_rng` is based, and NumPy's `SeedSequence`, which
-//! expands a seed to the generator's state words.
+//! The PCG64 generator (XSL-RR 128/64) of NumPy's `default_rng`, and NumPy's `SeedSequence`, which expands a seed.
 //!
 //! Source of the generator: M. O'Neill, "PCG: A family of simple fast space-efficient statistically good algorithms for
 //! random number generation", HMC-CS-2014-0905.
 //!
-//! Source of the seed sequence: M. O'Neill, "Developing a seed_seq alternative" (2015). The constants and the pool of four
-//! words are NumPy's. NEP 19 keeps both stable.
+//! Source of the seed sequence: M. O'Neill, "Developing a seed_seq alternative" (2015), with NumPy's constants.
 
 use std::num::ParseIntError;
 
@@ -24,8 +22,7 @@ pub struct Pcg64 {
     half: Option<u32>,
 }
 
-/// The serialized form. 128-bit integers are written as strings of hexadecimal digits, because JSON readers cannot
-/// represent such large numbers.
+/// The serialized form. 128-bit integers are hexadecimal strings, because JSON readers cannot represent them as numbers.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     state: String,
@@ -81,8 +78,7 @@ impl Pcg64 {
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// Returns the next 32 random bits. Two consecutive calls share one 64-bit draw: the first call returns its lower
-    /// half, the second its upper half.
+    /// Returns the next 32 random bits: the lower half of a 64-bit draw. The next call returns the upper half of this draw.
     pub fn next_u32(&mut self) -> u32 {
         if let Some(half) = self.half.take() {
             return half;
@@ -92,7 +88,6 @@ impl Pcg64 {
         both as u32
     }
 
-    /// Advances the state by one step.
     fn step(&mut self) {
         self.state = self
             .state

@@ -1,5 +1,4 @@
-//! Python's generator `random.Random` as in CPython 3.11. For the same seed, the functions of this module have returned
-//! the same numbers since Python 3.2.
+//! Python's generator `random.Random` as in CPython 3.11. The numbers for a seed have been the same since Python 3.2.
 
 use std::collections::HashSet;
 
@@ -20,8 +19,7 @@ pub struct PythonRandom {
 }
 
 impl PythonRandom {
-    /// Seeds the generator with the 32-bit words of the integer, lowest first. Python uses the absolute value of a
-    /// negative seed.
+    /// Seeds the generator with the 32-bit words of the integer, lowest first.
     pub fn new(seed: u64) -> Self {
         let words = [seed as u32, (seed >> 32) as u32];
         let used = if words[1] == 0 { 1 } else { 2 };
@@ -30,8 +28,8 @@ impl PythonRandom {
         }
     }
 
-    /// `getrandbits(bits)`. Up to 32 bits are the top bits of one word. More bits come from two words, of which the first
-    /// contains the lower 32 bits. A number above 64 is treated as 64.
+    /// `getrandbits(bits)`, for at most 64 bits. Up to 32 bits are the top bits of one word. More bits come from two words,
+    /// of which the first contains the lower 32 bits.
     pub fn getrandbits(&mut self, bits: u32) -> u64 {
         let mut top = |bits: u32| u64::from(self.twister.next_u32() >> (32 - bits));
         match bits {
@@ -41,8 +39,7 @@ impl PythonRandom {
         }
     }
 
-    /// `_randbelow(n)`: a number in 0..n. Repeatedly draws as many bits as n has, until the number is below n.
-    /// Returns 0 without drawing if n is 0.
+    /// `_randbelow(n)`: a number in 0..n. Draws as many bits as n has until the number is below n. Draws nothing if n is 0.
     pub fn randbelow(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -69,8 +66,7 @@ impl PythonRandom {
     /// `randint(low, high)`: an integer in low..=high, both ends included.
     ///
     /// # Errors
-    /// [`RandomError::EmptyRange`] if `low > high`, or if the range contains all 2^64 integers, because their number
-    /// exceeds 64 bits.
+    /// [`RandomError::EmptyRange`] if `low > high`, or if the range contains all 2^64 integers.
     pub fn randint(&mut self, low: i64, high: i64) -> Result<i64, RandomError> {
         let width = i128::from(high) - i128::from(low) + 1;
         match u64::try_from(width) {
@@ -106,9 +102,8 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// If the population is small, numbers are drawn from a shrinking pool, as in CPython. If the population is large,
-    /// numbers that were already drawn are rejected. CPython treats the population as large if it estimates that a set of
-    /// the drawn numbers needs less memory than a list of the population.
+    /// As in CPython, numbers are drawn from a shrinking pool. For a large population, numbers are drawn from the entire
+    /// population instead, and duplicates are rejected.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.
@@ -133,7 +128,6 @@ impl PythonRandom {
         Ok(drawn)
     }
 
-    /// Draws from a list of the remaining numbers.
     fn sample_pool(&mut self, n: u32, k: u32) -> Vec<u32> {
         let mut pool: Vec<u32> = (0..n).collect();
         (0..k)
@@ -146,8 +140,7 @@ impl PythonRandom {
     }
 }
 
-/// CPython's estimate of the size of a set of k numbers. It is 21 for k <= 5. For larger k, it is 21 plus the smallest
-/// power of four that is at least 3k.
+/// CPython's estimate of the size of a set of k numbers: 21, plus the smallest power of four of at least 3k if k > 5.
 fn set_size(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {

@@ -30,7 +30,7 @@ impl RngKind {
     }
 }
 
-/// A seeded generator. Serializing saves the complete state; a deserialized generator continues the sequence.
+/// A seeded generator. Serializing saves its complete state, so a deserialized generator continues the sequence.
 ///
 /// ```
 /// use prep_splits::{Rng, RngKind};
@@ -85,11 +85,12 @@ impl Rng {
         }
     }
 
-    /// `uniform(low, high)`: `low + (high - low) * random()` in all three libraries.
+    /// `uniform(low, high)`: `low + (high - low) * random()` in NumPy's `RandomState`, in NumPy's newer generator and in
+    /// Python's `random`.
     ///
     /// # Errors
-    /// [`RandomError::BadBounds`] if NumPy raises an error, because `high - low` is not finite or, in the newer
-    /// generator, negative. Python accepts any bounds.
+    /// [`RandomError::BadBounds`] if NumPy rejects the difference `high - low`: it is infinite, NaN or, in the newer
+    /// generator, negative.
     pub fn uniform(&mut self, low: f64, high: f64) -> Result<f64, RandomError> {
         let range = high - low;
         let is_accepted = match self {
@@ -103,7 +104,8 @@ impl Rng {
         }
     }
 
-    /// Returns an integer in low..high: `randint(low, high)`, `integers(low, high)`, `randrange(low, high)`.
+    /// Returns an integer in low..high, like `randint(low, high)`, `integers(low, high)` or `randrange(low, high)` of the
+    /// generator's library.
     ///
     /// # Errors
     /// [`RandomError::EmptyRange`] if `low >= high`.
@@ -136,10 +138,11 @@ impl Rng {
         }
     }
 
-    /// `k` different numbers of 0..n in random order: `choice(n, k, replace=False)`, `random.sample(range(n), k)`.
+    /// Returns `k` different numbers of 0..n in random order, like `choice(n, k, replace=False)` or
+    /// `random.sample(range(n), k)`.
     ///
     /// # Errors
-    /// [`RandomError::SampleTooLarge`] if `k > n`; [`RandomError::Unsupported`] for NumPy's newer generator.
+    /// [`RandomError::SampleTooLarge`] if `k > n`, and [`RandomError::Unsupported`] for NumPy's newer generator.
     pub fn sample(&mut self, n: u32, k: u32) -> Result<Vec<u32>, RandomError> {
         match self {
             Rng::Numpy(generator) => generator.choice(n, k),

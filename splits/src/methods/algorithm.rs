@@ -1,5 +1,4 @@
 //! The entry point of the crate: [`split`] applies a [`SplitAlgorithm`] to all rows, or to the rows of each key separately.
-//! A [`SplitAlgorithm`] has the same structure and names as the section `split` of a pipeline.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +13,8 @@ use crate::keys::{KeyRole, Split, SplitKeys, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// A method of splitting rows, with its parameters. The parameters have the same names as in scikit-learn and pandas.
+/// A method of splitting rows, with parameters as in scikit-learn and pandas. This type has the structure of the key `split`
+/// in a pipeline.
 ///
 /// | `method` | roles of keys | default of `order` |
 /// |---|---|---|
@@ -29,10 +29,10 @@ pub enum SplitAlgorithm {
     /// scikit-learn's `train_test_split` of rows, or of groups if keys have the role `groups`. See [`shuffle_split`],
     /// [`group_split`], [`stratified_split`].
     Shuffle {
-        /// Fraction or number of test rows. If keys have the role `groups`, fraction or number of test groups.
+        /// Fraction or number of test rows. With the role `groups`, fraction or number of test groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<SplitSize>,
-        /// Fraction or number of train rows. If keys have the role `groups`, fraction or number of train groups.
+        /// Fraction or number of train rows. With the role `groups`, fraction or number of train groups.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         train_size: Option<SplitSize>,
         /// `random_state`.
@@ -61,8 +61,7 @@ pub enum SplitAlgorithm {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<SplitOrder>,
     },
-    /// Visits the groups in order of appearance. An entire group goes to the test part if the test part does not become
-    /// too large. Otherwise it goes to the train part. See [`first_fit`].
+    /// Visits the groups in order of appearance. A group goes to the test part if it still fits. See [`first_fit`].
     FirstFit {
         /// Fraction or maximum number of test rows.
         test_size: SplitSize,
@@ -72,8 +71,7 @@ pub enum SplitAlgorithm {
     },
     /// The largest values of a column are the test part. See [`cut`](crate::cut).
     Cut {
-        /// Fraction or number of test rows, or of test groups. If neither size is given, a value of the column
-        /// determines the cut, see [`CutPoint::Rank`](crate::CutPoint::Rank).
+        /// Fraction or number of test rows, or of test groups. Without sizes, see [`CutPoint::Rank`](crate::CutPoint::Rank).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<SplitSize>,
         /// Fraction or number of train rows, or of train groups.
@@ -114,12 +112,10 @@ impl SplitAlgorithm {
         self
     }
 
-    /// Checks the sizes as far as possible without the number of rows, so that an error is found before any data are
-    /// read.
+    /// Checks the sizes as far as possible without the number of rows, before any data are read.
     ///
     /// # Errors
-    /// [`SplitError::NeverFits`], [`SplitError::FractionsExceedOne`], [`SplitError::OutOfRange`],
-    /// [`SplitError::Random`].
+    /// [`SplitError::NeverFits`], [`SplitError::FractionsExceedOne`], [`SplitError::OutOfRange`], [`SplitError::Random`].
     pub fn check(&self) -> Result<(), SplitError> {
         match *self {
             SplitAlgorithm::Shuffle {
@@ -158,8 +154,9 @@ impl SplitAlgorithm {
     }
 }
 
-/// Splits a table of `rows` rows into train and test rows with `method`. `keys` contains one key per row. Use
-/// [`cut`](crate::cut) for the method `cut`.
+/// Splits a table of `rows` rows into train and test rows with `method`. `keys` contains one key per row.
+///
+/// Use [`cut`](crate::cut) for the method `cut`.
 ///
 /// ```
 /// use prep_splits::{SplitAlgorithm, SplitOrder, SplitSize, split};
@@ -171,8 +168,7 @@ impl SplitAlgorithm {
 /// ```
 ///
 /// # Errors
-/// [`SplitError`] in these cases: the method needs ranks ([`SplitAlgorithm::Cut`]); keys are missing, not supported or
-/// sparse; the number of keys differs from `rows`; or the method rejects the sizes.
+/// [`SplitError`] if the method is `cut`, or if it rejects the keys or sizes.
 pub fn split(
     method: &SplitAlgorithm,
     rows: usize,
@@ -238,9 +234,6 @@ pub fn split(
 }
 
 /// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes.
-///
-/// # Errors
-/// [`SplitError::InGroup`] if the rows of a key cannot be split; [`SplitError::SparseKeys`] if a code has no row.
 pub(crate) fn split_each_key(
     codes: &[u32],
     split_rows: impl Fn(u32) -> Result<Split, SplitError>,

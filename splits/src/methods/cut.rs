@@ -1,4 +1,5 @@
-//! Splits a table in the order of a column, for example by time: the largest values are the test part. Nothing is random.
+//! Splits a table in the order of a column, for example by time. The largest values are the test part. No random numbers are
+//! used.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +9,16 @@ use crate::keys::{Split, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// The part that gets the rows whose value equals the value at the cut. This choice matters only for [`CutPoint::Size`],
-/// because such a cut may be in the middle of rows with equal values.
+/// The part that gets the rows whose value equals the value at the cut of a [`CutPoint::Size`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CutTies {
-    /// All these rows go to the test part.
+    /// The rows go to the test part.
     #[default]
     Test,
-    /// All these rows go to the train part.
+    /// The rows go to the train part.
     Train,
-    /// These rows are divided in table order, so that the test part has exactly the requested size.
+    /// The rows are divided in table order, so that the test part has exactly the requested size.
     Divide,
 }
 
@@ -27,8 +27,7 @@ pub enum CutTies {
 pub enum CutPoint {
     /// Rows with at least this rank are the test part.
     Rank(u32),
-    /// The size of a part in rows, or in groups if groups are kept together. At most one of the two sizes should be given,
-    /// because the other part consists of the remaining rows.
+    /// The size of a part in rows or groups. At most one size should be given. The other part gets the rest.
     Size {
         /// Fraction or number of test rows.
         test_size: Option<SplitSize>,
@@ -41,14 +40,13 @@ pub enum CutPoint {
 
 /// Cuts the rows in the order of their ranks: the largest ranks are the test part.
 ///
-/// Equal values must have equal ranks, and a larger value must have a larger rank. Ranks may have gaps. `groups` contains
-/// one code per row. Rows of the same group go to the same part. A group has the largest rank of its rows, so no train row
-/// is at or after the cut.
-///
-/// With [`CutTies::Divide`] and without groups, the parts are those of `train_test_split(sorted, shuffle=False)`, where
-/// `sorted` contains the rows in a stable order of their values. With the other ties, rows with equal ranks are always in
-/// the same part. If several rows have the rank at the cut, the test part is then larger than requested
-/// ([`CutTies::Test`]) or smaller ([`CutTies::Train`]).
+/// - Equal values must have equal ranks, and a larger value must have a larger rank. Ranks may have gaps.
+/// - `groups` contains one code per row. Rows of the same group go to the same part. The rank of a group is the largest rank
+///   of its rows. Therefore no train row is at or after the cut.
+/// - [`CutTies::Divide`] without groups gives the same parts as a stable sort followed by
+///   `train_test_split(sorted, shuffle=False)`.
+/// - With the other values of [`CutTies`], rows with equal ranks are in the same part. The test part may be larger
+///   ([`CutTies::Test`]) or smaller ([`CutTies::Train`]) than requested.
 ///
 /// ```
 /// use prep_splits::{CutPoint, CutTies, SplitOrder, SplitSize, cut};
@@ -61,9 +59,8 @@ pub enum CutPoint {
 /// ```
 ///
 /// # Errors
-/// The errors of [`PartSizes::new`] for invalid sizes; [`SplitError::EmptyPart`] if all rows are on the same side of the
-/// rank at the cut; [`SplitError::Tie`] if equal ranks at the cut leave a part empty; [`SplitError::KeysLength`] or
-/// [`SplitError::SparseKeys`] for invalid groups.
+/// The errors of [`PartSizes::new`]; [`SplitError::EmptyPart`] or [`SplitError::Tie`] if a part would be empty;
+/// [`SplitError::KeysLength`] or [`SplitError::SparseKeys`] for invalid groups.
 pub fn cut(
     ranks: &[u32],
     groups: Option<&[u32]>,

@@ -1,5 +1,4 @@
-//! Splits groups at random: all rows with the same key go to the same part. Also contains an index from keys to rows, which
-//! all methods for groups use.
+//! Splits groups at random: all rows with the same key go to the same part. Also contains an index from keys to rows.
 
 use super::shuffle_split::shuffle_split;
 use crate::error::SplitError;
@@ -8,9 +7,8 @@ use crate::size::SplitSize;
 
 /// The rows of each key in row order, with access in O(1).
 ///
-/// A key is a code 0, 1, 2, ... without gaps. Groups are split in the order of the codes, so the numbering matters:
-/// number keys by first appearance to match `unique()` of pandas, or in sorted order to match `groupby` and
-/// `numpy.unique`.
+/// Keys are codes 0, 1, 2, ... without gaps, and groups are split in this order. The caller numbers the keys by first
+/// appearance, like pandas' `unique()`, or in sorted order, like `groupby` and `numpy.unique`.
 #[derive(Debug, Clone)]
 pub struct Groups {
     /// `rows[starts[k]..starts[k + 1]]` are the rows of key k.
@@ -19,17 +17,16 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Builds the index from one code per row, in two passes.
+    /// Builds the groups from one code per row, in two passes.
     ///
     /// # Errors
-    /// [`SplitError::SparseKeys`] if a code has no row; [`SplitError::TooManyRows`] above 2^32 - 1 rows.
+    /// [`SplitError::SparseKeys`] if a code has no row, and [`SplitError::TooManyRows`] above 2^32 - 1 rows.
     pub fn new(keys: &[u32]) -> Result<Self, SplitError> {
         let total =
             u32::try_from(keys.len()).map_err(|_| SplitError::TooManyRows { rows: keys.len() })?;
         let largest = keys.iter().copied().max();
         let count = largest.map_or(0, |largest| u64::from(largest) + 1);
-        // If a code exceeds the number of rows, a smaller code must be missing. The search below finds the missing code, so
-        // the larger code needs no counter.
+        // If a code exceeds the number of rows, a smaller code must be missing. The search below finds the missing code.
         let listed = count.min(keys.len() as u64 + 1) as usize;
         let mut sizes = vec![0u32; listed];
         for &key in keys {
@@ -71,7 +68,7 @@ impl Groups {
         self.rows.len() as u32
     }
 
-    /// Returns the rows of a key, in row order. Empty if the key does not exist.
+    /// Returns the rows of a key in row order, or no rows if the key does not exist.
     pub fn rows(&self, key: u32) -> &[u32] {
         match self.starts.get(key as usize..) {
             Some(&[start, end, ..]) => &self.rows[start as usize..end as usize],
@@ -100,10 +97,9 @@ impl Groups {
     }
 }
 
-/// Splits the distinct keys with `train_test_split`. Each row goes to the part of its key. Sizes are numbers or fractions
-/// of keys.
+/// Splits the distinct keys with `train_test_split`. Each row goes to the part of its key.
 ///
-/// `keys` contains one code per row, see [`Groups`].
+/// Sizes are numbers or fractions of keys. `keys` contains one code per row, see [`Groups`].
 ///
 /// # Errors
 /// Same as [`shuffle_split`], and [`SplitError::SparseKeys`].

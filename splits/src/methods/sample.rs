@@ -1,4 +1,4 @@
-//! Three methods that select the test rows; the other rows are the train part.
+//! Methods that select the test rows. The other rows are the train part.
 //!
 //! - pandas' `DataFrame.sample` and Python's `random.sample` draw a random sample without replacement.
 //! - The first-fit method puts an entire group into the test part if the group still fits.
@@ -11,8 +11,7 @@ use crate::keys::{Split, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// Draws the test part like `frame.sample(n=.. or frac=.., random_state=seed)`, in the order drawn. The train part
-/// consists of the remaining rows, in table order.
+/// Draws the test part like `frame.sample(n=.. or frac=.., random_state=seed)`. The train part is in table order.
 ///
 /// # Errors
 /// An error if the fraction is outside 0..=1, or if the table has fewer rows than requested.
@@ -23,7 +22,6 @@ pub fn sample(rows: u32, test_size: SplitSize, seed: u32) -> Result<Split, Split
     Ok(Split { train, test })
 }
 
-/// Returns the rows that were not drawn, in table order.
 pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
     let mut is_drawn = vec![false; rows as usize];
     for &row in drawn {
@@ -36,8 +34,7 @@ pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Draws the test part like `generator.sample(range(rows), k)`, in the order drawn. The train part consists of the
-/// remaining rows, in table order.
+/// Draws the test part like `generator.sample(range(rows), k)`. The train part is in table order.
 ///
 /// A fraction of the rows is rounded like Python's `round`: to the nearest integer, halves to even.
 ///
@@ -53,14 +50,13 @@ pub fn python_sample(
     Ok(Split { train, test })
 }
 
-/// Puts each group into the test part if it is not larger than the number of missing test rows. Otherwise puts it into the
-/// train part.
+/// Puts each group into the test part if the rows of the group still fit, otherwise into the train part.
 ///
-/// Groups are visited in the order of their codes. After a group that does not fit, later groups that are smaller may still
-/// fit. Nothing is random.
+/// Groups are visited in the order of their codes. After a group that does not fit, a smaller group may still fit. The
+/// method uses no random numbers.
 ///
 /// # Errors
-/// Invalid sizes, as in [`PartSizes::new`]; [`SplitError::EmptyPart`] if no group fits.
+/// Invalid sizes, as in [`PartSizes::new`], and [`SplitError::EmptyPart`] if no group fits.
 pub fn first_fit(
     codes: &[u32],
     test_size: SplitSize,

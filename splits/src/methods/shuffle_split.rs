@@ -11,7 +11,7 @@ use crate::size::SplitSize;
 /// The first positions of a random permutation are the test part, the following positions the train part.
 ///
 /// # Errors
-/// An error for sizes that scikit-learn rejects; see [`PartSizes::new`].
+/// An error for sizes that scikit-learn rejects, see [`PartSizes::new`].
 pub fn shuffle_split(
     rows: u32,
     test_size: Option<SplitSize>,

@@ -1,5 +1,4 @@
-//! scikit-learn 1.5's stratified split (`StratifiedShuffleSplit`): in both parts, the classes have about the same
-//! proportions as in the table.
+//! scikit-learn 1.5's stratified split: both parts have about the same proportions of classes as the table.
 
 use crate::error::SplitError;
 use crate::generators::numpy_legacy::RandomState;
@@ -67,8 +66,10 @@ fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
 }
 
 /// scikit-learn's `_approximate_mode`: distributes `draws` rows over the classes, close to the mode of the multivariate
-/// hypergeometric distribution. Each class gets the number of rows that is proportional to its size, rounded down. The
-/// remaining rows go to the classes with the largest remainders. Among equal remainders, classes are chosen at random.
+/// hypergeometric distribution.
+///
+/// Each class gets its proportional number of rows, rounded down. The classes with the largest remainders get one more row.
+/// The choice between equal remainders is random.
 fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> Vec<u32> {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
     let shares: Vec<f64> = counts

@@ -1,4 +1,4 @@
-//! Provides contexts with empty caches, in which implementations are tested.
+//! Contexts with empty caches for tests of implementations.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,6 @@ use crate::violation::OrViolation;
 
 const SETUP: &str = "the test can create a cache in the directory for temporary files";
 
-/// Limits with which each implementation is tested.
 pub(crate) const LIMITS: [RunLimits; 3] = [
     RunLimits {
         jobs: 1,
@@ -30,7 +29,6 @@ pub(crate) const LIMITS: [RunLimits; 3] = [
     },
 ];
 
-/// An empty cache and a context that uses it.
 pub(crate) struct Environment {
     directory: TempDir,
     pub context: Context,
@@ -57,19 +55,16 @@ impl Environment {
         context
     }
 
-    /// Returns the digests of all files in the cache, by path.
     pub fn files(&self) -> Result<BTreeMap<String, Digest>, Violation> {
         files(self.directory.path()).or_violation(SETUP)
     }
 
-    /// Returns the names of files in the cache's directory for temporary files.
     pub fn leftovers(&self) -> Result<Vec<String>, Violation> {
         let temporary = files(&self.context.temp_dir()).or_violation(SETUP)?;
         Ok(temporary.into_keys().collect())
     }
 }
 
-/// Returns the digests of all files below a directory, by path.
 pub(crate) fn files(root: &Path) -> io::Result<BTreeMap<String, Digest>> {
     let mut found = BTreeMap::new();
     let mut directories = vec![root.to_owned()];

@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! step         check_step      equal inputs give equal outputs, under any limits
-//! source       check_source    checking the state stores nothing, and the state agrees with the content
+//! source       check_source    the state of a source stores nothing, and agrees with the content
 //! sink         check_sink      the target is current only after a complete run
-//! tier         check_tier      results are found by other machines, and damaged bytes are not used
+//! tier         check_tier      other machines find results, and nobody uses damaged bytes
 //! environment  contexts with empty caches
 //! violation    a guarantee that an implementation does not give
 //! ```

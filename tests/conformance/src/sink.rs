@@ -14,7 +14,7 @@ use crate::violation::{OrViolation, expect};
 
 /// A sink, its inputs, and a way to damage its target.
 pub struct SinkCase<'a> {
-    /// The sink. Its target must not exist yet.
+    /// Its target must not exist yet.
     pub sink: &'a dyn Sink,
     /// The directory that the sink writes.
     pub target: &'a Path,
@@ -26,10 +26,10 @@ pub struct SinkCase<'a> {
 
 /// Tests a sink.
 ///
-/// - After a complete run with a key, the target is current for this key. It is not current before the run, for another
-///   key, or after damage.
+/// - After a complete run with a key, the target is current for this key, but not before the run, for another key, or after
+///   damage.
 /// - A run repairs damage, and a repeated run changes no byte.
-/// - A run that was cancelled does not make the target current.
+/// - A cancelled run does not make the target current.
 ///
 /// # Errors
 /// Returns the first guarantee that the sink does not give.

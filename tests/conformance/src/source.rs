@@ -8,7 +8,7 @@ use crate::violation::{OrViolation, expect};
 
 /// A source, and ways to change it.
 pub struct SourceCase<'a> {
-    /// Creates the source, as each run does. Its content must exist on this machine, on a server or in a remote.
+    /// Creates the source, as each run does. Its content must exist locally, on a server or in a remote.
     pub source: &'a dyn Fn() -> Box<dyn Source>,
     /// Replaces the content on this machine. The length may stay the same.
     pub change: &'a dyn Fn(),
@@ -18,13 +18,12 @@ pub struct SourceCase<'a> {
 
 /// Tests a source.
 ///
-/// - [`Source::state`] writes nothing into the cache except records of sources. If it knows the content before the
-///   first run, the digest is that of the value that the run returns.
+/// - Before a run, [`Source::state`] writes nothing into the cache except records of sources.
+///   If the state is known, its digest is that of the value that the run returns.
 /// - After [`Source::run`], the state is known, and its digest is that of the value.
 /// - A second run returns the same value.
-/// - After the content changed, the state no longer has the old digest, and a run returns a different value.
-/// - After the content was removed, the state in an empty cache is [`SourceState::Missing`], and a run returns an
-///   error.
+/// - Changed content gives a different digest of the state, and a run returns a different value.
+/// - Without the content and with an empty cache, the state is [`SourceState::Missing`], and a run returns an error.
 ///
 /// # Errors
 /// Returns the first guarantee that the source does not give.
@@ -92,7 +91,6 @@ pub fn check_source(case: &SourceCase<'_>) -> Result<(), Violation> {
     )
 }
 
-/// The directory of the cache for records of sources.
 const SOURCE_RECORDS: &str = "sources-v1";
 
 fn check_known(state: &SourceState, value: prep_cache::Digest) -> Result<(), Violation> {

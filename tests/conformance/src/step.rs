@@ -9,14 +9,15 @@ use crate::Violation;
 use crate::environment::{Environment, LIMITS};
 use crate::violation::{OrViolation, expect};
 
-/// Tests a step. `inputs` creates its inputs in the cache of a context.
+/// Tests a step. `inputs` creates the step's inputs in the cache of a context.
 ///
-/// - The name of the kind is one word of lower-case letters, digits and `_`. The parameters are the same at each call.
-/// - Outputs are equal, byte by byte, in an empty cache and in a cache that already contains them, and for different
-///   numbers of threads and amounts of memory.
-/// - The step succeeds with a gigabyte of memory. With less, it may return an error of the kind [`Failure::Machine`].
+/// - The name of the kind is one word of lower-case letters, digits and `_`.
+/// - Each call returns the same parameters.
+/// - Outputs are equal, byte by byte, in an empty cache and in a cache that already contains them.
+/// - Outputs do not depend on the numbers of threads and the amount of memory.
+/// - The step succeeds with a gigabyte of memory. With less, an error of the kind [`Failure::Machine`] is allowed.
 /// - All objects of the outputs are in the cache, and are intact.
-/// - No temporary files are left.
+/// - The step leaves no temporary files.
 /// - In a cancelled run, the step returns an error of the kind [`Failure::Cancelled`].
 ///
 /// # Errors
@@ -87,7 +88,6 @@ pub fn check_step(
 }
 
 const SUCCEEDS: &str = "the step succeeds if it has enough memory";
-/// Memory in bytes with which each step must succeed.
 const ENOUGH_MEMORY: u64 = 1 << 30;
 const PURE: &str = "outputs depend on inputs only";
 
@@ -109,7 +109,7 @@ fn differing(one: &BTreeMap<String, Digest>, other: &BTreeMap<String, Digest>) -
     names
 }
 
-/// Checks that the objects of the outputs are in the cache. Objects that the step keeps in memory are not checked.
+/// Checks that the objects of the outputs are in the cache, except objects that the step keeps in memory.
 fn check_objects(context: &Context, outputs: &Outputs) -> Result<(), Violation> {
     for (name, value) in outputs {
         for object in &value.objects {

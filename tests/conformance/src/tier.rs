@@ -13,9 +13,9 @@ use crate::violation::{OrViolation, expect};
 pub struct TierCase<'a> {
     /// Returns the cache of a machine that computes results, with the tier added.
     pub writer: &'a dyn Fn(&Store) -> Store,
-    /// Returns the cache of a machine that uses these results, with the tier added. It trusts the writer.
+    /// Returns the cache of another machine, with the tier added. This machine trusts the writer.
     pub reader: &'a dyn Fn(&Store) -> Store,
-    /// Waits until all offered results are available.
+    /// Waits until other machines can read all offered results.
     pub flush: &'a dyn Fn(),
     /// Changes the bytes of an object in the shared storage.
     pub damage: &'a dyn Fn(&Digest),
@@ -23,10 +23,10 @@ pub struct TierCase<'a> {
 
 /// Tests a tier.
 ///
-/// - An offered result and its objects are found on other machines, with the same bytes.
-/// - A key that was never offered has no entry, and an unknown object is missing.
-/// - After a second offer of the same key, the entry is as before.
-/// - Damaged bytes are never returned. The object is reported as missing, so that the engine computes it again.
+/// - Other machines find an offered result and its objects, with the same bytes.
+/// - A key that nobody offered has no entry, and an unknown object is missing.
+/// - A second offer of the same key does not change the entry.
+/// - The tier reports damaged objects as missing, so that the engine computes them again.
 ///
 /// # Errors
 /// Returns the first guarantee that the tier does not give.

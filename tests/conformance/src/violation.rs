@@ -1,4 +1,4 @@
-//! A guarantee that an implementation does not give.
+//! The error of the functions in this crate.
 
 use std::fmt::Display;
 
@@ -23,7 +23,7 @@ impl Violation {
     }
 }
 
-/// Turns an error that must not occur into a violation.
+/// Converts an error that must not occur to a violation.
 pub(crate) trait OrViolation<T> {
     fn or_violation(self, guarantee: &'static str) -> Result<T, Violation>;
 }
@@ -34,7 +34,6 @@ impl<T, E: std::error::Error + 'static> OrViolation<T> for Result<T, E> {
     }
 }
 
-/// Returns a violation unless `holds`.
 pub(crate) fn expect(
     holds: bool,
     guarantee: &'static str,

@@ -5,7 +5,6 @@ use std::fs;
 use super::{assert_readable, refuses};
 use crate::support::{Archive, Gallery, Harbour, Member, Sandbox};
 
-/// Returns a valid bundle with one additional member.
 fn with(member: Member) -> Vec<u8> {
     Archive::new()
         .file("train.csv", Harbour::table())
@@ -57,7 +56,7 @@ fn deleted_bundle_is_an_error_only_when_needed() {
     let before = sandbox.tree(Harbour::ID);
     fs::remove_file(sandbox.source().join("harbour.zip")).expect("remove");
     assert_eq!(sandbox.run_well(Harbour::ID), 0);
-    // If the cache is deleted as well, the bundle is needed.
+    // Without the cache, a run needs the bundle.
     fs::remove_dir_all(sandbox.store()).expect("remove");
     sandbox.run(Harbour::ID).code(4).says(&["no bundle"]);
     assert_eq!(sandbox.tree(Harbour::ID), before);
@@ -120,8 +119,8 @@ fn archives_with_unbounded_expansion_are_errors() {
     }
 }
 
-/// A zip bomb without nesting and with correct headers: 24 MB that inflate to 22 GiB. The ratio of each member is
-/// possible with deflate.
+/// A zip bomb without nesting and with correct headers: 24 MB inflate to 22 GiB.
+/// Deflate can reach the ratio of each member.
 #[test]
 fn zip_bomb_with_correct_sizes_is_rejected_before_inflating() {
     let bomb = (0..6).fold(
@@ -135,7 +134,7 @@ fn zip_bomb_with_correct_sizes_is_rejected_before_inflating() {
         4,
         &["zeros", "the archive unpacks to", "over the limit of"],
     );
-    // A smaller archive with the same kind of member is accepted, so only the size causes the error.
+    // `prep` accepts a smaller archive of such members, so only the size causes the error.
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let pipeline = Harbour::PIPELINE.replace("private:\n", "private:\n  zeros: { copy: zeros }\n");
@@ -213,8 +212,8 @@ fn damaged_picture_prevents_publishing() {
             "prepared.lock"
         ]
     );
-    // An existing prepared tree is updated file by file, so a failed update can leave it incomplete. It must not be
-    // treated as complete.
+    // A run updates an existing tree file by file.
+    // `prep` must not treat the incomplete tree of a failed run as complete.
     sandbox.bundle(Gallery::ID, &bad.bytes());
     sandbox.run(Gallery::ID).code(4).says(&["p00041.png"]);
     let state = sandbox.state(Gallery::ID);
@@ -251,7 +250,7 @@ fn bundle_with_wrong_md5_is_used_only_on_request() {
     ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     sandbox.run_well(Harbour::ID);
-    // The directory remembers the option. Without it, the bundle is an error even though an earlier run used it.
+    // The directory remembers the option. With verification, the bundle is an error although an earlier run used it.
     let ended = sandbox.prep(&checked).code(0);
     ended.says(&["as last time: --skip-verification"]);
     for strict in ["--forget-options", "--skip-verification=no"] {

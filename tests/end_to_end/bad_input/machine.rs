@@ -74,6 +74,22 @@ fn read_only_data_directory_is_named_in_the_error() {
 }
 
 #[test]
+fn doctor_names_a_file_system_that_is_mounted_read_only() {
+    let sandbox = Harbour::prepared();
+    for (place, part) in [("data", "data"), ("data/harbour", "data/harbour")] {
+        let mount = format!("mount --bind {place} {place} && mount -o remount,bind,ro {place}");
+        let command = sandbox.command(&["doctor", "--offline"]);
+        let Some(ended) = mounted(&sandbox, &mount, &command) else {
+            return;
+        };
+        let ended = ended
+            .code(6)
+            .shows(&[part, "mount the file system writable"]);
+        assert!(!ended.stdout.contains("mode"), "{}", ended.stdout);
+    }
+}
+
+#[test]
 fn full_disk_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
@@ -97,7 +113,7 @@ fn full_disk_is_reported() {
 
 /// Runs `prep` from a shell that first runs the commands `before`.
 fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
-    let mut command = Command::new("sh");
+    let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("{before}; exec \"$0\" \"$@\"")])
         .arg(inner.get_program())

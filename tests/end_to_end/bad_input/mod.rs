@@ -8,7 +8,7 @@ mod tables;
 
 use crate::support::{Ended, Harbour, Sandbox, Snapshot, names_in};
 
-/// Asserts that stderr is a message for people: it has a cause and no internal details of the program.
+/// Asserts that stderr has a cause and no internal details of the program.
 #[track_caller]
 fn assert_readable(ended: &Ended) {
     for word in [
@@ -24,8 +24,8 @@ fn assert_readable(ended: &Ended) {
     assert!(ended.stderr.contains("error"), "{}", ended.stderr);
 }
 
-/// Prepares `harbour` from invalid input, first without a prepared tree and then over a good one. `spoil` replaces the
-/// input with the invalid one.
+/// Prepares `harbour` from invalid input, first without a prepared tree and then over a good tree.
+/// `spoil` replaces the input with the invalid one.
 #[track_caller]
 fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
     let fresh = Sandbox::new();
@@ -48,7 +48,7 @@ fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
         "an earlier tree was touched"
     );
     sandbox.prep(&["cache", "verify"]).code(0);
-    // With good input, the tree is restored.
+    // Good input restores the tree.
     Harbour::install(&sandbox);
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), before);

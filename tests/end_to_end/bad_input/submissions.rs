@@ -8,7 +8,7 @@ fn validate(sandbox: &Sandbox, path: &str) -> Ended {
     sandbox.prep(&["validate", Harbour::ID, path, "--json"])
 }
 
-/// Returns the prepared answers, which are a submission with a perfect score.
+/// Returns the prepared answers, which get the perfect score as a submission.
 fn right(sandbox: &Sandbox) -> String {
     fs::read_to_string(sandbox.prepared(Harbour::ID).join("private/test.csv")).expect("answers")
 }
@@ -90,7 +90,7 @@ fn invalid_submissions_get_a_helpful_message() {
 fn oversized_submission_is_rejected_without_reading_it() {
     let sandbox = Harbour::prepared();
     let path = sandbox.write("files/huge.csv", "id,docked\n");
-    // A sparse file: it needs no disk space, but reading it would take minutes.
+    // A sparse file, which needs no disk space but minutes to read.
     File::options()
         .write(true)
         .open(&path)

@@ -68,7 +68,7 @@ fn malformed_json_is_an_error_with_its_place() {
     }
 }
 
-/// For such names, `prep` does not imitate pandas. It reports an error that shows where the pipeline reads the file.
+/// For such names, `prep` does not imitate pandas, but reports where the pipeline reads the file.
 #[test]
 fn json_names_that_pandas_would_convert_are_errors() {
     let pipeline =
@@ -149,7 +149,7 @@ fn failed_check_prevents_publishing() {
     );
 }
 
-/// One run reports mistakes in a key, in a query and in the grading together, in the order of the file.
+/// One run reports mistakes in a key, in a query and in the grading, in the order of the file.
 #[test]
 fn all_mistakes_of_a_pipeline_are_reported_at_once() {
     let sandbox = Sandbox::new();
@@ -169,7 +169,7 @@ fn all_mistakes_of_a_pipeline_are_reported_at_once() {
     assert_eq!(places, ["2:1", "12:33", "27:11"], "{}", ended.stderr);
 }
 
-/// Both with and without a terminal, the cause of a failure is printed once.
+/// `prep` prints the cause of a failure once, with and without a terminal.
 #[test]
 fn failure_is_reported_once() {
     let sandbox = Sandbox::new();

@@ -1,7 +1,7 @@
 //! Compares a prepared file with the recorded one.
 //!
-//! Archives are compared by their members, ignoring order, times and compression. Parquet files are compared by their
-//! table, ignoring its encoding.
+//! Archives are equal if their members are equal, regardless of order, times and compression.
+//! Parquet files are equal if their tables are equal.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,11 +16,10 @@ use serde::Deserialize;
 use super::parquet;
 use crate::support::hex_md5;
 
-/// Expected content of a path.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub enum ExpectedContent {
-    /// MD5s of members by name; `dir` for a directory.
+    /// MD5s of members by name. The value of a directory is `dir`.
     Zip {
         zip: BTreeMap<String, String>,
     },
@@ -39,16 +38,14 @@ pub enum ExpectedContent {
     Folder(String),
 }
 
-/// A table, with its cells as pandas prints them.
 #[derive(Deserialize)]
 pub struct Table {
-    /// Names and types of the columns.
     columns: Vec<(String, String)>,
     csv_md5: String,
     rows: u64,
 }
 
-/// Returns how the file at `path`, whose MD5 is `content`, differs from the expected content.
+/// Returns the difference between the file at `path`, whose MD5 is `content`, and the expected content.
 pub fn differs(path: &Path, content: &str, expected: &ExpectedContent) -> Option<String> {
     let wrong = match expected {
         ExpectedContent::Folder(kind) => kind != "empty dir" || !path.is_dir(),
@@ -64,8 +61,7 @@ pub fn differs(path: &Path, content: &str, expected: &ExpectedContent) -> Option
     wrong.then(|| "differs".to_owned())
 }
 
-/// Returns the members that are files, because archives need not list directories. Removes a leading `./`, which tar
-/// archives may have.
+/// Keeps only files, because archives need not list directories, and removes a leading `./` of tar archives.
 fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_file = |(_, md5): &(&String, &String)| *md5 != "dir";
     let files = members.iter().filter(is_file);
@@ -77,7 +73,6 @@ fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Returns the MD5 of each file in an archive.
 fn members(path: &Path) -> BTreeMap<String, String> {
     let mut members = BTreeMap::new();
     let file = File::open(path).expect("archive");

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::compare::{ExpectedContent, differs};
 use crate::support::Snapshot;
 
-/// Upstream writes this file itself, so it is not part of the recorded data.
+/// Upstream generates this file, so the recorded data do not contain it.
 const DESCRIPTION: &str = "public/description.md";
 
 #[derive(Deserialize)]
@@ -26,7 +26,7 @@ struct Grade {
     submission: String,
     #[serde(deserialize_with = "score")]
     score: Option<f64>,
-    /// If the order of equal keys depends on the processor, the score on a processor without AVX-512.
+    /// Score on a processor without AVX-512, if the order of equal keys depends on the processor.
     #[serde(default, deserialize_with = "score")]
     score_without_avx512: Option<f64>,
 }
@@ -50,7 +50,6 @@ impl Expected {
         self.grades.iter().map(|grade| grade.submission.as_str())
     }
 
-    /// Returns the files that are missing, additional or different in a prepared directory.
     pub fn differing_files(&self, prepared: &Path) -> Vec<String> {
         let snapshot = Snapshot::of(prepared);
         let found = snapshot.contents();
@@ -73,7 +72,7 @@ impl Expected {
         wrong
     }
 
-    /// Returns the submissions whose score differs from upstream's, or that only one of the programs scores.
+    /// Returns submissions whose score differs from upstream's, or that only one of the programs scores.
     pub fn differing_scores(
         &self,
         directory: &Path,
@@ -96,7 +95,7 @@ impl Expected {
     }
 }
 
-/// Whether two scores are equal at five decimals, or, for large scores, in the first eight digits.
+/// Compares five decimals, or the first eight digits of large scores.
 fn is_same(a: Option<f64>, b: Option<f64>) -> bool {
     match (a, b) {
         (Some(a), Some(b)) if a.is_finite() && b.is_finite() => {

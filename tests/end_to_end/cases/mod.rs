@@ -1,7 +1,7 @@
-//! Tests recorded cases: `tests/cases/ID/NAME` contains a bundle, submissions, and the files and scores that upstream
-//! computes for them. The cases of the pack `packs/PACK` are in `tests/cases/PACK`.
+//! Tests recorded cases. `tests/cases/ID/NAME` contains a bundle, submissions, and upstream's files and scores.
+//! The cases of the pack `packs/PACK` are in `tests/cases/PACK`.
 //!
-//! One command prepares all cases with the same name, and a second command grades all their submissions.
+//! One command prepares all cases of the same name, and a second command grades all their submissions.
 
 mod compare;
 mod expected;
@@ -22,7 +22,6 @@ struct Case {
     expected: Expected,
 }
 
-/// Returns the cases with this name, of all competitions of a pack that have such a case.
 fn cases(pack: Option<&str>, name: &str) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
     let root = pack.map_or(root.clone(), |pack| root.join(pack));
@@ -74,8 +73,8 @@ fn check(pack: Option<&str>, name: &str) {
     assert_eq!(run.code, Some(0), "{run:#?}");
 }
 
-/// Returns the digests in `tests/cases/digests-NAME.txt` that differ from those of this program. `UPDATE=1` rewrites
-/// the file. A changed line means that the data of that competition changed.
+/// Returns the digests in `tests/cases/digests-NAME.txt` that differ from this program's. `UPDATE=1` rewrites the file.
+/// A changed line shows that the data of a competition changed.
 fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
     let found = sandbox.prep(&["digest", "--json"]).code(0).json();
     let rows = found["competitions"].as_array().expect("competitions");
@@ -108,7 +107,7 @@ fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the score of each submission by its path. `None` for invalid submissions.
+/// Returns scores by path. Invalid submissions have `None`.
 fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
     let mut list = String::new();
     for case in cases {

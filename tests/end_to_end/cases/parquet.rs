@@ -1,4 +1,4 @@
-//! Prints a Parquet table like pandas' `to_csv(index=False)`.
+//! Prints a Parquet table as pandas' `to_csv(index=False)` does.
 
 use std::fs::File;
 

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use super::{cases, columns, install};
 use crate::support::Sandbox;
 
-/// Number of files that are tested with one pipeline.
 const FILES_PER_PIPELINE: usize = 100;
 
 #[test]
@@ -72,7 +71,7 @@ public:
     assert_eq!(read("b.csv"), "file,n\n7.jpg,1\n8.jpg,2\n");
 }
 
-/// The expected files were printed by `pandas.DataFrame(json.loads(text)).to_csv(index=False)`.
+/// `pandas.DataFrame(json.loads(text)).to_csv(index=False)` printed the expected files.
 #[test]
 fn json_members_are_inferred_like_columns() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! Tests of draws, permutations and samples, each from a separate generator or from the generator of an earlier table.
+//! Tests of draws, permutations and samples, with a new generator or the generator of an earlier table.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Random tables in complete pipelines, compared with the results of the original libraries. The Python scripts next to the
-//! data record these results.
+//! Random tables in complete pipelines. The results must equal those of the original libraries, which Python scripts next to
+//! the data have recorded.
 
 mod columns;
 mod documents;
@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::support::{Archive, Sandbox};
 
-/// The recorded cases.
 fn cases(text: &str) -> Vec<Value> {
     let cases = text
         .lines()
@@ -18,7 +17,6 @@ fn cases(text: &str) -> Vec<Value> {
     cases.collect()
 }
 
-/// Installs a competition with these files.
 fn install(sandbox: &Sandbox, id: &str, files: &[(String, &str)], pipeline: &str) {
     let mut archive = Archive::new();
     for (name, content) in files {

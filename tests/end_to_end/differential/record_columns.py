@@ -1,7 +1,7 @@
 """Records how pandas reads random CSV files in which random columns are declared as text: `python record_columns.py`.
 
-columns.jsonl has a line per file, with the declared types of its columns (all other columns are inferred) and the CRC-32 of
-`read_csv(dtype={name: str}).to_csv(index=False)`.
+columns.jsonl has a line per file: the declared types of columns, and the CRC-32 of
+`read_csv(dtype={name: str}).to_csv(index=False)`. pandas infers the types of all other columns.
 """
 import io
 import json

@@ -1,8 +1,10 @@
 """Records how Python's json, pandas and pymongo process random documents: `python record_documents.py [COUNT [SEED]]`.
 
-documents.jsonl has a line per case: a `file` of the bundle (a character for each byte) and its `name`, the `tables` of a
-pipeline, and its `outputs`, each with its text in the pipeline and the CRC-32 of the original library's bytes. With `-v`,
-each case also contains these bytes.
+documents.jsonl has a line per case:
+
+- `file` and `name`: a file of the bundle, with a character for each byte
+- `tables`: the tables of a pipeline
+- `outputs`: each output's text in the pipeline, and the CRC-32 of the original library's bytes; with `-v`, also these bytes
 """
 import base64
 import io

@@ -1,8 +1,8 @@
 """Records random draws for the rows of random tables, and permutations and samples that continue a generator: `python
 record_draws.py`, with NumPy 1.26.4 and CPython 3.11.
 
-draws.jsonl has a line per table, with the tables that are drawn from it, in order: the declaration in the pipeline's syntax,
-and the CRC-32 of the resulting text.
+draws.jsonl has a line per table, with the tables drawn from this table, in order. A drawn table has the declaration in the
+pipeline's syntax, and the CRC-32 of the resulting text.
 """
 import copy
 import json

@@ -1,7 +1,7 @@
 """Records random splits of random tables: `python record_splits.py`, with pandas 2.2.3, scikit-learn 1.5.2 and CPython 3.11.
 
-splits.jsonl has a line per table, with the declared types of its columns and its splits: the keys of the split in the
-pipeline's syntax, and the CRC-32 of the ids of each part, or nothing if the original library raises an error.
+splits.jsonl has a line per table, with the declared types of columns and the splits of the table. A split has its keys in
+the pipeline's syntax, and the CRC-32 of the ids of each part, or nothing if the original library raises an error.
 """
 import io
 import json
@@ -54,7 +54,7 @@ def table():
 
 def read(csv, types):
     frame = pd.read_csv(io.StringIO(csv), dtype={name: str for name, kind in types.items() if kind == "text"}, float_precision="round_trip")
-    # Only declare types that the columns of the file really have.
+    # Declares only types that the columns of the file really have.
     for name, kind in list(types.items()):
         dtype = frame[name].dtype
         fits = {"integer": dtype == "int64", "number": dtype in ("int64", "float64", "uint64"), "boolean": dtype == "bool"}.get(kind, True)

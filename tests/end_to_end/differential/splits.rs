@@ -18,7 +18,6 @@ fn keys(split: &Value) -> String {
     keys.map(key).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the CRC-32 of the ids in a file.
 fn digest(path: &Path) -> u32 {
     let text = std::fs::read_to_string(path).expect("output");
     let ids: Vec<&str> = text.lines().skip(1).collect();
@@ -84,8 +83,7 @@ fn splits_match_the_original_libraries() {
     assert!(count > 1000, "{count}");
 }
 
-/// If scikit-learn or pandas raises an error, `prep` also fails. Its message names the table, the keys or both as the
-/// reason.
+/// If scikit-learn or pandas raises an error, `prep` also fails, and its message names the table, the keys or both.
 #[test]
 fn splits_that_the_original_libraries_reject_are_errors() {
     let sandbox = Sandbox::new();

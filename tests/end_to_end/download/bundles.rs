@@ -1,6 +1,5 @@
-//! Tests of complete bundles: they give the same trees as from `--source`, interrupted downloads continue, bundles can
-//! be deleted.
-
+//! Tests of complete bundles: trees equal those from `--source`, interrupted downloads continue, and users may delete
+//! bundles.
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -51,7 +50,6 @@ fn downloaded_bundles_give_the_same_trees_as_local_ones() {
     for request in world.server.requests_of(Side::Store) {
         assert!(!request.authorization, "credentials reached the store");
     }
-    // A second run executes no step and sends no request.
     let before = world.requests();
     let report = run(&world).json();
     for competition in report["competitions"].as_array().expect("a list") {
@@ -74,7 +72,6 @@ fn broken_connection_does_not_fail_the_run() {
     assert_eq!(world.sandbox.state(Harbour::ID), "prepared v1");
 }
 
-/// Runs one competition and returns its object in the JSON output.
 fn report(world: &World, id: &str, more: &[&str]) -> serde_json::Value {
     world.run(id, more).code(0).json()["competitions"][0].clone()
 }
@@ -96,11 +93,11 @@ fn discarded_bundle_is_downloaded_again_only_when_needed() {
     assert_eq!(world.sandbox.names_in_home(Gallery::ID), home);
     let (tree, requests) = (world.sandbox.tree(Gallery::ID), world.requests());
 
-    // No step needs the bundle, so no request is sent, and no step runs.
+    // No step needs the bundle, so the run sends no request and executes no step.
     assert_eq!(discard(&[])["state"], "up_to_date");
     let plan = world.prep(&["plan", "-c", Gallery::ID, "--skip-verification"]);
     plan.code(0).shows(&["up to date"]);
-    // A changed query is computed from the cached table.
+    // A changed query reads the cached table.
     let text = Gallery::pipeline(0).replace("'a' AS artist", "'b' AS artist");
     world.sandbox.pipeline(Gallery::ID, &text);
     assert_eq!(discard(&["--no-download"])["state"], "prepared");
@@ -108,7 +105,7 @@ fn discarded_bundle_is_downloaded_again_only_when_needed() {
     world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     assert_eq!(discard(&["--no-download"])["state"], "prepared");
 
-    // A published image is missing, and only the bundle contains it.
+    // Only the bundle contains the missing published image.
     let directory = world.sandbox.prepared(Gallery::ID).join("public/test");
     let picture = directory.join(names_in(&directory).first().expect("a picture"));
     fs::remove_file(&picture).expect("removed");
@@ -161,6 +158,6 @@ fn max_rate_limits_the_download() {
     world
         .run(Harbour::ID, &["--max-rate", "500kB", "--connections", "2"])
         .code(0);
-    // The download takes at least two seconds, more on a busy machine.
+    // The download takes at least two seconds, and more on a busy machine.
     assert!(begin.elapsed() > Duration::from_millis(1500));
 }

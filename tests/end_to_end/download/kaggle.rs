@@ -1,5 +1,4 @@
-//! Tests of situations with Kaggle's service: request limits, rules that cannot be accepted, missing credentials, an
-//! unreachable network.
+//! Tests of trouble with Kaggle: request limits, rules that cannot be accepted, missing credentials, no network.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,7 +15,7 @@ fn pipelines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines")
 }
 
-/// Returns all competitions of the benchmark, except the one with a further source, and `harbour`.
+/// Returns `harbour` and the competitions of the benchmark, except the one with a further source.
 fn all() -> Vec<String> {
     let mut ids: Vec<String> = fs::read_dir(pipelines())
         .expect("pipelines")
@@ -37,7 +36,6 @@ fn all() -> Vec<String> {
     ids
 }
 
-/// Returns Kaggle's name of a competition.
 fn kaggle(id: &str) -> String {
     let text = fs::read_to_string(pipelines().join(id).join("pipeline.yaml"))
         .unwrap_or_else(|_| Harbour::PIPELINE.to_owned());
@@ -82,10 +80,10 @@ fn check_rules_stops_at_the_request_limit_and_continues_later() {
         ended.stderr
     );
     assert_eq!(ended.stderr.matches("too many requests").count(), 1);
-    // Requests are sent one at a time, and none after the first error 429.
+    // The program sends one request at a time, and none after the first error 429.
     assert_eq!(world.server.requests_of(Side::Api).len(), 11);
 
-    // Accepted rules are remembered, so only the remaining competitions are requested.
+    // Remembers accepted rules, so only the remaining competitions cause requests.
     world.server.set_faults(vec![
         Fault::at(At::Api, Kind::status(429)).after(40).always(),
     ]);
@@ -104,7 +102,7 @@ fn check_rules_stops_at_the_request_limit_and_continues_later() {
         .shows(&["82 of 82 may be downloaded"]);
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32);
 
-    // A different account has accepted no rules, and `--again` checks all competitions again.
+    // Another account has accepted no rules, and `--again` checks all competitions.
     let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", prep_fault_server::TOKEN);
     world.end(&mut command).code(0);
@@ -232,7 +230,7 @@ fn missing_credentials_are_one_error_before_the_run() {
         ended.stderr
     );
 
-    // With `--available`, competitions with a local bundle are prepared, and the others are listed on one line.
+    // `--available` prepares competitions with a local bundle, and lists the others on one line.
     let ended = sandbox.prep(&[&run[..], &["--available"]].concat()).code(0);
     let line = ended
         .stderr
@@ -244,7 +242,7 @@ fn missing_credentials_are_one_error_before_the_run() {
     let ended = sandbox.prep(&["run", "--lite", "--available"]).code(0);
     ended.says(&["22 competitions left out because a bundle or source is missing"]);
 
-    // With `--keep-going`, only the competitions with missing bundles fail.
+    // `--keep-going` fails only the competitions without a bundle.
     std::fs::remove_dir_all(sandbox.data()).expect("the data directory");
     let ended = sandbox.prep(&[&run[..], &["--keep-going"]].concat());
     let ended = ended.code(4);
@@ -254,7 +252,7 @@ fn missing_credentials_are_one_error_before_the_run() {
     ended.code(4).says(&["no bundle: looked for"]);
 }
 
-/// If there are credentials but no network, the first message appears within seconds.
+/// With credentials but without a network, the first message appears within seconds.
 #[test]
 fn unreachable_network_is_reported_immediately() {
     let world = World::harbour(&wide_harbour(0), Vec::new());
@@ -292,7 +290,6 @@ fn unreachable_network_is_reported_immediately() {
     }
 }
 
-/// The credentials of `kaggle auth login` are enough to prepare a competition.
 #[test]
 fn kaggle_auth_login_is_enough_to_prepare() {
     let world = World::harbour(&wide_harbour(0), Vec::new());
@@ -309,7 +306,6 @@ fn kaggle_auth_login_is_enough_to_prepare() {
     assert!(text.contains(prep_fault_server::ACCESS_TOKEN), "{text}");
 }
 
-/// Returns name and state of each check in the JSON output of `prep doctor`.
 fn checks(ended: &crate::support::Ended) -> Vec<(String, String)> {
     let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let checks = json["checks"].as_array().expect("a list").clone();
@@ -343,7 +339,6 @@ fn doctor_checks_the_requirements_of_a_run() {
         .map(|name| (name.to_owned(), "ok".to_owned()))
         .to_vec();
     assert_eq!(checks(&ended), expected, "{}", ended.stdout);
-    // The doctor prepares nothing, and removes its test files.
     assert_eq!(world.sandbox.names_in_home(Harbour::ID), [""; 0]);
     let ended = world.prep(&["doctor", "--memory", "4GB"]).code(0);
     ended.shows(&[
@@ -363,15 +358,12 @@ fn doctor_reports_problems_with_help() {
         let found = checks.iter().find(|(check, _)| check == name);
         found.map(|(_, state)| state.clone())
     };
-    // The rules are not accepted.
     let ended = world.prep(&["doctor", Harbour::ID, "--json"]).code(4);
     assert_eq!(state(&ended, "rules").as_deref(), Some("error"));
-    // Without credentials, no request to Kaggle is possible.
     let mut command = world.stranger(&["doctor", "--json"]);
     let ended = world.end(&mut command).code(4);
     assert_eq!(state(&ended, "credentials").as_deref(), Some("error"));
     assert_eq!(state(&ended, "kaggle"), None);
-    // The credentials are wrong.
     let mut command = world.stranger(&["doctor"]);
     command.env("KAGGLE_API_TOKEN", "wrong");
     let ended = world.end(&mut command).code(4);
@@ -379,12 +371,10 @@ fn doctor_reports_problems_with_help() {
         "Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)",
         "kaggle: create a new API token",
     ]);
-    // The server cannot be reached.
     let mut command = world.command(&["doctor", "--json"]);
     command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
     let ended = world.end(&mut command).code(7);
     assert_eq!(state(&ended, "kaggle").as_deref(), Some("error"));
-    // With `--offline`, no request is sent.
     let requests = world.requests();
     let ended = world
         .prep(&[
@@ -398,18 +388,16 @@ fn doctor_reports_problems_with_help() {
         .code(0);
     assert_eq!(world.requests(), requests);
     assert_eq!(state(&ended, "memory").as_deref(), Some("warning"));
-    // The data directory cannot be used.
     fs::remove_dir_all(world.sandbox.data()).expect("the directory");
     world.sandbox.write("data", "a file");
     let ended = world.prep(&["doctor", "--offline", "--json"]).code(6);
     assert_eq!(state(&ended, "data").as_deref(), Some("error"));
-    // The key of the remote does not exist.
     fs::remove_file(world.sandbox.data()).expect("the file");
     let remote = ["doctor", "--offline", "--remote", "ftp://host/x"];
     world.prep(&remote).code(2).shows(&["remote", "error"]);
 }
 
-/// Kaggle returns the sizes of files even to accounts that have not accepted the rules.
+/// Kaggle lists file sizes even for accounts that have not accepted the rules.
 #[test]
 fn plan_shows_sizes_without_accepted_rules() {
     let files = ["train.csv", "other.bin"].map(|path| MemberFile {

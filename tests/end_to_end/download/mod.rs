@@ -1,4 +1,4 @@
-//! Tests without local bundles. The bundles come from a server that imitates Kaggle and injects faults.
+//! Tests without local bundles. A server that imitates Kaggle sends the bundles and injects faults.
 
 mod asking;
 mod bundles;
@@ -16,7 +16,6 @@ use prep_fault_server::{Bundle, Fault, FaultServer, KEY, SIGNATURE, TOKEN, USERN
 
 use crate::support::{Archive, Ended, Harbour, Member, Sandbox};
 
-/// A sandbox without bundles, and a server that serves them.
 struct World {
     sandbox: Sandbox,
     server: FaultServer,
@@ -30,14 +29,13 @@ impl World {
         }
     }
 
-    /// Creates a world whose server has the bundle of `harbour`.
     fn harbour(bundle: &[u8], faults: Vec<Fault>) -> World {
         let world = World::new(vec![Bundle::new(Harbour::ID, bundle.to_vec())], faults);
         world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
         world
     }
 
-    /// Returns a `prep` command that uses the server in place of Kaggle, without credentials.
+    /// Returns a `prep` command without credentials, which uses the server in place of Kaggle.
     fn stranger(&self, arguments: &[&str]) -> Command {
         let mut command = self.sandbox.command(arguments);
         command.env("KAGGLE_API_ENDPOINT", self.server.endpoint());
@@ -52,7 +50,7 @@ impl World {
         command
     }
 
-    /// Runs `prep`, and asserts that its output and all files that it wrote contain no secrets.
+    /// Asserts that the output of `prep` and all files that it wrote contain no secrets.
     #[track_caller]
     fn prep(&self, arguments: &[&str]) -> Ended {
         self.end(&mut self.command(arguments))
@@ -69,14 +67,13 @@ impl World {
         ended
     }
 
-    /// Runs one competition without verifying checksums.
+    /// Runs one competition, and verifies no checksums.
     #[track_caller]
     fn run(&self, id: &str, more: &[&str]) -> Ended {
         let usual = ["run", "--json", "--skip-verification", "-c", id];
         self.prep(&[&usual, more].concat())
     }
 
-    /// Returns the number of requests that reached the server.
     fn requests(&self) -> usize {
         self.server.requests().len()
     }
@@ -109,7 +106,6 @@ fn assert_silent_below(directory: &Path) {
     }
 }
 
-/// Returns incompressible bytes that depend only on the seed.
 fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     std::iter::repeat_with(|| {
@@ -122,7 +118,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
     .collect()
 }
 
-/// Returns a bundle with the table of `harbour` and `others` members of a million bytes that no pipeline reads.
+/// Returns a bundle with the table of `harbour`, and with `others` members of a million bytes that no pipeline reads.
 fn wide_harbour(others: u64) -> Vec<u8> {
     let archive = (0..others).fold(Archive::new(), |archive, number| {
         archive.file(&format!("other/{number}.bin"), noise(1_000_000, number + 1))

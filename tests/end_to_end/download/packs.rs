@@ -49,7 +49,6 @@ fn a_pack_at_a_url_has_the_given_digest() {
         .end(&mut world.stranger(&["pack", "add", &origin]))
         .code(0);
     assert_eq!(names_in(&packs), ["lab"]);
-    // The bundle is stored in the directory of the competition.
     world.run("lab/harbour", &[]).code(0);
     let home = world.sandbox.data().join("lab/harbour");
     assert!(home.join("harbour.zip").is_file() && home.join("prepared/public/train.csv").is_file());

@@ -35,7 +35,7 @@ fn partial_download_gives_the_same_tree() {
     let got = world.sandbox.tree(Harbour::ID);
     assert_eq!(got.contents(), expected.contents());
 
-    // The partial bundle is kept and used again. After it was deleted, no step needs it.
+    // `prep` keeps the partial bundle and uses it again. After its deletion, no step needs it.
     let requests = world.requests();
     for more in [&["--partial"][..], &["--partial", "--discard-bundle"]] {
         let report = world.run(Harbour::ID, more).code(0).json();

@@ -1,4 +1,4 @@
-//! Tests of failed downloads: they have an exit code, a cause and help, and leave no bundle under its final name.
+//! Tests of failed downloads: each has an exit code, a cause and help, and leaves no bundle under its final name.
 
 use prep_fault_server::{At, Bundle, Fault, Kind};
 
@@ -107,7 +107,7 @@ fn web_page_does_not_destroy_a_partial_download() {
     assert!(again < bundle.len() as u64 - 500_000, "{again}");
 }
 
-/// The command itself is valid, so jobs can try again. That is why this failure has a separate exit code.
+/// The failure has its own exit code, because the same job may succeed later.
 #[test]
 fn unreachable_server_has_its_own_exit_code() {
     let wait = Kind::Status {
@@ -123,7 +123,6 @@ fn unreachable_server_has_its_own_exit_code() {
     let world = World::harbour(&bundle(), Vec::new());
     for option in ["--check-rules", "--list"] {
         let mut command = world.command(&["fetch", option, Harbour::ID]);
-        // Nothing listens on this port.
         command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
         world.end(&mut command).code(7).says(&["no connection to"]);
     }
@@ -154,7 +153,7 @@ fn unpublished_bundle_is_used_only_on_request() {
     assert_refused(&world, ended, 5, &says);
     let run = ["run", "-c", Harbour::ID, "--skip-bundle-verification"];
     world.prep(&run).code(0);
-    // A local bundle is also compared with the published checksum.
+    // `prep` also compares a local bundle with the published checksum.
     let strict = ["run", "-c", Harbour::ID, "--forget-options"];
     let ended = world.prep(&strict).code(5);
     ended.says(&["the published MD5 is 00000000000000000000000000000000"]);
@@ -188,8 +187,7 @@ fn competition_id_can_differ_from_kaggles_name() {
     assert!(names.contains(&"harbour.zip".to_owned()), "{names:?}");
 }
 
-/// With `--no-download`, no disk space is needed for downloads. Local bundles are prepared, and missing bundles are
-/// listed.
+/// With `--no-download`, downloads need no disk space. A run prepares local bundles and lists missing ones.
 #[test]
 fn no_download_needs_no_disk_space_for_downloads() {
     let sandbox = Sandbox::new();
@@ -206,7 +204,7 @@ fn no_download_needs_no_disk_space_for_downloads() {
     assert!(!report.stderr.contains("disk"), "{}", report.stderr);
     assert_eq!(report.json()["competitions"][0]["state"], "prepared");
 
-    // The same applies without credentials, because then nothing can be downloaded.
+    // Without credentials, downloads are impossible and need no disk space, either.
     let report = sandbox.prep(&[&usual[..], &[large]].concat()).code(4);
     let report = report.says(&["no Kaggle credentials"]);
     assert!(!report.stderr.contains("disk"), "{}", report.stderr);

@@ -21,8 +21,8 @@ fn labels(padding: usize) -> Vec<u8> {
         .bytes()
 }
 
-/// Returns a pipeline that reads ships from the bundle and labels from the file at `url`. `more` has additional keys of
-/// the source.
+/// Returns a pipeline that reads ships from the bundle and labels from the file at `url`.
+/// `more` contains additional keys of the source.
 fn pipeline(url: &str, more: &str) -> String {
     format!(
         "\
@@ -42,7 +42,6 @@ private:
     )
 }
 
-/// Creates a world with the pipeline and with a server that has the bundle and the file.
 fn world(file: &[u8], more: &str, faults: Vec<Fault>) -> World {
     let bundles = vec![
         Bundle::new(Harbour::ID, Harbour::bundle(&Harbour::table())),
@@ -58,7 +57,7 @@ fn md5(file: &[u8]) -> String {
     format!(", md5: {}", hex_md5(file))
 }
 
-/// Runs the competition with verification of published checksums.
+/// Runs the competition, and verifies published checksums.
 #[track_caller]
 fn run(world: &World, more: &[&str]) -> crate::support::Ended {
     world.prep(&[&["run", "--json", "-c", Harbour::ID], more].concat())
@@ -97,7 +96,7 @@ fn source_file_is_downloaded_like_a_bundle() {
             "credentials reached a file's server"
         );
     }
-    // A second run executes no step and sends no request, even if the file was deleted.
+    // A second run executes no step and sends no request, although the file is deleted.
     let requests = world.requests();
     for more in [&[][..], &["--discard-bundle"], &["--no-download"]] {
         let report = run(&world, more).code(0).json();
@@ -105,7 +104,7 @@ fn source_file_is_downloaded_like_a_bundle() {
     }
     assert!(!home.join("sources").exists());
     assert_eq!(world.requests(), requests);
-    // Only the source that a step needs is downloaded again.
+    // Downloads only the source that a step needs.
     let text = fs::read_to_string(world.sandbox.path("pipelines/harbour/pipeline.yaml"));
     let text = text
         .expect("the pipeline")
@@ -167,7 +166,7 @@ fn source_file_is_found_next_to_or_inside_the_bundle() {
         let found = plan["competitions"][0]["sources"][0]["path"].as_str();
         assert_eq!(found, Some(place), "{plan}");
     }
-    // The bundle contains the file, as bundles of some mirrors do.
+    // The bundle contains the file, as in some mirrors.
     let world = world(&file, &md5(&file), Vec::new());
     let bundle = Archive::new()
         .file("train.csv", Harbour::table())
@@ -200,7 +199,7 @@ fn source_file_without_checksum_comes_from_its_url() {
         let report = run(&world, &["--source", "source"]).code(0).json();
         assert_eq!(report["competitions"][0]["state"], "up_to_date", "{place}");
     }
-    // The pipeline can name a member as the same file.
+    // The pipeline names a member of the bundle as the same file.
     let world = world(&file, ", member: labels.zip", Vec::new());
     let bundle = Archive::new()
         .file("train.csv", Harbour::table())
@@ -211,7 +210,7 @@ fn source_file_without_checksum_comes_from_its_url() {
     assert_eq!(world.requests(), 0);
 }
 
-/// The directory records the content of a deleted file for its URL only.
+/// The directory remembers the content of a deleted file only together with its URL.
 #[test]
 fn deleted_source_file_of_another_url_is_downloaded() {
     let world = world(&labels(10), "", Vec::new());
@@ -244,7 +243,7 @@ fn source_with_wrong_checksum_is_an_error() {
         let target = world.sandbox.data().join("harbour/sources/labels.zip");
         assert!(!target.exists());
         assert!(!world.sandbox.prepared(Harbour::ID).exists());
-        // A local file with a wrong checksum is also an error.
+        // A local file with a wrong checksum is an error.
         let path = world.sandbox.write("source/labels.zip", &file);
         let ended = run(&world, &["--source", "source"]).code(5);
         ended.says(&[
@@ -285,7 +284,6 @@ fn verified_sha256_of_a_source_is_remembered() {
     assert_eq!(fs::read_to_string(whole).expect("a copy"), table);
     let report = run(&world, &["--no-download"]).code(0).json();
     assert_eq!(report["competitions"][0]["state"], "up_to_date");
-    // If the file changes, the outputs change.
     let file = world.sandbox.data().join("harbour/sources/later.csv");
     fs::write(&file, "id,flag\n1,x\n").expect("written");
     run(&world, &["--no-download"])
@@ -306,7 +304,7 @@ fn missing_sources_are_reported() {
         "no file of the source `labels`: looked for ",
         "harbour/sources/labels.zip",
         "downloads are not allowed",
-        "add the md5 or sha256 of the file",
+        "add its md5 or sha256 to the pipeline",
     ]);
     let plan = offline.prep(&[&["plan", "-c", Harbour::ID], &arguments[..]].concat());
     plan.code(0)
@@ -322,7 +320,6 @@ fn missing_sources_are_reported() {
     ]);
     assert_eq!(file_requests(&gone), 1, "asked once");
 
-    // The server returns a login page instead of the archive.
     let faults = vec![Fault::at(At::Store, Kind::Html).always()];
     let page = world(&file, "", faults);
     page.sandbox

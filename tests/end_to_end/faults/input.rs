@@ -1,4 +1,4 @@
-//! Tests with truncated, empty or changed files in a bundle whose checksums match, and with little memory.
+//! Tests with truncated, empty or changed files in a bundle with correct checksums, and with little memory.
 
 use prep_core::Failure;
 
@@ -7,7 +7,6 @@ use super::world::{ENOUGH, Ending, World};
 use crate::kinds;
 use crate::support::Random;
 
-/// Number of ways to damage a file's content.
 const DAMAGE_KINDS: usize = 3;
 
 fn damaged(content: &[u8], way: usize, random: &mut Random) -> Vec<u8> {
@@ -47,7 +46,7 @@ fn damaged_member_is_an_input_error() {
             let archive = kinds::archive(&spoilt_members);
             let ending = world.with_bundle(&archive, || world.prepare(ENOUGH));
             match ending {
-                // The damage may have no effect. For example, text may still be valid text.
+                // The damage may have no effect. For example, changed text may still be valid.
                 Ending::Done => assert!(world.is_complete(), "{note}"),
                 Ending::Stopped => panic!("{note}: stopped"),
                 Ending::Failed(failed) => {
@@ -56,8 +55,7 @@ fn damaged_member_is_an_input_error() {
                     assert!(!world.sandbox.prepared(&world.id).exists(), "{note}");
                     for (failure, message) in failed {
                         let blames = matches!(failure, Failure::Input | Failure::Check);
-                        // A changed number may become too large for a query that doubles it, which is a failure of the
-                        // pipeline.
+                        // A query that doubles a changed number may fail, which is an error of the pipeline.
                         let is_too_large = failure == Failure::Pipeline
                             && message.contains("exceeds 64-bit integers");
                         assert!(blames || is_too_large, "{note}: {failure:?}, {message}");

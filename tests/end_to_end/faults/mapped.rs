@@ -1,4 +1,4 @@
-//! Tests that overwrite and truncate published files while a run maps objects that may be hard links to the same files.
+//! Overwrites and truncates published files while a run maps objects that may be hard links to these files.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn truncated_published_files_do_not_affect_mapped_objects() {
         forget();
         let accesses = world.prepare_seen().len();
         for _ in 0..2 * super::tries() {
-            // Let every step run again, on objects that are also published files.
+            // Makes every step run again, on objects that are also published files.
             forget();
             let target = Target {
                 fault: Fault::CutPublished,

@@ -1,10 +1,10 @@
-//! Tests that inject faults in every kind of step. After a fault, the exit code and the reason are right, only complete
-//! data are published, nothing is lost, and the next run produces the same files as an undisturbed run. A preloaded
-//! library that intercepts the file accesses of the process injects the faults (`tests/faults`).
+//! Tests that inject faults into every kind of step. A preloaded library makes file accesses fail (`tests/faults`).
 //!
-//! The pipelines are those of `kinds`, which cover every kind of the vocabulary. A first run lists the file accesses of
-//! every step. Then, for every kind of step and every [`Fault`], some of these accesses fail. `PREP_FAULTS=20` tries 20
-//! accesses for each combination (default: 1).
+//! After a fault, the exit code and the reason are right, and only complete data are published.
+//! The next run produces the files of an undisturbed run.
+//!
+//! The pipelines are those of `kinds`, which use every kind of the vocabulary. A first run lists the accesses of each step.
+//! For each kind of step and each [`Fault`], some accesses fail: `PREP_FAULTS` of them (default: 1).
 
 mod input;
 #[path = "../../faults/mod.rs"]
@@ -26,17 +26,15 @@ use crate::support::{Random, Snapshot, skipped};
 use trouble::{Fault, Seen, Target};
 use world::{Ending, World};
 
-/// Compiles the library that makes accesses fail. `None` if it cannot be compiled or preloaded.
+/// Compiles the library. Returns `None` if it cannot be compiled or preloaded.
 pub(crate) fn library(directory: &Path) -> Option<PathBuf> {
     library::library(directory).map_err(skipped).ok()
 }
 
-/// Returns the number of accesses to try for each kind of step and each fault.
 fn tries() -> usize {
     std::env::var("PREP_FAULTS").map_or(1, |text| text.parse().expect("PREP_FAULTS is a number"))
 }
 
-/// Collects the words of the vocabulary that a pipeline uses: kinds, methods, formats.
 fn used(outputs: &[Output], words: &mut BTreeSet<String>) {
     for output in outputs {
         uses(&output.declaration, words);
@@ -88,7 +86,7 @@ fn test_pipelines_cover_every_kind_method_and_format() {
             .map(|format| format!("format: {}", format.name));
         let methods = form.methods.iter().map(|method| method.name.to_owned());
         let expected = formats.chain(methods).chain([form.head().to_owned()]);
-        // Some kinds are converted to queries when they are loaded, so search the text for their keys.
+        // Loading converts some kinds to queries, so this searches the text for their keys.
         let is_key = |word: &String| texts.contains(&format!("{word}:"));
         missing.extend(expected.filter(|word| !words.contains(word) && !is_key(word)));
     }
@@ -98,7 +96,7 @@ fn test_pipelines_cover_every_kind_method_and_format() {
     );
 }
 
-/// Injects a fault into a run whose undisturbed result is `whole`. Returns whether the fault happened.
+/// Injects a fault into a run whose undisturbed tree is `whole`. Returns whether the fault happened.
 fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
     let note = format!("{} with {target:?}, seed {seed}", world.id);
     let run = world.prepare_with(target);
@@ -124,7 +122,7 @@ fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
     run.struck
 }
 
-/// Injects a fault into a first run, at the given access of a step, and checks that the next run completes the tree.
+/// Injects a fault into a first run, and checks that the next run completes the tree.
 fn strike_from_nothing(
     world: &World,
     fault: Fault,
@@ -144,8 +142,7 @@ fn strike_from_nothing(
     struck
 }
 
-/// Returns the accesses at which a fault is possible, by kind of step. Each access is a step and a number within the
-/// step.
+/// Returns the accesses at which a fault is possible, by kind of step. An access is a step and a number within the step.
 fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&str, Vec<(String, usize)>> {
     let mut places: BTreeMap<&str, Vec<(String, usize)>> = BTreeMap::new();
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
@@ -160,8 +157,8 @@ fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&str, Vec<(String, usize)>> {
     places
 }
 
-/// Tests steps that read and write at the same time: archives that are unpacked sequentially, and tables whose cells
-/// are printed again.
+/// Steps that read and write at the same time:
+/// unpacking an archive sequentially, and printing cells of a table again.
 #[test]
 fn faults_in_steps_that_read_and_write_lose_nothing() {
     if worker::preloaded().is_none() {

@@ -1,6 +1,7 @@
-//! Tests that inject faults into the program `prep`. A preloaded library makes file accesses fail
-//! (`tests/faults/trouble.c`), and the exit code must show the failure. Two pipelines are enough, because the parent
-//! module injects faults into every kind of step.
+//! Tests that inject faults into the program `prep`, whose exit code must show the failure.
+//! A preloaded library makes file accesses fail (`tests/faults/trouble.c`).
+//!
+//! Two pipelines are enough, because the parent module injects faults into every kind of step.
 
 use std::fs;
 use std::path::Path;
@@ -11,21 +12,21 @@ use super::world::World;
 use crate::kinds;
 use crate::support::{Ended, Harbour, Random, Sandbox, Snapshot};
 
-/// Maximum number of attempts until a fault has an effect. Some accesses can fail without effect, for example in caches
-/// that only save time.
+/// Maximum number of attempts until a fault has an effect.
+/// Some accesses can fail without effect, for example in caches that only save time.
 const ATTEMPTS: usize = 12;
 
-/// Pipelines of `kinds`: one that unpacks archives, and one that reads and writes tables in many formats.
+/// Pipelines of `kinds`: one unpacks archives, and one reads and writes tables in many formats.
 const PIPELINES: [&str; 2] = ["archives", "formats"];
 
-/// Runs `prep` and lets the access with this number fail. Also returns the number of accesses.
+/// Runs `prep`, and makes the access with this number fail. Also returns the number of accesses.
 fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (Ended, usize) {
     let mut command = world.sandbox.run_command(&[&world.id]);
     run_with(&world.sandbox, &mut command, library, (fault, ""), number)
 }
 
-/// Runs a command with a fault at the access with this number, among those whose path contains a text. Also returns the
-/// number of accesses, or 0 if the command was killed.
+/// Runs a command, and makes the n-th access to a path that contains a text fail.
+/// Also returns the number of accesses, or 0 after a kill.
 fn run_with(
     sandbox: &Sandbox,
     command: &mut Command,
@@ -55,7 +56,7 @@ fn run_with(
     (ended, accesses)
 }
 
-/// Asserts that an incomplete tree is not treated as complete, and that the next run completes it.
+/// Asserts that `prep` does not treat an incomplete tree as complete, and that the next run completes the tree.
 fn assert_next_run_repairs(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
     let is_whole = world.sandbox.tree(&world.id).contents() == whole.contents();
     if ended.code == Some(0) || world.is_complete() {
@@ -92,8 +93,7 @@ fn exit_code_shows_the_kind_of_fault() {
                 let note = format!("{}: {fault} at {number}, seed {}", world.id, random.seed);
                 world.clear();
                 let (ended, _) = run(&world, library, fault, Some(number));
-                // Before the program has installed its signal handler, the signal kills it. Shells report that as 130,
-                // too.
+                // A signal kills the program before it installs its signal handler. Shells report the kill as 130, too.
                 let is_early = fault == "stop" && ended.code.is_none();
                 let noticed = ended.code != Some(0) && !is_early;
                 if noticed {
@@ -140,8 +140,8 @@ const MISTAKES: &str = "public:
   empty/: { empty: true }
 ";
 
-/// Kills a run at each access to the data directory. A run of the corrected pipeline then removes everything that the
-/// killed run published.
+/// Kills a run at each access to the data directory.
+/// A run of the corrected pipeline must remove everything that the killed run published.
 #[test]
 fn every_file_of_a_killed_publication_belongs_to_it() {
     let Some(library) = worker::preloaded() else {
@@ -161,7 +161,7 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
             let mut command = sandbox.run_command(&[Harbour::ID]);
             run_with(&sandbox, &mut command, library, ("kill", "/data/"), number)
         };
-        // The number of accesses differs between runs, because a run that waits for something checks it repeatedly.
+        // The number of accesses differs between runs, because a waiting run checks repeatedly.
         let is_killed = |number: &usize| match run_and_kill(Some(*number)).0.code {
             None => true,
             Some(0) => false,
@@ -188,7 +188,7 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
     }
 }
 
-/// Ctrl-C while the run is planned has the same message as later.
+/// Ctrl-C during planning causes the same message as Ctrl-C during the run.
 #[test]
 fn ctrl_c_at_any_time_has_the_same_message() {
     let Some(library) = worker::preloaded() else {

@@ -19,7 +19,6 @@ fn prepare_other(world: &World, pipeline: &str) {
     fs::remove_file(file).expect("removed");
 }
 
-/// Returns the number of temporary files and directories next to `prepared`.
 fn leftovers(world: &World) -> usize {
     let prepared = world.sandbox.prepared(&world.id);
     let home = fs::read_dir(prepared.parent().expect("a directory")).expect("read");
@@ -46,7 +45,7 @@ fn interrupted_publication_is_never_treated_as_complete() {
         let places = places(&seen, fault);
         let places = &places["publish"];
         assert!(places.len() > 3, "{fault:?}: {places:?}");
-        // Failed writes are tried at each access, other faults only at some accesses.
+        // Tries a failed write at each access, and other faults only at some accesses.
         let all = fault == Fault::Writer;
         let some = (0..4 * tries()).map(|_| random.below(places.len()));
         let chosen: Vec<usize> = match all {

@@ -9,22 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::support::Snapshot;
 
-/// Kinds of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Fault {
-    /// One read fails like on a bad block.
+    /// One read fails as on a bad block.
     Reader,
-    /// One write fails like on a bad block.
+    /// One write fails as on a bad block.
     Writer,
-    /// From this access on, every write fails because the disk is full.
+    /// From this access on, the disk is full.
     Full,
-    /// Ctrl-C.
     Stop,
     /// A byte of a stored object changes before it is opened.
     Damage,
-    /// The bundle loses its second half.
     Cut,
-    /// All published files are truncated.
     CutPublished,
 }
 
@@ -50,7 +46,6 @@ impl Fault {
         }
     }
 
-    /// Whether the fault can happen at this access.
     pub fn can_meet(self, seen: &Seen) -> bool {
         let (_, meets, path) = self.told_as();
         meets.contains(&seen.access) && seen.path.contains(path)
@@ -67,8 +62,7 @@ impl Fault {
         }
     }
 
-    /// Changes files when the access happens, for faults that the library cannot inject. `prepared` is the directory of
-    /// published files.
+    /// Applies faults that the library cannot inject, by changing files. `prepared` is the directory of published files.
     pub fn act(self, path: &Path, prepared: &Path) {
         match self {
             Fault::Damage => flip(path),
@@ -91,9 +85,9 @@ fn cut(path: &Path, to: fn(u64) -> u64) {
     file.set_len(to(length)).expect("cut");
 }
 
-/// Changes a byte of a file. Other hard links of the file keep their content.
+/// Changes a byte. Other hard links of the file keep their content.
 fn flip(path: &Path) {
-    // The file may not exist, because some objects are looked up before they exist.
+    // The engine looks up some objects that do not exist.
     let Ok(mut bytes) = fs::read(path) else {
         return;
     };
@@ -111,7 +105,7 @@ fn flip(path: &Path) {
 /// A file access in the log of the library.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// The name of the running step. Empty between steps, like `kind`.
+    /// The running step. Empty between steps, as is `kind`.
     pub step: String,
     pub kind: String,
     pub access: String,
@@ -119,7 +113,6 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Parses the log of the library.
     pub fn all(log: &str) -> Vec<Seen> {
         let line = |line: &str| {
             let parts: Vec<&str> = line.splitn(4, '\t').collect();
@@ -137,8 +130,7 @@ impl Seen {
     }
 }
 
-/// The access at which to inject a fault: its number among the accesses at which the fault is possible, in one step or
-/// in the entire run.
+/// The access that fails: its number among the accesses at which the fault is possible, in one step or in the entire run.
 #[derive(Debug, Clone)]
 pub struct Target {
     pub fault: Fault,

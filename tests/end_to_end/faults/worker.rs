@@ -1,4 +1,4 @@
-//! The process into which faults are injected. The library that makes accesses fail is preloaded into it.
+//! The process into which a test injects faults. A preloaded library makes file accesses fail.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,26 +13,22 @@ use super::trouble::{Fault, Seen, Target};
 use super::world::{ENOUGH, Ending, prepare_in};
 use crate::support::skipped;
 
-/// The environment variable that contains the job of the process, as JSON.
 const JOB: &str = "PREP_FAULTS_JOB";
 
 #[derive(Serialize, Deserialize)]
 struct Job {
-    /// The directory of the sandbox.
     root: PathBuf,
     id: String,
     fault: Option<Fault>,
 }
 
-/// The result of a run.
 pub struct Run {
     pub ending: Ending,
-    /// Whether a fault happened.
     pub struck: bool,
     pub seen: Vec<Seen>,
 }
 
-/// Returns the path of the library, if it is available.
+/// Returns the path of the library, if this process has preloaded it.
 pub fn preloaded() -> Option<&'static Path> {
     static LIBRARY: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let made = LIBRARY.get_or_init(|| {
@@ -43,7 +39,6 @@ pub fn preloaded() -> Option<&'static Path> {
     made.as_ref().map(|(_, made)| made.as_path())
 }
 
-/// Prepares a competition in a separate process.
 pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
     let Some(library) = preloaded() else {
         panic!("the caller did not check that the library exists");
@@ -99,7 +94,6 @@ pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
     }
 }
 
-/// Passes the name of the running step to the library.
 struct Steps;
 
 impl Reporter for Steps {
@@ -108,7 +102,7 @@ impl Reporter for Steps {
             Event::StepStarted { step, kind, .. } => format!("/step/{kind}/{step}"),
             Event::StepEnded { .. } => "/step//".to_owned(),
         };
-        // The file does not exist. The library sees its name.
+        // The library sees the name of the file, which does not exist.
         let _ = File::open(step);
     }
 }

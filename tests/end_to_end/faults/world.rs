@@ -1,4 +1,4 @@
-//! A competition from a directory in `kinds`, which is prepared in this process or in a process with injected faults.
+//! A competition from a directory in `kinds`, and its preparation in this process or in a process with injected faults.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use super::worker;
 use crate::kinds;
 use crate::support::{Archive, Sandbox, Snapshot, names_in};
 
-/// Enough memory for every pipeline of these tests.
 pub const ENOUGH: u64 = 512 << 20;
 
 pub struct World {
@@ -22,7 +21,6 @@ pub struct World {
     bundle: Vec<u8>,
 }
 
-/// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     Done,
@@ -41,7 +39,7 @@ impl World {
         }
     }
 
-    /// Calls `act` while a different bundle is in place.
+    /// Calls `act` with a different bundle in place, and restores the bundle.
     pub fn with_bundle<T>(&self, archive: &Archive, act: impl FnOnce() -> T) -> T {
         self.sandbox.bundle(&self.id, &archive.bytes());
         let result = act();
@@ -49,7 +47,6 @@ impl World {
         result
     }
 
-    /// Removes cache and data, so that nothing is prepared.
     pub fn clear(&self) {
         for directory in [self.sandbox.data(), self.sandbox.store()] {
             if directory.exists() {
@@ -59,18 +56,15 @@ impl World {
         self.sandbox.bundle(&self.id, &self.bundle);
     }
 
-    /// Prepares in this process, without faults.
     pub fn prepare(&self, memory: u64) -> Ending {
         let (root, quiet) = (self.root(), Arc::new(NullReporter));
         prepare_in(&root, &self.id, quiet, &Cancel::default(), memory)
     }
 
-    /// Prepares in a separate process, and injects a fault.
     pub fn prepare_with(&self, target: &Target) -> worker::Run {
         worker::prepare(&self.root(), &self.id, Some(target))
     }
 
-    /// Prepares in a separate process, and returns its file accesses.
     pub fn prepare_seen(&self) -> Vec<Seen> {
         let run = worker::prepare(&self.root(), &self.id, None);
         assert_eq!(run.ending, Ending::Done, "{}", self.id);
@@ -82,7 +76,6 @@ impl World {
         source.parent().expect("a directory").to_owned()
     }
 
-    /// Prepares without faults, and returns the resulting tree.
     #[track_caller]
     pub fn prepare_well(&self, note: &dyn std::fmt::Display) -> Snapshot {
         self.sandbox.bundle(&self.id, &self.bundle);
@@ -101,7 +94,7 @@ impl World {
         self.sandbox.tree(&self.id)
     }
 
-    /// Returns whether the manifest marks the tree as complete and no file changed since.
+    /// Returns whether the manifest marks the tree as complete and all files are unchanged.
     pub fn is_complete(&self) -> bool {
         let manifest = prep_app::manifest(&self.sandbox.data(), &self.id).expect("manifest");
         let prepared = self.sandbox.prepared(&self.id);
@@ -109,7 +102,6 @@ impl World {
     }
 }
 
-/// Prepares a competition in the sandbox at `root`.
 pub fn prepare_in(
     root: &Path,
     id: &str,
@@ -122,7 +114,7 @@ pub fn prepare_in(
         store_dir: root.join("store"),
         pipelines: Some(root.join("pipelines")),
         packs: None,
-        // Run one step at a time, so that each access belongs to a known step.
+        // Runs one step at a time, so that each access belongs to a known step.
         jobs: 1,
         memory,
         program: "test".to_owned(),

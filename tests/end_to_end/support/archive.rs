@@ -13,7 +13,7 @@ const DEFLATED: u16 = 8;
 const FILE: u32 = 0o100_644;
 const SYMLINK: u32 = 0o120_777;
 
-/// A member of a zip. Its declared values can be wrong.
+/// A member of a zip. Its declared values may be wrong.
 #[derive(Debug, Clone)]
 pub struct Member {
     name: String,
@@ -22,7 +22,7 @@ pub struct Member {
     size: u32,
     crc: u32,
     mode: u32,
-    /// Whether the member uses the local record of the previous member.
+    /// Whether the member refers to the local record of the previous member.
     shared: bool,
 }
 
@@ -51,31 +51,38 @@ impl Member {
         }
     }
 
-    /// Creates a member of zeros, deflated at the maximum ratio: 1 MiB becomes about 1 KiB. The member is valid apart
-    /// from its size. Creating it is fast, because it repeats one compressed block.
+    /// Returns a member of zeros at deflate's best ratio: 1 MiB becomes about 1 KiB.
     pub fn zeros(name: &str, mebibytes: u32) -> Member {
-        let zeros = vec![0; 1 << 20];
-        let mut encoder = Compress::new(Compression::best(), false);
-        let mut block = Vec::with_capacity(1 << 16);
-        // After a full flush, the output ends at a byte boundary and later blocks do not refer to earlier ones. So the
-        // block can be repeated.
-        encoder
-            .compress_vec(&zeros, &mut block, FlushCompress::Full)
-            .expect("memory");
-        assert_eq!(encoder.total_in(), 1 << 20);
-        let mut one = crc32fast::Hasher::new();
-        one.update(&zeros);
+        Member::repeated(name, &[(&[0; 1 << 20], mebibytes)])
+    }
+
+    /// Returns a deflated member. Each part occurs this number of times, but only one copy is compressed.
+    pub fn repeated(name: &str, parts: &[(&[u8], u32)]) -> Member {
+        let mut data = Vec::new();
         let mut crc = crc32fast::Hasher::new();
-        let mut data = Vec::with_capacity(block.len() * mebibytes as usize + 2);
-        for _ in 0..mebibytes {
-            data.extend(&block);
-            crc.combine(&one);
+        let mut size = 0;
+        for (part, times) in parts {
+            let mut encoder = Compress::new(Compression::best(), false);
+            let mut block = Vec::with_capacity(part.len() + 64);
+            // A full flush ends at a byte boundary, and later blocks do not refer to earlier ones. So this block can repeat.
+            encoder
+                .compress_vec(part, &mut block, FlushCompress::Full)
+                .expect("memory");
+            assert_eq!(encoder.total_in(), part.len() as u64);
+            let mut checksum = crc32fast::Hasher::new();
+            checksum.update(part);
+            data.reserve(block.len() * *times as usize + 2);
+            for _ in 0..*times {
+                data.extend(&block);
+                crc.combine(&checksum);
+            }
+            size += part.len() * *times as usize;
         }
         data.extend([0x03, 0x00]); // an empty last block
         Member {
             data,
             method: DEFLATED,
-            size: mebibytes << 20,
+            size: u32::try_from(size).expect("a member below 4 GB"),
             crc: crc.finalize(),
             ..Member::stored(name, "")
         }
@@ -88,7 +95,6 @@ impl Member {
         }
     }
 
-    /// Gives the member a different name.
     pub fn named(self, name: &str) -> Member {
         let name = name.to_owned();
         Member { name, ..self }
@@ -98,12 +104,10 @@ impl Member {
         Member { crc, ..self }
     }
 
-    /// Declares a different size.
     pub fn size(self, size: u32) -> Member {
         Member { size, ..self }
     }
 
-    /// Makes the member use the local record of the previous member.
     pub fn shared(self) -> Member {
         Member {
             shared: true,
@@ -128,7 +132,6 @@ impl Member {
     }
 }
 
-/// An archive under construction.
 #[derive(Debug, Default, Clone)]
 pub struct Archive {
     members: Vec<Member>,
@@ -148,13 +151,12 @@ impl Archive {
         self
     }
 
-    /// Adds a member before all other members.
+    /// Puts the member before all others.
     pub fn first(mut self, member: Member) -> Archive {
         self.members.insert(0, member);
         self
     }
 
-    /// Declares a wrong checksum for a member.
     pub fn damage(mut self, name: &str) -> Archive {
         let member = self.members.iter_mut().find(|member| member.name == name);
         member.expect("a member of this name").crc ^= 1;
@@ -194,7 +196,6 @@ impl Archive {
     }
 }
 
-/// Returns the contents of the members of a zip, by name.
 pub fn zip_members(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let range = 0..archive.len() as u64;
     let listing = ZipDirectory::read(archive, range, &DecodingLimits::default().budget(1 << 30))

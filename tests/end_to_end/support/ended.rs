@@ -23,7 +23,6 @@ impl Ended {
         self
     }
 
-    /// Asserts that stderr contains all of these strings.
     #[track_caller]
     pub fn says(self, parts: &[&str]) -> Ended {
         for part in parts {
@@ -36,7 +35,6 @@ impl Ended {
         self
     }
 
-    /// Asserts that stdout contains all of these strings.
     #[track_caller]
     pub fn shows(self, parts: &[&str]) -> Ended {
         for part in parts {

@@ -1,8 +1,6 @@
-//! Random choices of a test.
-
-/// A random generator (xorshift), the same for each run of a test. The variable `SEED` chooses a different one.
+/// A random generator (xorshift). Without the variable `SEED`, each run of a test gets the same numbers.
 pub struct Random {
-    /// A failed test prints it.
+    /// A failed test prints the seed.
     pub seed: u64,
     state: u64,
 }
@@ -10,7 +8,7 @@ pub struct Random {
 impl Random {
     pub fn new() -> Random {
         let seed = std::env::var("SEED").map_or(1, |text| text.parse().expect("SEED is a number"));
-        // The first numbers after a small state would be small.
+        // A small state would first produce small numbers.
         let state = u64::wrapping_mul(seed, 0x9e37_79b9_7f4a_7c15) | 1;
         Random { seed, state }
     }
@@ -22,7 +20,6 @@ impl Random {
         self.state
     }
 
-    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("a small number")
     }

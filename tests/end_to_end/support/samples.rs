@@ -39,7 +39,6 @@ grade:
   metric: { accuracy: docked }
 ";
 
-    /// Returns a CSV with 40 rows.
     pub fn table() -> String {
         (1..=40).fold("id,tons,docked\n".to_owned(), |mut text, id| {
             let _ = writeln!(text, "{id},{}.5,{}", id * 37 % 101, id % 3 % 2);
@@ -51,13 +50,11 @@ grade:
         Archive::new().file("train.csv", table).bytes()
     }
 
-    /// Installs bundle and pipeline in the sandbox.
     pub fn install(sandbox: &Sandbox) {
         sandbox.bundle(Self::ID, &Self::bundle(&Self::table()));
         sandbox.pipeline(Self::ID, Self::PIPELINE);
     }
 
-    /// Returns a sandbox in which the competition is prepared.
     #[track_caller]
     pub fn prepared() -> Sandbox {
         let sandbox = Sandbox::new();
@@ -67,13 +64,12 @@ grade:
     }
 }
 
-/// Many small pictures, sorted into directories by the split.
+/// Many small pictures, which the split sorts into directories.
 pub struct Gallery;
 
 impl Gallery {
     pub const ID: &'static str = "gallery";
 
-    /// Returns a pipeline whose split depends on `seed`.
     pub fn pipeline(seed: u32) -> String {
         format!(
             "\
@@ -107,7 +103,7 @@ grade:
         )
     }
 
-    /// Returns an archive of `count` pictures. Except for every tenth picture, the content depends on `edition`.
+    /// Returns `count` pictures. The content depends on `edition`, except for every tenth picture.
     pub fn archive(count: usize, edition: usize) -> Archive {
         let mut table = "id,artist\n".to_owned();
         let mut archive = Archive::new();

@@ -9,7 +9,6 @@ use tempfile::TempDir;
 use super::{Ended, Snapshot};
 use crate::until::wait_until;
 
-/// A temporary directory with the bundles, pipelines, cache and data of one test.
 pub struct Sandbox {
     dir: TempDir,
 }
@@ -44,7 +43,7 @@ impl Sandbox {
         self.data().join(id).join("prepared")
     }
 
-    /// Writes a file anywhere below the sandbox and returns its path.
+    /// The path is relative to the sandbox. Returns the complete path.
     pub fn write(&self, inner: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(inner);
         fs::create_dir_all(path.parent().expect("a parent")).expect("directory");
@@ -52,12 +51,11 @@ impl Sandbox {
         path
     }
 
-    /// Writes a bundle into the directory of `--source`.
     pub fn bundle(&self, id: &str, archive: &[u8]) {
         self.write(&format!("source/{id}.zip"), archive);
     }
 
-    /// Adds or replaces a pipeline, with a small leaderboard in which every medal can be earned.
+    /// Adds or replaces a pipeline. A submission can earn every medal on its small leaderboard.
     pub fn pipeline(&self, id: &str, text: &str) {
         self.write(&format!("pipelines/{id}/pipeline.yaml"), text);
         self.write(
@@ -66,7 +64,7 @@ impl Sandbox {
         );
     }
 
-    /// Returns a `prep` command with these arguments in this sandbox, without the environment of the test.
+    /// Returns a `prep` command in this sandbox, without the test's environment variables.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prep"));
         command
@@ -96,8 +94,7 @@ impl Sandbox {
         Ended::of(&mut self.command(arguments))
     }
 
-    /// Returns a `prep run` command for these competitions, with bundles from the source directory and without
-    /// verifying checksums.
+    /// Returns a `prep run` command that takes bundles from [`source`](Self::source) and verifies no checksums.
     pub fn run_command(&self, ids: &[impl AsRef<str>]) -> Command {
         let mut arguments = vec!["run", "--json", "--skip-verification", "--source", "source"];
         arguments.extend(ids.iter().flat_map(|id| ["-c", id.as_ref()]));
@@ -112,7 +109,7 @@ impl Sandbox {
         self.run_all(&[id])
     }
 
-    /// Runs a competition, asserts that the run succeeds, and returns the number of steps that ran.
+    /// Asserts that the run succeeds, and returns the number of executed steps.
     #[track_caller]
     pub fn run_well(&self, id: &str) -> u64 {
         let report = self.run(id).code(0).json();
@@ -121,7 +118,7 @@ impl Sandbox {
             .expect("a number of steps")
     }
 
-    /// Returns the state of a competition in `prep list`, without the note that the pipeline is a custom one.
+    /// Returns the state of a competition in `prep list`, without the remark that the user wrote the pipeline.
     #[track_caller]
     pub fn state(&self, id: &str) -> String {
         let row = self.prep(&["list", id, "--json"]).code(0).competition();
@@ -129,7 +126,7 @@ impl Sandbox {
         state.replace(" (own pipeline)", "")
     }
 
-    /// Waits until the log of a run has the end of a step.
+    /// Waits until the log of a run contains the end of a step.
     #[track_caller]
     pub fn wait_until_ended(&self, step: &str) {
         let text = format!("\"step\":\"{step}\"");
@@ -144,13 +141,12 @@ impl Sandbox {
         Snapshot::of(&self.prepared(id))
     }
 
-    /// Returns the sorted names in `DATA/ID`.
     pub fn names_in_home(&self, id: &str) -> Vec<String> {
         names_in(&self.data().join(id))
     }
 }
 
-/// Returns the sorted names in a directory. Empty if the directory does not exist.
+/// Returns sorted names, or nothing if the directory does not exist.
 pub fn names_in(directory: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(directory) else {
         return Vec::new();

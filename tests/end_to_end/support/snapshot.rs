@@ -7,7 +7,7 @@ use std::path::Path;
 
 use md5::{Digest, Md5};
 
-/// The content of a directory, and the metadata that show whether a file was written to.
+/// The content of a directory, and metadata that show whether a program wrote to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     entries: BTreeMap<String, Entry>,
@@ -15,7 +15,7 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
-    /// The MD5 of a file, or the kind of an entry that is not a file.
+    /// The MD5 of a file, or the kind of another entry.
     content: String,
     inode: u64,
     /// Modification time in seconds and nanoseconds.
@@ -24,7 +24,7 @@ struct Entry {
 }
 
 impl Snapshot {
-    /// Reads all entries below a directory. Empty if it does not exist.
+    /// Reads all entries below a directory. Without the directory, the snapshot is empty.
     pub fn of(directory: &Path) -> Snapshot {
         let mut entries = BTreeMap::new();
         if directory.is_dir() {
@@ -33,7 +33,6 @@ impl Snapshot {
         Snapshot { entries }
     }
 
-    /// Returns the content of each entry by path.
     pub fn contents(&self) -> BTreeMap<&str, &str> {
         self.entries
             .iter()
@@ -41,7 +40,6 @@ impl Snapshot {
             .collect()
     }
 
-    /// Returns the paths of all files.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
@@ -49,7 +47,7 @@ impl Snapshot {
             .map(|(path, _)| path.as_str())
     }
 
-    /// Returns the files that were added, removed, replaced or written to since `before`, even with the same content.
+    /// Returns files that are new, removed, replaced or written since `before`, even with the same content.
     pub fn touched_since<'a>(&'a self, before: &'a Snapshot) -> Vec<&'a str> {
         let gone = before
             .files()

@@ -10,10 +10,10 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RE
 
 use crate::fault::Kind;
 
-/// The body of a response. If it returns an error, the server cuts the connection.
+/// The body of a response. After an error of the body, the server cuts the connection.
 pub(crate) type Body = BoxBody<Bytes, std::io::Error>;
 
-/// A web page such as a login form or a proxy sends.
+/// A web page, as a login form or a proxy sends.
 pub(crate) const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please sign in.</body></html>\n";
 
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
@@ -40,7 +40,6 @@ pub(crate) fn text(code: u16, kind: &str, body: impl Into<Bytes>) -> Response<Bo
     answer
 }
 
-/// Returns an error response of the API, which is JSON with a message.
 pub(crate) fn error(code: u16, message: &str) -> Response<Body> {
     let body = format!("{{\"code\":{code},\"message\":\"{message}\"}}");
     text(code, "application/json", body)
@@ -63,7 +62,6 @@ pub(crate) fn status(code: u16, retry_after: Option<&str>, body: String) -> Resp
     answer
 }
 
-/// Returns a response with this status whose body never ends.
 pub(crate) fn slow_status(code: u16, pause: std::time::Duration) -> Response<Body> {
     let mut answer = text(code, "text/plain", "");
     *answer.body_mut() = streamed(futures::stream::unfold((), move |()| async move {
@@ -73,7 +71,6 @@ pub(crate) fn slow_status(code: u16, pause: std::time::Duration) -> Response<Bod
     answer
 }
 
-/// Adds the header `Content-Encoding`.
 pub(crate) fn with_encoding(mut answer: Response<Body>, encoding: &str) -> Response<Body> {
     if let Ok(encoding) = encoding.parse() {
         answer.headers_mut().insert(CONTENT_ENCODING, encoding);
@@ -81,11 +78,11 @@ pub(crate) fn with_encoding(mut answer: Response<Body>, encoding: &str) -> Respo
     answer
 }
 
-/// Marks a response that is never sent.
+/// Marks a response that the server must not send.
 #[derive(Clone)]
 pub(crate) struct Unsent;
 
-/// Applies a fault that concerns any response.
+/// Applies a fault that does not depend on the content of the response.
 pub(crate) fn with_transport_fault(
     mut answer: Response<Body>,
     fault: Option<Kind>,
@@ -105,7 +102,6 @@ pub(crate) fn with_transport_fault(
     answer
 }
 
-/// Returns a JSON response.
 pub(crate) fn json(code: u16, value: &serde_json::Value) -> Response<Body> {
     text(code, "application/json", value.to_string())
 }

@@ -1,5 +1,5 @@
-//! Kaggle's API in both protocols: methods that are called by POST (`kaggle` 2, `kagglehub`), and paths that are read
-//! by GET (`kaggle` 1.6).
+//! Kaggle's API in both protocols: methods that clients call by POST (`kaggle` 2, `kagglehub`), and paths that clients
+//! read by GET (`kaggle` 1.6).
 
 use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, HeaderName};
@@ -13,7 +13,6 @@ use crate::log::{self, Side};
 use crate::shared::{REFRESH_TOKEN, Shared, State, USERNAME};
 use crate::store;
 
-/// The API call of a request.
 enum Call {
     Bundle(String),
     File(String, String),
@@ -28,9 +27,9 @@ enum Call {
     Unknown,
 }
 
-/// Returns the response, or `None` to cut the connection.
+/// `None` cuts the connection.
 pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
-    // Clients that use the API as a proxy send it requests for the store's URLs as well.
+    // Clients that use the API as a proxy also send requests for the store's URLs.
     let authority = request.uri().authority();
     if authority.is_some_and(|authority| authority.as_str() == shared.store.to_string()) {
         return store::serve(shared, request);
@@ -145,7 +144,7 @@ fn respond(
             }
             None => answer::error(404, "Not found"),
         },
-        // These calls do not require that the rules are accepted.
+        // These calls do not require accepted rules.
         Call::Files(id, page) => match state.bundle(&id) {
             Some(bundle) => answer::json(200, &data::page(bundle, &page)),
             None => answer::error(404, "Not found"),
@@ -160,7 +159,7 @@ fn respond(
     })
 }
 
-/// Returns the error for an unknown competition, or for a competition whose rules are not accepted.
+/// Returns the error for an unknown competition, or for rules that are not accepted.
 fn access_error(state: &State, id: &str) -> Option<Response<Body>> {
     match state.bundle(id) {
         None => Some(answer::error(404, "Not found")),

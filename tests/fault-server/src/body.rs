@@ -12,10 +12,8 @@ use tokio::time::sleep;
 
 use crate::bundle::Content;
 
-/// Maximum number of bytes per write.
 const MAX_WRITE_BYTES: usize = 64 * 1024;
 
-/// An interruption at a byte of the body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Interruption {
     Drop,
@@ -26,13 +24,12 @@ pub(crate) enum Interruption {
 struct State {
     content: Content,
     range: Range<u64>,
-    /// The interruptions in the order of their bytes.
+    /// The interruptions, sorted by their byte.
     interruptions: Vec<(u64, Interruption)>,
     rate: Option<u64>,
     sent: Arc<AtomicU64>,
 }
 
-/// Streams the bytes `range` of `content`.
 pub(crate) fn stream(
     content: Content,
     range: Range<u64>,
@@ -69,7 +66,7 @@ impl State {
             self.interruptions.pop();
             match what {
                 Interruption::Drop => {
-                    // This pause gives earlier bytes time to be sent.
+                    // This pause gives the system time to send earlier bytes.
                     sleep(Duration::from_millis(10)).await;
                     return Err(io::ErrorKind::ConnectionReset.into());
                 }
@@ -82,7 +79,7 @@ impl State {
             .last()
             .map_or(self.range.end, |&(byte, _)| byte);
         let most = usize::try_from(stop - self.range.start).unwrap_or(usize::MAX);
-        // A slow connection sends small parts often instead of large parts after long pauses.
+        // Slow connections send small parts often, not large parts after long pauses.
         let slow = self
             .rate
             .map_or(MAX_WRITE_BYTES as u64, |rate| (rate / 50).max(1));

@@ -4,17 +4,15 @@ use base64::Engine as _;
 use bytes::Bytes;
 use md5::{Digest as _, Md5};
 
-/// The bytes of a bundle.
 #[derive(Debug, Clone)]
 pub enum Content {
     /// Bytes in memory.
     Memory(Bytes),
-    /// A block that is repeated up to `len` bytes, so that a large bundle needs little memory.
+    /// A block, repeated up to `len` bytes, so that a large bundle needs little memory.
     Repeat { block: Bytes, len: u64 },
 }
 
 impl Content {
-    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         match self {
             Content::Memory(bytes) => bytes.len() as u64,
@@ -22,13 +20,11 @@ impl Content {
         }
     }
 
-    /// Returns whether the content is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns up to `max` bytes from `offset`. Returns fewer bytes at the end of a block, and no bytes at the end of
-    /// the content.
+    /// Returns at most `max` bytes from `offset`: fewer at the end of a block, none at the end of the content.
     pub fn read(&self, offset: u64, max: usize) -> Bytes {
         let (block, from, left) = match self {
             Content::Memory(bytes) => (bytes, offset, self.len().saturating_sub(offset)),
@@ -44,7 +40,7 @@ impl Content {
         block.slice(from..from + count)
     }
 
-    /// Returns the MD5 in hexadecimal and in base64, which `x-goog-hash` uses.
+    /// Returns the MD5 in hexadecimal, and in base64 for `x-goog-hash`.
     pub(crate) fn md5(&self) -> (String, String) {
         let mut md5 = Md5::new();
         let mut at = 0;
@@ -68,12 +64,10 @@ impl From<Vec<u8>> for Content {
     }
 }
 
-/// A file of a competition.
 #[derive(Debug, Clone)]
 pub struct MemberFile {
     /// Path within the bundle.
     pub path: String,
-    /// The content of the file.
     pub bytes: Bytes,
     /// A zip archive that contains only this file.
     pub zipped: Bytes,
@@ -82,34 +76,30 @@ pub struct MemberFile {
 /// The headers by which clients recognise a version of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validators {
-    /// The ETag.
     pub etag: Etag,
-    /// The time in `Last-Modified`.
     pub modified: Modified,
     /// Whether only the first response has these headers.
     pub once: bool,
 }
 
-/// The ETag of a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Etag {
-    /// A strong ETag, which depends on the content.
+    /// Depends on the content.
     Strong,
-    /// A weak ETag, which depends on the content.
+    /// Depends on the content.
     Weak,
-    /// The same weak ETag for all contents.
+    /// The same for all contents.
     ConstantWeak,
-    /// The same strong ETag for all bundles.
+    /// The same for all bundles.
     Shared,
     None,
 }
 
-/// The time in the header `Last-Modified`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Modified {
-    /// The time depends on the content.
+    /// Depends on the content.
     Changing,
-    /// The same time for all contents.
+    /// The same for all contents.
     Constant,
     None,
 }
@@ -127,16 +117,13 @@ impl Default for Validators {
 /// The bundle of a competition, and whether it may be downloaded.
 #[derive(Debug, Clone)]
 pub struct Bundle {
-    /// The competition's id.
     pub id: String,
-    /// The bytes of the bundle.
     pub content: Content,
-    /// MD5 of the content in hexadecimal.
     pub md5: String,
     pub(crate) md5_base64: String,
-    /// Whether the user has accepted the competition's rules. If not, the API answers 403.
+    /// Whether the user has accepted the rules. If not, the API responds with 403.
     pub rules_accepted: bool,
-    /// Whether responses contain the header `x-goog-hash`.
+    /// Whether responses contain `x-goog-hash`.
     pub hash_header: bool,
     /// The other headers that identify the version.
     pub validators: Validators,
@@ -161,7 +148,7 @@ impl Bundle {
         }
     }
 
-    /// Creates a bundle whose digest is not computed, because the bundle is too long. Its ETag depends on its length.
+    /// Computes no digest, because the bundle is too long. The ETag depends on the length.
     pub fn without_digest(id: &str, content: Content) -> Bundle {
         Bundle {
             id: id.to_owned(),
@@ -175,7 +162,6 @@ impl Bundle {
         }
     }
 
-    /// Adds files that the API lists.
     pub fn with_files(mut self, files: Vec<MemberFile>) -> Bundle {
         self.files = files;
         self
@@ -191,20 +177,18 @@ impl Bundle {
         self
     }
 
-    /// Leaves the MD5 out of responses.
     pub fn without_hash(mut self) -> Bundle {
         self.hash_header = false;
         self
     }
 
-    /// Sets the headers that identify the version, and leaves the MD5 out of responses.
+    /// Sets the headers that identify the version, and omits the MD5 from responses.
     pub fn with_validators(mut self, validators: Validators) -> Bundle {
         self.hash_header = false;
         self.validators = validators;
         self
     }
 
-    /// Returns the ETag with quotes, as in the header.
     pub(crate) fn etag(&self) -> Option<String> {
         match self.validators.etag {
             Etag::Strong => Some(format!("\"{}\"", self.md5)),

@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use crate::bundle::{Bundle, MemberFile};
 
-/// Number of files on a page of the list.
 const FILES_PER_PAGE: usize = 3;
 
-/// Returns a page of the list. The page token is the number of the page.
+/// Returns a page of the list. The page token is the page's number.
 pub(crate) fn page(bundle: &Bundle, token: &str) -> Value {
     let first = token.parse::<usize>().unwrap_or(0) * FILES_PER_PAGE;
     let files = bundle.files.iter().skip(first).take(FILES_PER_PAGE);
@@ -43,7 +42,7 @@ pub(crate) fn summary(bundle: &Bundle) -> Value {
     })
 }
 
-/// Returns the name of a file in the store. Tables are stored in a zip archive.
+/// Returns the name of a file in the store, which stores tables as zip archives.
 pub(crate) fn served_name(path: &str) -> String {
     match path.ends_with(".csv") {
         true => format!("{path}.zip"),
@@ -51,7 +50,6 @@ pub(crate) fn served_name(path: &str) -> String {
     }
 }
 
-/// Decodes the percent encoding of a path segment.
 pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();

@@ -4,61 +4,60 @@ use std::time::Duration;
 
 use crate::bundle::Content;
 
-/// The kinds of faults.
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// The connection is cut at the byte.
+    /// Cuts the connection at the byte.
     Drop,
-    /// From the byte on, nothing is sent for this duration.
+    /// Sends nothing for this duration, beginning at the byte.
     Stall(Duration),
-    /// The response ends before the byte, and its headers state the shorter length.
+    /// Ends the response before the byte, with headers that state the shorter length.
     Truncate,
-    /// The byte is sent with all bits flipped.
+    /// Flips all bits of the byte.
     Corrupt,
-    /// The rate of the connection is limited to this number of bytes per second.
+    /// Limits the rate of the connection to this number of bytes per second.
     Throttle(u64),
-    /// A different status, with this `Retry-After` and body.
+    /// Responds with a different status, with this `Retry-After` and body.
     Status {
         code: u16,
         retry_after: Option<String>,
         body: String,
     },
-    /// A different status with a text that never ends. It is sent one byte at a time, with this pause in between.
+    /// Responds with a different status and an endless text, one byte at a time, with this pause in between.
     SlowStatus { code: u16, pause: Duration },
-    /// Status 200 with a web page.
+    /// Responds with status 200 and a web page.
     Html,
-    /// A redirect to a web page.
+    /// Redirects to a web page.
     RedirectToHtml,
-    /// A redirect to the API's login page.
+    /// Redirects to the API's login page.
     RedirectToLogin,
-    /// A redirect with this status to the same path at a different base address.
+    /// Redirects to the same path at a different base address.
     RedirectTo { code: u16, base: String },
     /// The API sends the bundle itself instead of an address.
     SendBundle,
-    /// Signatures issued so far become invalid: status 403 until the client gets a new signature from the API.
+    /// Invalidates all signatures so far: the store responds 403 until the client gets a new one from the API.
     Expire,
-    /// Each signature serves a single request. Further requests with it get status 403.
+    /// Lets each signature serve a single request. Further requests with the same signature get status 403.
     SingleUse,
-    /// Status 200 with the entire bundle, although a range was requested.
+    /// Responds with status 200 and the entire bundle, although the client requested a range.
     IgnoreRange,
-    /// The object is replaced permanently before the request is answered.
+    /// Replaces the object permanently before the response.
     Replace(Content),
-    /// Status 206 with a `Content-Range` that was not requested.
+    /// Responds with status 206 and a `Content-Range` that the client did not request.
     OtherRange,
-    /// Status 206 without `Content-Range`.
+    /// Responds with status 206 without `Content-Range`.
     NoContentRange,
-    /// Ranges are at most this number of bytes long. The headers state the shorter range.
+    /// Shortens ranges to this number of bytes. The headers state the shorter range.
     Cap(u64),
-    /// The response has this `Content-Encoding`.
+    /// Adds this `Content-Encoding` to the response.
     Encoding(String),
-    /// The response ends after its header, although the header announces a body. The connection stays open.
+    /// Ends the response after a header that promises a body. The connection stays open.
     StopAfterHead,
-    /// There is no response. The connection stays open.
+    /// Sends no response. The connection stays open.
     Silence,
 }
 
 impl Kind {
-    /// Returns whether the fault concerns any response, independent of its content.
+    /// Returns whether the fault affects responses regardless of their content.
     pub(crate) fn is_of_transport(&self) -> bool {
         matches!(self, Kind::StopAfterHead | Kind::Silence)
     }
@@ -76,30 +75,25 @@ impl Kind {
 /// The requests that a fault can affect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// All requests.
     Any,
     /// Requests to the API, with either protocol.
     Api,
-    /// Methods of the API, which are called by POST.
+    /// Methods of the API, which clients call by POST.
     Rpc,
-    /// Paths of the API, which are read by GET.
+    /// Paths of the API, which clients read by GET.
     Rest,
-    /// Requests to the store.
     Store,
     /// Requests to the store whose response contains this byte of the bundle.
     Byte(u64),
 }
 
-/// A fault.
+/// A fault, the requests that it affects, and how often it happens.
 #[derive(Debug, Clone)]
 pub struct Fault {
-    /// The kind of the fault.
     pub kind: Kind,
-    /// The requests that the fault affects.
     pub at: At,
-    /// Number of requests that match `at` before the first one that is affected.
+    /// Number of requests matching `at` before the first affected one.
     pub skip: usize,
-    /// Number of requests that are affected after the skipped ones.
     pub times: usize,
 }
 
@@ -124,24 +118,21 @@ impl Fault {
         }
     }
 
-    /// Sets the number of requests that the fault affects.
     pub fn times(mut self, times: usize) -> Fault {
         self.times = times;
         self
     }
 
-    /// Lets the fault affect all requests.
     pub fn always(self) -> Fault {
         self.times(usize::MAX)
     }
 
-    /// Lets the fault start after the first `skip` requests.
     pub fn after(mut self, skip: usize) -> Fault {
         self.skip = skip;
         self
     }
 
-    /// Returns whether the fault affects this request. Updates the counters.
+    /// Returns whether the fault affects the current request, and updates the counters.
     pub(crate) fn affects_next_request(&mut self) -> bool {
         if self.skip > 0 {
             self.skip -= 1;

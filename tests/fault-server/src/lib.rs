@@ -1,16 +1,14 @@
-//! A test server that behaves like Kaggle. It serves the API on one port and the object store on another port, both on
-//! loopback.
+//! A test server that behaves like Kaggle: the API on one loopback port, the object store on another.
 //!
-//! The API supports both of Kaggle's protocols: `POST /api/v1/competitions.CompetitionApiService/DownloadDataFiles` and
-//! `GET /api/v1/competitions/data/download-all/{id}`. It answers both with a redirect to a signed URL of the store, as
-//! Kaggle does. It also lists files, sends single files, and renews logins. Kaggle's own clients can download from it
-//! without changes.
+//! The API supports `POST /api/v1/competitions.CompetitionApiService/DownloadDataFiles` and
+//! `GET /api/v1/competitions/data/download-all/{id}`. It redirects to a signed URL of the store.
 //!
-//! The store serves the bundle with ranges, `If-Range`, ETag and `x-goog-hash`. At `/files/{id}` it serves the same
-//! bytes without a signature, like a server of public files.
+//! The API also lists files, sends single files, and renews logins. Kaggle's own clients work with this server.
 //!
-//! A [`Fault`] can make any response fail: at a byte of the bundle, or at the n-th request to the API or the store. All
-//! requests are logged with the number of sent bytes, so that tests can count them.
+//! The store supports ranges, `If-Range`, ETag and `x-goog-hash`. `/files/{id}` needs no signature, as on public servers.
+//!
+//! A [`Fault`] makes a response fail at a byte of the bundle, or at the n-th request to the API or the store.
+//! The log of requests contains the number of sent bytes.
 //!
 //! ```
 //! # fn main() -> std::io::Result<()> {

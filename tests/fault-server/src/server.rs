@@ -22,7 +22,7 @@ use crate::log::{Request, Side};
 use crate::shared::Shared;
 use crate::{api, store};
 
-/// Returns the response to a request, or `None` to cut the connection.
+/// `None` cuts the connection.
 type Handler = fn(&Shared, &HttpRequest<Bytes>) -> Option<Response<Body>>;
 
 /// The servers of the API and the store. Dropping this value stops them.
@@ -35,17 +35,11 @@ pub struct FaultServer {
 
 impl FaultServer {
     /// Starts servers on two free ports, with these bundles and faults.
-    ///
-    /// # Errors
-    /// Returns an error if no port is free, or if the system cannot start a thread.
     pub fn start(bundles: Vec<Bundle>, faults: Vec<Fault>) -> io::Result<FaultServer> {
         Self::start_at(0, bundles, faults)
     }
 
-    /// Same as [`start`](Self::start), but serves the API on this port.
-    ///
-    /// # Errors
-    /// Same as for [`start`](Self::start). Also returns an error if the port is in use.
+    /// Same as [`start`](Self::start), with the API on this port.
     pub fn start_at(
         port: u16,
         bundles: Vec<Bundle>,
@@ -86,56 +80,50 @@ impl FaultServer {
         format!("http://{}/api/v1", self.api)
     }
 
-    /// Returns the host and port of the store.
     pub fn store_host(&self) -> String {
         self.shared.store.to_string()
     }
 
-    /// Returns the URL at which a bundle can be downloaded without an account and without a signature.
+    /// Returns a URL that serves a bundle without an account and a signature.
     pub fn file(&self, id: &str) -> String {
         format!("http://{}/files/{id}", self.shared.store)
     }
 
-    /// Returns all requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.state().log.clone()
     }
 
-    /// Returns all requests to one of the servers so far.
     pub fn requests_of(&self, side: Side) -> Vec<Request> {
         let mut requests = self.requests();
         requests.retain(|request| request.side == side);
         requests
     }
 
-    /// Returns the number of bytes of bundles that were sent so far.
+    /// Returns the number of bundle bytes sent so far.
     pub fn sent(&self) -> u64 {
         self.requests().iter().map(Request::sent).sum()
     }
 
-    /// Sets the server's clock, which starts at zero. It determines whether access tokens have expired.
+    /// Sets the server's clock, which starts at zero and expires access tokens.
     pub fn set_time(&self, now: Duration) {
         self.shared.state().now = now;
     }
 
-    /// Issues an access token of a login, which is valid for `seconds` seconds.
+    /// Issues an access token that expires after `seconds` seconds.
     pub fn issue_access_token(&self, seconds: u64) -> String {
         self.shared.state().issue(seconds)
     }
 
-    /// Returns the host and port of the API.
     pub fn api_host(&self) -> String {
         self.api.to_string()
     }
 
-    /// Replaces the bundle with the same id.
     pub fn set_bundle(&self, bundle: Bundle) {
         let mut state = self.shared.state();
         state.bundles.retain(|one| one.id != bundle.id);
         state.bundles.push(bundle);
     }
 
-    /// Replaces all faults.
     pub fn set_faults(&self, faults: Vec<Fault>) {
         self.shared.state().faults = faults;
     }
@@ -174,7 +162,7 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, handler: Handler) 
                     answer.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionReset))
                 }
             });
-            // Errors of a connection are caused by faults, so they are ignored.
+            // Ignores errors of a connection, because faults cause them.
             let _ = http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;

@@ -11,15 +11,13 @@ use crate::bundle::Bundle;
 use crate::fault::{At, Fault, Kind};
 use crate::log::Request;
 
-/// Name of the only user of the API.
+/// The only user of the API.
 pub const USERNAME: &str = "somebody";
-/// The key of the user.
 pub const KEY: &str = "0123456789abcdef-key-of-somebody";
-/// A token of the user that the API accepts as a bearer token.
+/// A bearer token of the user.
 pub const TOKEN: &str = "KGAT_0123456789abcdef-token-of-somebody";
-/// The refresh token of the user's login. The API issues access tokens for it.
+/// The refresh token of the user's login, for which the API issues access tokens.
 pub const REFRESH_TOKEN: &str = "refresh-token-of-somebody";
-/// Prefix of all access tokens.
 pub const ACCESS_TOKEN: &str = "access-token-of-somebody-";
 /// Prefix of all signatures, by which tests find signatures in messages and files.
 pub const SIGNATURE: &str = "signed-by-the-store-";
@@ -34,16 +32,15 @@ pub(crate) struct State {
     pub(crate) bundles: Vec<Bundle>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) log: Vec<Request>,
-    /// The number of signatures issued so far, and the number of the first signature that is valid.
+    /// The number of issued signatures, and the number of the first valid one.
     pub(crate) signatures: usize,
     pub(crate) first_valid: usize,
-    /// The signatures that were used, if each signature is valid for a single request.
+    /// Used signatures, if each signature serves a single request.
     pub(crate) used: HashSet<String>,
-    /// The ids of bundles for which the store has already sent a response.
+    /// Ids of bundles that the store has sent at least once.
     pub(crate) served: HashSet<String>,
-    /// Expiration time of each access token, on the server's clock.
+    /// Expiration times of access tokens, on the server's clock.
     access_tokens: Vec<Duration>,
-    /// The server's clock, which tests set.
     pub(crate) now: Duration,
 }
 
@@ -82,7 +79,7 @@ impl State {
         self.bundles.iter().find(|bundle| bundle.id == id)
     }
 
-    /// Returns the faults that affect a request of `side`. `covers` returns whether the response contains a byte.
+    /// Returns the faults for a request of `side`. `covers` returns whether the response contains a byte.
     pub(crate) fn active_faults(
         &mut self,
         side: At,
@@ -91,7 +88,7 @@ impl State {
         self.faults_where(side, covers, |kind| !kind.is_of_transport())
     }
 
-    /// Returns the fault that affects the transport of a response to a request of `side`, independent of its content.
+    /// Returns the fault for a response that does not depend on the content.
     pub(crate) fn transport_fault(&mut self, side: At) -> Option<Kind> {
         let faults = self.faults_where(side, |_| false, Kind::is_of_transport);
         faults.into_iter().next().map(|(_, kind)| kind)
@@ -120,7 +117,6 @@ impl State {
             .collect()
     }
 
-    /// Issues an access token that is valid for `seconds` seconds.
     pub(crate) fn issue(&mut self, seconds: u64) -> String {
         self.access_tokens
             .push(self.now + Duration::from_secs(seconds));
@@ -138,7 +134,6 @@ impl State {
         }
     }
 
-    /// Returns whether an access token was issued and has not expired.
     fn is_current(&self, token: &str) -> bool {
         let number = token
             .strip_prefix(ACCESS_TOKEN)
@@ -147,7 +142,7 @@ impl State {
         expires.is_some_and(|expires| *expires > self.now)
     }
 
-    /// Issues a signature. It remains valid until all signatures are revoked.
+    /// Issues a signature, which is valid until the server revokes all signatures.
     pub(crate) fn sign(&mut self) -> String {
         self.signatures += 1;
         format!("{SIGNATURE}{}", self.signatures - 1)

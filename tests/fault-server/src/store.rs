@@ -17,7 +17,6 @@ use crate::fault::{At, Kind};
 use crate::log::{self, Side};
 use crate::shared::{Shared, State};
 
-/// The store's response to an expired signature.
 const EXPIRED: &str = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>\
                        <Message>Invalid argument.</Message></Error>";
 
@@ -38,7 +37,7 @@ pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Respons
     Some(answer)
 }
 
-/// Returns the response with a bundle, or with a range of it, without faults.
+/// Returns the response with a bundle or a range, before faults.
 pub(crate) fn send(
     state: &State,
     id: &str,
@@ -145,9 +144,8 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
             Kind::Drop => faults.interruptions.push((byte, Interruption::Drop)),
             Kind::Stall(time) => faults.interruptions.push((byte, Interruption::Stall(time))),
             Kind::Corrupt => faults.interruptions.push((byte, Interruption::Corrupt)),
-            // These faults affect only the API.
             Kind::RedirectToLogin | Kind::RedirectTo { .. } | Kind::SendBundle => {}
-            // These faults are applied to the transport of the response, independent of its content.
+            // `with_transport_fault` applies these faults.
             Kind::StopAfterHead | Kind::Silence => {}
         }
     }
@@ -162,7 +160,6 @@ fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> R
     }
 }
 
-/// Returns the response with a file of a competition, as it is or in a zip archive.
 fn member(state: &State, id: &str, name: &str, entry: &log::Request) -> Response<Body> {
     let bundle = state.bundle(id);
     let mut files = bundle.iter().flat_map(|bundle| &bundle.files);
@@ -185,10 +182,9 @@ struct ResponseFaults {
     shift: u64,
     bare: bool,
     end: u64,
-    /// Maximum length of a range.
     cap: u64,
     encoding: Option<String>,
-    /// Whether this is the first response with the bundle.
+    /// Whether the store sends this bundle for the first time.
     is_first: bool,
     rate: Option<u64>,
     interruptions: Vec<(u64, Interruption)>,

@@ -1,5 +1,4 @@
-//! The lease files of a lock: writing this process's file and its heartbeats, and checking the files of other processes.
-//! The check breaks the locks of dead processes.
+//! The lease files of a lock: writing this process's file, and checking the files of other processes.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -17,18 +16,17 @@ use super::{Candidate, Mode, prefix, token};
 use crate::locks::process::{ProcessId, ProcessState};
 use crate::system::machine;
 
-/// Maximum number of attempts to create a lease file. An attempt fails if another process removes the empty directory at
-/// the same time.
+/// Another process may remove the empty directory before the file exists, so several attempts may be needed.
 const MAX_ANNOUNCEMENTS: usize = 100;
 
 /// Content of a lease file. Its length never changes, so the file can be overwritten in place.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Holder {
-    /// Host name of the process that holds the lease, for people who read the file.
+    /// Host name of the holder, for people who read the file.
     host: String,
     pub(super) process: ProcessId,
     pub(super) token: String,
-    /// 0 while the process only requests the lock, 1 when it has the lock.
+    /// 0 while the process requests the lock, 1 when it has the lock.
     pub(super) has_lock: u8,
     heartbeat: String,
 }
@@ -52,7 +50,6 @@ pub(super) struct HolderState {
     pub(super) is_released: bool,
 }
 
-/// Creates a lease file in `holders`. Creates the directory if it does not exist.
 pub(super) fn announce(
     holders: &Path,
     mode: Mode,
@@ -71,7 +68,6 @@ pub(super) fn announce(
     let content = holder_file.content(&HolderState::default());
     let mut failed = ErrorKind::NotFound.into();
     for _ in 0..MAX_ANNOUNCEMENTS {
-        // Another process may remove the empty directory at any time, so both calls may fail.
         let created = fs::create_dir_all(holders).and_then(|()| {
             OpenOptions::new()
                 .write(true)
@@ -130,7 +126,7 @@ impl HolderFile {
         Ok(is_held)
     }
 
-    /// Overwrites the holder's file with `content`. Returns `false` if another process removed or renamed the file.
+    /// Overwrites the holder's file. Returns `false` if another process removed or renamed the file.
     fn write(&self, content: &[u8]) -> io::Result<bool> {
         // The file is opened for each write, because other machines see the write after the file is closed.
         let written = OpenOptions::new()
@@ -149,7 +145,6 @@ impl HolderFile {
         }
     }
 
-    /// Writes heartbeats until the lease is dropped or lost.
     pub(super) fn keep_alive(&self) {
         loop {
             let mut state = self.state.lock();
@@ -169,7 +164,7 @@ pub(super) fn parse(content: &[u8]) -> Option<Holder> {
     serde_json::from_slice(content).ok()
 }
 
-/// Returns the time since the machine was started, including time during which it was suspended.
+/// Returns the time since the machine was started, including time in which it was suspended.
 fn since_boot() -> Duration {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;
@@ -184,11 +179,9 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Maximum number of listings of the directory in one check. The directory is listed again if a file was renamed or removed
-/// before it was read.
+/// A file that disappears before it is read requires another listing.
 const MAX_LISTINGS: usize = 100;
 
-/// The reason why a lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conflict {
     /// Other processes only request the lock, and will withdraw.
@@ -198,21 +191,18 @@ pub(super) enum Conflict {
     Held,
 }
 
-/// Checks the files of other processes repeatedly. Keeps state between the checks.
 pub(super) struct ConflictCheck<'a> {
     pub(super) holders: &'a Path,
     pub(super) own_file: &'a Path,
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
-    /// Tokens of the processes that were requesting the lock at the previous check. `None` before the first check. This
-    /// process waits only for these processes: a process that announced itself later finds this process's file and
-    /// withdraws.
+    /// Tokens of the processes that requested the lock at the previous check. `None` before the first check. This process
+    /// waits only for these processes, because later ones find this process's file and withdraw.
     pub(super) rivals: Option<Vec<String>>,
 }
 
 impl ConflictCheck<'_> {
-    /// Returns the conflict that prevents this process from taking the lock. `None` if there is no conflict. Breaks the
-    /// locks of dead holders.
+    /// Returns the conflict that prevents this process from taking the lock, if any. Breaks the locks of dead holders.
     pub(super) fn conflict(&mut self) -> io::Result<Option<Conflict>> {
         'again: for _ in 0..MAX_LISTINGS {
             let mut asking = Vec::new();
@@ -226,7 +216,6 @@ impl ConflictCheck<'_> {
                     continue;
                 }
                 let Some(content) = read(&path)? else {
-                    // The file was removed or renamed since the directory was listed.
                     continue 'again;
                 };
                 let observed = observe(&path, &content);
@@ -242,8 +231,8 @@ impl ConflictCheck<'_> {
                     }
                 }
                 match holder {
-                    // The other process has not finished writing its file, so it has not checked for conflicts yet. When it
-                    // checks, it will find this process's file, so this process need not wait for it.
+                    // The other process is still writing its file and checks afterwards. It will then find this process's
+                    // file, so this process need not wait.
                     None if content.is_empty() => {}
                     Some(holder) if holder.has_lock == 0 && self.is_later(&holder.token) => {}
                     Some(holder) if holder.has_lock == 0 && path.as_path() > self.own_file => {
@@ -262,7 +251,6 @@ impl ConflictCheck<'_> {
         Ok(Some(Conflict::Uncertain))
     }
 
-    /// Returns whether the process with this token announced itself after the first check of this process.
     fn is_later(&self, token: &str) -> bool {
         let rivals = self.rivals.as_ref();
         rivals.is_some_and(|rivals| !rivals.iter().any(|rival| rival == token))
@@ -276,8 +264,7 @@ fn mode_of(name: &str) -> Mode {
     }
 }
 
-/// Removes the file of a dead holder. Returns `false` if the holder turns out to be alive, or if another process renamed or
-/// removed the file first.
+/// Removes the file of a dead holder. Returns `false` if it is alive, or another process was faster.
 pub(super) fn break_lock(
     holders: &Path,
     path: &Path,
@@ -318,7 +305,6 @@ pub(super) fn list(holders: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// Returns the content of a file. `None` if the file does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     match File::open(path).and_then(|mut file| file.read_to_end(&mut content)) {
@@ -328,7 +314,6 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The content of a holder's file, as this process last saw it.
 #[derive(Clone, Debug)]
 struct LastContent {
     content: Vec<u8>,
@@ -336,14 +321,13 @@ struct LastContent {
     has_changed: bool,
 }
 
-/// The last observed content of each file of another process.
 static OBSERVATIONS: Mutex<Option<HashMap<PathBuf, LastContent>>> = Mutex::new(None);
 
 #[derive(Clone, Copy, Debug)]
 struct Observation {
     /// The file has had its current content for at least this time.
     same_for: Duration,
-    /// Whether this process has seen the file with a different content before.
+    /// Whether this process saw a different content of the file before.
     has_changed: bool,
 }
 
@@ -370,8 +354,6 @@ fn observe(path: &Path, content: &[u8]) -> Observation {
     }
 }
 
-/// Removes the observations of files that no longer exist in the directory `holders`. `paths` is the current list of its
-/// files.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
     if let Some(seen) = OBSERVATIONS.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));

@@ -1,5 +1,4 @@
-//! Unit tests, and a test in which several processes take the same lock repeatedly, while the test kills and suspends
-//! random processes.
+//! Unit tests, and a test that starts processes which take the same lock repeatedly, and kills and suspends some of them.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -35,7 +34,6 @@ fn this_process() -> Candidate {
     candidate(ProcessId::current())
 }
 
-/// Tries to take a lock until it is free. Returns the lease and the time that this took.
 fn wait(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<(Lease, Duration)> {
     let start = Instant::now();
     loop {
@@ -94,8 +92,7 @@ fn lock_of_a_dead_machine_is_free_after_the_silence() -> Outcome {
     Ok(())
 }
 
-/// A process whose file is still empty has not checked for conflicts yet. It will find the file of the process that takes
-/// the lock here, so its own file is not a conflict.
+/// The process of an empty file has not checked for conflicts yet, and will find the file of the new holder.
 #[test]
 fn empty_file_is_not_a_conflict() -> Outcome {
     let directory = tempfile::tempdir()?;
@@ -109,8 +106,7 @@ fn empty_file_is_not_a_conflict() -> Outcome {
     Ok(())
 }
 
-/// The first process waits for a rival that announced itself before the first process checked, but not for a rival that
-/// announced itself later.
+/// The first process waits for a rival that announced itself before the first check, but not for a later one.
 #[test]
 fn first_process_does_not_wait_for_later_ones() -> Outcome {
     let directory = tempfile::tempdir()?;
@@ -172,8 +168,7 @@ fn lock_of_a_dead_local_process_is_free_immediately() -> Outcome {
     Ok(())
 }
 
-/// The holder's process id belongs to a live process, but no heartbeat is written: the process may hang, or a different
-/// process may have this id. The lock must become free anyway.
+/// The process with the holder's id may hang, or be a different process with this id.
 #[test]
 #[cfg(target_os = "linux")]
 fn silent_live_process_loses_the_lock() -> Outcome {
@@ -217,8 +212,7 @@ fn holder_treated_as_dead_reports_the_lost_lock() -> Outcome {
     Ok(())
 }
 
-/// No thread writes heartbeats in this test, as if the process had been suspended. Therefore `is_lost` itself must write a
-/// heartbeat, and must notice that the file is gone.
+/// No thread writes heartbeats in this test, as if the process had been suspended, so `is_lost` must write one.
 #[test]
 fn resumed_holder_checks_its_file() -> Outcome {
     let directory = tempfile::tempdir()?;
@@ -362,10 +356,9 @@ fn mark(path: &Path) -> io::Result<()> {
         .map(drop)
 }
 
-/// Takes the lock repeatedly, in a separate process. While this process has the lock, its file exists in the directory
-/// `inside`.
+/// Takes the lock repeatedly, in a separate process. Its file is in the directory `inside` while it has the lock.
 #[test]
-#[ignore = "the other test runs it in separate processes"]
+#[ignore = "another test runs this function in separate processes"]
 fn child() -> Outcome {
     let directory = env::var(DIRECTORY_VARIABLE)?;
     let directory = Path::new(&directory);
@@ -403,8 +396,8 @@ fn child() -> Outcome {
     }
 }
 
-/// Records an error for each other process that has a conflicting lock at the same time. Ignores processes in `excused`,
-/// which the test suspended or killed, because they may have left their file in `inside`.
+/// Records an error for each other process with a conflicting lock. Ignores processes in `excused`, which the test
+/// suspended or killed, because they may have left their file in `inside`.
 fn check_alone(directory: &Path, own_file: &Path, mode: Mode) -> io::Result<()> {
     let is_excused = |name: &str| {
         let process = name.rsplit('-').next().unwrap_or_default();

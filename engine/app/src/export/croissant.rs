@@ -1,7 +1,8 @@
 //! Writes machine-readable metadata of the public files, in the Croissant 1.1 format of MLCommons.
 //!
-//! Files at the top level of `public` become file objects with an MD5. Directories become file sets. Each table becomes
-//! a record set with a field per column, of the type that pandas infers. URLs are relative to the copy's directory.
+//! - Files at the top level of `public` become file objects with an MD5, and directories become file sets.
+//! - Each table becomes a record set, with a field per column of the type that pandas infers.
+//! - URLs are relative to the copy's directory.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,6 @@ use crate::export::{CopyContent, ExportedFile};
 const CONTEXT: &str = include_str!("../../data/croissant_context.json");
 const PUBLIC: &str = "prepared/public/";
 
-/// Returns the text of `croissant.json`.
 pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
     let mut distribution = Vec::new();
     let mut records = Vec::new();
@@ -60,7 +60,6 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
         ),
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "url": address,
-        // The page from which the files come.
         "prov:wasDerivedFrom": { "@id": address },
         "license": format!("{address}/rules"),
         "version": "1.0.0",

@@ -17,14 +17,9 @@ use crate::error::Error;
 use crate::export::{CopiedFile, CopyInputs};
 use crate::packs;
 
-/// Name of the public leaderboard in the directory of a pack's competition.
 const PUBLIC_LEADERBOARD: &str = "public_leaderboard.csv";
 
 /// Changes the paths of the copied files to this layout. Returns the additional files, as pairs of path and text.
-///
-/// # Errors
-/// Returns an error if the competition has no grading, if its answers or sample submission are not CSV files, or if a
-/// leaderboard cannot be read.
 pub(super) fn arrange(
     found: &mut CopyInputs,
     entry: &CatalogEntry,
@@ -82,7 +77,6 @@ fn in_data(path: &str) -> String {
     path.replacen("prepared", "data", 1)
 }
 
-/// Returns the leaderboards by file name, in the form of MLE-Dojo.
 fn leaderboards(entry: &CatalogEntry) -> Result<Vec<(&'static str, String)>, Error> {
     let mut found = Vec::new();
     if let Some(text) = entry.leaderboard.as_deref() {

@@ -1,8 +1,6 @@
-//! Unpacks archives of `public` to directories, for agents that would unpack them by hand.
+//! Unpacks archives of `public` in a copy, for agents that would unpack them by hand. Nested archives stay packed.
 //!
-//! `train.zip` becomes the directory `train`. If all members of the archive are in a directory `train` already, no
-//! second directory is created around it. Only the copy is unpacked: checksums, the cache and the data directory do not
-//! change. Nested archives stay packed.
+//! `train.zip` becomes the directory `train`, even if all members are in a directory `train` already.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -85,8 +83,9 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
     length(one).is_some() && length(one) == length(other) && digest(one) == digest(other)
 }
 
-/// Returns the directory into which the members of an archive are copied. Usually this is `directory`, which has the name
-/// of the archive. If all members are already in a directory of that name, returns the parent of `directory`.
+/// Returns the directory into which the members of an archive are copied.
+///
+/// It is `directory`, or its parent if all members are already in a directory of the archive's name.
 fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
     let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
     let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);
@@ -96,8 +95,7 @@ fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
     }
 }
 
-/// Unpacks the files and directories of an archive into `staging`. The directory is created even if the archive is
-/// empty.
+/// Unpacks an archive into `staging`. Creates that directory even if the archive is empty.
 fn unpack(
     archive: &Path,
     format: ArchiveFormat,
@@ -166,7 +164,6 @@ mod tests {
         Ok(found)
     }
 
-    /// Expands an empty archive, and an archive with empty directories.
     #[test]
     fn empty_archives_become_empty_directories() {
         let dir = tempfile::tempdir().unwrap();

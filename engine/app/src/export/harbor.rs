@@ -9,8 +9,9 @@
 //! TARGET/ID/solution/solve.sh         submits the sample
 //! ```
 //!
-//! The verifier runs in a container of its own, which the agent never sees, and gets only the submission from the agent. If
-//! the answers are sealed, the verifier needs the variable `PREP_IDENTITY`, which Harbor passes from the host.
+//! The verifier runs in its own container, which the agent never sees, and gets only the submission from the agent.
+//!
+//! If the answers are sealed, the verifier needs the variable `PREP_IDENTITY`, which Harbor passes from the host.
 
 use std::fs;
 use std::io;
@@ -31,14 +32,12 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::{digests, prepared, sealed};
 
-/// Organization in the names of tasks.
 const ORGANIZATION: &str = "prep";
 /// The directories in the agent's container.
 const DATA: &str = "/home/data";
 const SUBMISSION: &str = "/home/submission";
 /// The list of published files, with which the verifier checks the answers.
 const LISTING_FILE: &str = "prepared.files";
-/// Images of the agent and of the verifier.
 const AGENT_IMAGE: &str = "python:3.11-slim-bookworm";
 const VERIFIER_IMAGE: &str = "debian:bookworm-slim";
 
@@ -48,22 +47,18 @@ const PIPELINE_FILES: &str = "pipeline.yaml description.md leaderboard.csv check
 /// The part of `task.toml` that passes the identity of the grader to the verifier.
 const IDENTITY: &str = "\n[verifier.env]\nPREP_IDENTITY = \"${PREP_IDENTITY}\"\n";
 
-/// The options of an export to Harbor.
 #[derive(Debug, Clone)]
 pub struct HarborExport {
-    /// The directory to create.
     pub target: PathBuf,
     /// The program that the verifier runs.
     pub program: PathBuf,
     /// Whether the public files are mounted from the data directory instead of being copied into the image.
     pub mounts_public: bool,
-    /// Public keys of graders. If there are any, the answers in the tasks are sealed for these graders.
+    /// Public keys of graders. If there are any, the answers are sealed for these graders.
     pub recipients: Vec<Recipient>,
-    /// Whether archives in `public` are unpacked.
     pub expand: Expand,
 }
 
-/// An exported task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HarborTask {
     pub id: String,
@@ -115,14 +110,12 @@ pub fn export_harbor(
     Ok(tasks)
 }
 
-/// Exports one competition.
 struct TaskExporter<'a> {
     entry: &'a CatalogEntry,
     settings: &'a Settings,
     wanted: &'a HarborExport,
     /// A copy of the data, whose parts are moved into the task.
     copy: PathBuf,
-    /// Directory of the task.
     task: PathBuf,
 }
 
@@ -292,7 +285,6 @@ impl TaskExporter<'_> {
     }
 }
 
-/// Returns the path of the sample submission below `public`.
 fn sample(pipeline: &Pipeline) -> &str {
     let grade = pipeline.grade.as_ref();
     let sample = grade.map_or("sample_submission.csv", |grade| {
@@ -335,7 +327,7 @@ fn without_machine(manifest: &Manifest) -> io::Result<Vec<u8>> {
     Ok(serde_json::to_vec_pretty(&record)?)
 }
 
-/// Copies a file with its permissions. The copy is writable for its owner.
+/// Copies a file with its permissions. All users can read the copy, and its owner can write it.
 fn copy_file(source: &Path, target: &Path) -> io::Result<()> {
     fs::copy(source, target)?;
     let mode = fs::metadata(source)?.permissions().mode();

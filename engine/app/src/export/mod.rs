@@ -1,17 +1,8 @@
 //! Copies a prepared competition to a directory or a tar archive, with a manifest.
 //!
-//! Files of the data directory are read-only, because they share their bytes with the cache. Files of a copy are
-//! independent of the cache. The copy has the layout of a data directory (`ID/prepared/public/...`), so graders and
-//! harnesses can read it. Private files are copied only on request. Next to `prepared` are `manifest.json`, and
-//! `croissant.json`, which describes the public files for programs.
+//! By default, a copy has the layout of a data directory (`ID/prepared/public/...`), but shares no bytes with the cache.
 //!
-//! ```text
-//! expand      archives of `public` as directories
-//! dojo        the layout of MLE-Dojo
-//! harbor      tasks for Harbor, in place of a data directory
-//! croissant   metadata of tables and columns
-//! copiers     write plain files or an archive, first in a temporary directory
-//! ```
+//! Private files are copied only on request. `croissant.json` describes the public files for programs.
 
 mod croissant;
 mod dojo;
@@ -47,7 +38,6 @@ const CROISSANT: &str = "croissant.json";
 /// Whether a copy is a directory or an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportForm {
-    /// A directory.
     Directory,
     /// A tar archive. Equal contents give equal bytes.
     Tar,
@@ -57,8 +47,7 @@ impl ExportForm {
     /// Returns the form that a target's name requests: an archive for `.tar`, a directory for most other names.
     ///
     /// # Errors
-    /// Returns an error if the name has the suffix of another archive format, because the user probably does not expect
-    /// a directory.
+    /// Returns an error for the suffix of another archive format, because a directory would be a surprise.
     pub fn from_target(target: &Path) -> Result<ExportForm, Error> {
         const UNSUPPORTED_SUFFIXES: [&str; 14] = [
             "7z", "bz2", "gz", "img", "rar", "sfs", "sqfs", "squashfs", "tbz2", "tgz", "txz", "xz",
@@ -78,16 +67,13 @@ impl ExportForm {
     }
 }
 
-/// The options of a copy.
 #[derive(Debug, Clone)]
 pub struct Export {
     pub form: ExportForm,
     /// Whether private files such as the answers are copied.
     pub private: bool,
-    /// Whether archives in `public` are unpacked.
     pub expand: Expand,
-    /// The layout of the files. `None` selects the layout of the competition's pack, or MLE-bench's layout if the
-    /// competition does not belong to a pack.
+    /// `None` selects the layout of the competition's pack, or MLE-bench's layout if there is no pack.
     pub layout: Option<PackLayout>,
     /// The directory or archive to create. It must not exist.
     pub target: PathBuf,
@@ -99,12 +85,11 @@ pub struct CopyContent {
     pub competition: String,
     pub variant: String,
     pub private: bool,
-    /// How archives of `public` were unpacked.
     #[serde(skip_serializing_if = "Expand::is_no")]
     pub archives: Expand,
     pub bytes: u64,
     pub files: Vec<ExportedFile>,
-    /// Files of the prepared directory that no run published, as text. They are not copied.
+    /// Names of files that no run published, for a message. They are not copied.
     #[serde(skip)]
     pub unpublished: Option<String>,
 }
@@ -120,7 +105,6 @@ pub struct ExportedFile {
     schema: Option<Schema>,
 }
 
-/// A file to copy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct CopiedFile {
     /// Path below the competition's directory.
@@ -128,7 +112,6 @@ struct CopiedFile {
     source: PathBuf,
 }
 
-/// The files and directories to copy.
 #[derive(Debug, Default)]
 struct CopyInputs {
     items: Vec<CopiedFile>,
@@ -136,26 +119,18 @@ struct CopyInputs {
     empty: Vec<String>,
 }
 
-/// Writes the files of a copy to a directory or archive.
+/// Writes the files of a copy below the directory `ID`, as plain files or into an archive.
 trait Copier {
-    /// Copies a file to `ID/path`.
     fn file(&mut self, item: &CopiedFile, cancel: &Cancel) -> io::Result<ExportedFile>;
-    /// Creates an empty directory `ID/path`.
     fn directory(&mut self, path: &str) -> io::Result<()>;
-    /// Writes a text to `ID/name`, where `name` may contain directories.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
-    /// Completes the copy.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// Copies a prepared competition. The copy gets its final name when it is complete; an incomplete copy is removed.
+/// Copies a prepared competition. The copy gets its final name when it is complete.
 ///
 /// # Errors
-/// Returns an error if:
-/// - the competition is not prepared, its prepared data are incomplete, or files to copy were changed;
-/// - the target exists or cannot be written;
-/// - an archive cannot be unpacked;
-/// - `cancel` is set during the copy.
+/// Returns an error if the data are incomplete or changed, the target exists, a file cannot be copied, or `cancel` is set.
 pub fn export(
     catalog: &Catalog,
     settings: &Settings,
@@ -199,7 +174,7 @@ pub fn export(
     let pipeline = entry.load(&variant)?;
     let pack_layout = entry.pack.as_ref().map(|pack| pack.layout);
     let layout = wanted.layout.or(pack_layout).unwrap_or_default();
-    // MLE-Dojo has a single directory of competitions.
+    // All competitions of MLE-Dojo are in one directory, so the name of the pack is omitted.
     let (name, texts) = match layout {
         PackLayout::MleBench => (id, Vec::new()),
         PackLayout::Dojo => {
@@ -265,11 +240,7 @@ fn interrupted() -> Error {
     Error::new(Failure::Cancelled, "interrupted; no copy was created")
 }
 
-/// Returns the published paths of a complete publication, including the private files if `private` is true, and a note about
-/// files that no run published.
-///
-/// # Errors
-/// Returns an error if the publication is incomplete, or if files to copy do not have their published content.
+/// Returns the published paths, and a note about files that no run published. Fails if the data are incomplete or changed.
 fn published(
     settings: &Settings,
     id: &str,
@@ -307,9 +278,10 @@ fn published(
     ))
 }
 
-/// Adds the files and the empty directories below `directory` to `found`. `name` is the path of `directory` in the copy. If
-/// `published` is given, skips paths that it does not contain. Follows links to published files, because content-addressed
-/// storage tools replace files by links.
+/// Adds the files and empty directories below `directory` to `found`, as paths below `name`. If `published` is given, skips
+/// paths that it does not contain.
+///
+/// Follows links to published files, because content-addressed storage tools replace files by links.
 fn list(
     directory: &Path,
     name: &str,
@@ -326,7 +298,7 @@ fn list(
             .to_str()
             .map(|own| format!("{name}/{own}"))
         else {
-            // Published names are UTF-8.
+            // Published names are UTF-8, so this file is not published.
             if published.is_some() {
                 continue;
             }
@@ -354,7 +326,7 @@ fn list(
     Ok(())
 }
 
-/// Returns the paths of all files in a directory of `root`, relative to `root`.
+/// Returns the paths of all files below `root/directory`, relative to `root`.
 pub(crate) fn files_below(root: &Path, directory: &str) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(root.join(directory))? {
@@ -369,7 +341,7 @@ pub(crate) fn files_below(root: &Path, directory: &str) -> io::Result<Vec<String
     Ok(names)
 }
 
-/// Reads a file once, and computes its checksum. If the file is a table, also infers its columns.
+/// Reads a file and computes its MD5. Also infers the columns of a public table.
 struct HashingReader {
     path: String,
     inner: CancellableReader<File>,
@@ -398,7 +370,7 @@ impl HashingReader {
             path: self.path,
             bytes: self.bytes,
             md5: prep_cache::hex(&self.md5.finalize()),
-            // A file that pandas cannot read as a table has no schema in the metadata, but is copied anyway.
+            // A `.csv` file that is not a table has no schema, but is copied anyway.
             schema: self
                 .scanner
                 .and_then(|scanner| scanner.finish().ok())
@@ -439,17 +411,14 @@ pub struct TemporaryCopy {
 }
 
 impl TemporaryCopy {
-    /// Creates a temporary directory in `parent`. First removes the temporary directories that killed exports left there.
-    ///
-    /// # Errors
-    /// Returns an error if `parent` cannot be written.
+    /// Creates a temporary directory in `parent`, after removing those that killed exports left.
     pub fn new(parent: &Path) -> io::Result<TemporaryCopy> {
-        // Only one process at a time may remove abandoned directories and create its own, because a new directory
-        // looks abandoned until it is locked. On file systems without locks, it can be removed during this short time.
+        // A new directory looks abandoned until it is locked, so only one process at a time may run this code.
+        // On file systems without locks, another process may remove a new directory.
         let _parent_lock =
             File::open(parent).and_then(|directory| directory.lock().map(|()| directory));
         for left in temporary_directories(parent) {
-            // If the directory cannot be removed, it only takes space.
+            // A directory that cannot be removed only takes space.
             if let Ok(Some(_lock)) = try_lock_file(&left.join(LOCK)) {
                 let _ = fs::remove_dir_all(&left);
             }
@@ -474,7 +443,6 @@ fn temporary_directories(parent: &Path) -> Vec<PathBuf> {
     drafts.map(|entry| entry.path()).collect()
 }
 
-/// Writes plain files.
 pub struct DirectoryCopier {
     target: PathBuf,
     root: PathBuf,
@@ -515,13 +483,11 @@ impl Copier for DirectoryCopier {
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
-        // Temporary directories are private to the user. This directory becomes the copy, so other users must be able
-        // to read it.
+        // Temporary directories are private to the user, but other users must be able to read the copy.
         fs::set_permissions(&self.target, fs::Permissions::from_mode(0o755))
     }
 }
 
-/// Writes an archive.
 pub struct TarCopier {
     id: String,
     archive: TarWriter<BufWriter<File>>,
@@ -543,7 +509,7 @@ impl TarCopier {
     }
 }
 
-/// Converts an error of the archive to an I/O error: the I/O error that caused it, or a new one that wraps it.
+/// Returns the I/O error that caused `error`, or a new one that wraps it.
 fn system_error(error: ArchiveError) -> io::Error {
     match error {
         ArchiveError::Write {

@@ -1,12 +1,9 @@
 //! Verifies prepared answers before grading.
 //!
-//! Grading reads the answers anyway. Therefore it always compares them with the digest that was recorded when they were
-//! published, even if their time and size are unchanged. If the digest differs or does not exist, grading compares the
-//! answers with their published checksum. For example, there is no digest if MLE-bench's scripts prepared the data. So
-//! answers that match the published checksum are accepted, even if they differ from the recorded digest.
+//! Grading compares the answers with the digest that was recorded when they were published. If the digest differs or does
+//! not exist, the answers must have their published checksum.
 //!
-//! Grading reads no other prepared file. If other files changed, the score is correct, but participants may have used
-//! different data. Therefore grading returns warnings about these files.
+//! If other prepared files changed, grading only returns warnings, because the score does not depend on them.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -25,29 +22,25 @@ use crate::grading::rules::grader;
 use crate::settings::Settings;
 use crate::{digests, prepared, sealed};
 
-/// The prepared directory of a competition, and the record of its publication.
 pub(super) struct PreparedDirectory<'a> {
     settings: &'a Settings,
     entry: &'a CatalogEntry,
     directory: PathBuf,
     /// The record of the last publication, even if that was interrupted.
     manifest: Option<Manifest>,
-    /// The differences between the directory and the record of a complete publication. Empty if there is no record, or if
-    /// the publication is incomplete.
+    /// The differences between the directory and that record. Empty if no complete publication is recorded.
     tree: TreeState,
 }
 
-/// Verified answers, with the pipeline that grades them.
 pub(super) struct VerifiedAnswers {
     pub variant: String,
     pub pipeline: Pipeline,
     pub grader: Grader,
     pub file: AnswersFile,
-    /// The record of the publication that verified the answers. `None` if the published checksum verified them.
+    /// The record of the publication, if it verified the answers. `None` if the published checksum verified them.
     record: Option<Manifest>,
 }
 
-/// A file with answers.
 pub(super) struct AnswersFile {
     /// The path in the pipeline, for example `private/test.csv`.
     name: String,
@@ -56,10 +49,7 @@ pub(super) struct AnswersFile {
 }
 
 impl<'a> PreparedDirectory<'a> {
-    /// Opens the prepared directory of a competition. Compares it with the record of its publication.
-    ///
-    /// # Errors
-    /// Returns an error if the record cannot be read.
+    /// Opens the prepared directory of a competition, and compares it with the record of its publication.
     pub(super) fn open(
         settings: &'a Settings,
         entry: &'a CatalogEntry,
@@ -81,10 +71,7 @@ impl<'a> PreparedDirectory<'a> {
         })
     }
 
-    /// Reads the answers, and verifies that they are the published ones. Adds all files that it reads to `files`.
-    ///
-    /// # Errors
-    /// Returns an error if the answers are missing or cannot be verified, or if the pipeline has mistakes.
+    /// Reads the answers, and verifies that they are the published ones. Records the files that it reads in `files`.
     pub(super) fn answers(&self, files: &mut ReadFiles) -> Result<VerifiedAnswers, Error> {
         let recorded = match &self.manifest {
             Some(manifest) if manifest.complete => {
@@ -109,8 +96,7 @@ impl<'a> PreparedDirectory<'a> {
         Err(self.rejected(recorded, read))
     }
 
-    /// Returns the error for answers that could not be verified. `recorded` contains the answers of the recorded variant, or
-    /// is `None` if there is no record of a complete publication. `read` contains the answers of the base variant.
+    /// Returns the error for unverified answers. `recorded` are those of the recorded variant, and `read` those of `v1`.
     fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {
@@ -157,10 +143,6 @@ impl<'a> PreparedDirectory<'a> {
         })
     }
 
-    /// Returns whether scores with these answers are comparable with upstream's.
-    ///
-    /// # Errors
-    /// Returns an error if the pipeline has mistakes.
     pub(super) fn comparability(&self, answers: &VerifiedAnswers) -> Result<Comparability, Error> {
         let bytes = &answers.file.bytes;
         let data = match &answers.record {
@@ -190,8 +172,7 @@ impl<'a> PreparedDirectory<'a> {
         }
     }
 
-    /// Returns whether public files changed. Returns `false` if the directory `public` does not exist, for example because
-    /// only the answers were copied to this machine.
+    /// Returns whether public files changed. Does not count a missing directory `public`: perhaps it was not copied here.
     fn has_changed_public_files(&self) -> bool {
         !self.tree.public.is_empty() && self.directory.join("public").exists()
     }
@@ -221,8 +202,9 @@ impl<'a> PreparedDirectory<'a> {
         warnings
     }
 
-    /// Returns the error for modified answers. Also marks the file as changed in the record. Otherwise the next run would
-    /// not restore a modified file whose time and size are unchanged.
+    /// Returns the error for modified answers, and marks the file as changed in the record.
+    ///
+    /// Otherwise the next run would not restore a modified file whose time and size are unchanged.
     fn modified_answers(&self, file: &AnswersFile) -> Error {
         let id = &self.entry.id;
         let message = format!(
@@ -238,7 +220,6 @@ impl<'a> PreparedDirectory<'a> {
     }
 }
 
-/// Answers that are not verified yet.
 struct ReadAnswers {
     variant: String,
     pipeline: Pipeline,
@@ -283,7 +264,6 @@ impl ReadFiles {
     }
 }
 
-/// Returns the metadata of a file, or `None` if it does not exist.
 fn stamp_of(path: &Path) -> Option<Stamp> {
     let metadata = std::fs::metadata(path).ok()?;
     Some(Stamp::of_outside(&metadata))

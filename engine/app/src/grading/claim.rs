@@ -20,7 +20,6 @@ pub struct Expectations<'a> {
     pub lock: Option<&'a Lockfile>,
     /// The log that the reports belong to.
     pub log: Option<&'a ReadLog>,
-    /// Keys of graders.
     pub trusted: &'a [TrustedSigner],
 }
 
@@ -35,7 +34,6 @@ pub struct Claim {
     pub medal: Option<&'static str>,
     /// The public key of the grader. `None` if the signature is not valid, or the key is not trusted.
     pub signed_by: Option<String>,
-    /// The reasons why the score cannot be compared with upstream's.
     pub not_comparable_because: Vec<String>,
     /// The digest of the submission.
     pub submission: Option<String>,
@@ -56,7 +54,6 @@ pub struct Claim {
 const COMPARED: [&str; 4] = ["public", "answers", "rules", "leaderboard"];
 
 impl Expectations<'_> {
-    /// Checks a report.
     pub fn claim(&self, report: &JsonObject) -> Claim {
         let text = |key| report.get(key).and_then(JsonValue::as_str);
         let competition = competition_of(report).unwrap_or_default().to_owned();
@@ -101,9 +98,9 @@ impl Expectations<'_> {
         claim
     }
 
-    /// Verifies the signature of a list of reports. Returns the problem if the signature is missing or invalid, for example
-    /// because an entry was left out. Returns `None` for the output of `prep grade --json`, because its entries are verified
-    /// one by one.
+    /// Verifies the signature of a list of reports. Returns the problem, for example that an entry was left out.
+    ///
+    /// Returns `None` for the output of `prep grade --json`, because its entries are verified one by one.
     pub fn problem_of_list(&self, document: &JsonValue) -> Option<String> {
         let list = document.as_object()?;
         list.get("competition_reports")?;
@@ -120,9 +117,9 @@ impl Expectations<'_> {
         Some(format!("the list of reports: {error}"))
     }
 
-    /// Returns the digests that graded data should have. `name` is the variant in the report. For a custom pipeline, `name`
-    /// is `own`. Then returns the digests of the variant whose answers have the digest `answers`, or of the first known
-    /// variant.
+    /// Returns the digests that data of the variant `name` should have.
+    ///
+    /// For a custom pipeline (`own`), uses the variant whose answers have the digest `answers`, or the first known variant.
     fn expected(&self, id: &str, name: &str, answers: Option<&str>) -> Option<LockedDataset> {
         let variants: Vec<&str> = match name {
             OWN_VARIANT => known_variants().collect(),
@@ -141,8 +138,9 @@ impl Expectations<'_> {
         found.iter().find(is_same).or(found.first()).cloned()
     }
 
-    /// Returns the digests of a variant: those in the lockfile, if there is one. Otherwise computes the digests from the
-    /// prepared data. If the variant is not prepared, returns only the digests of its leaderboard and rules.
+    /// Returns the digests of a variant in the lockfile. Without a lockfile, computes them from the prepared data.
+    ///
+    /// If the variant is not prepared, returns only the digests of its leaderboard and rules.
     fn digests(&self, id: &str, variant: &str) -> Option<LockedDataset> {
         if let Some(lock) = self.lock {
             return lock.find(id, variant);
@@ -240,7 +238,6 @@ pub fn parse_report(text: &[u8]) -> Result<JsonValue, String> {
     prep_formats::json::parse_unique(text).map_err(|error| prep_core::chain(&error))
 }
 
-/// Shortens a digest to `sha256:` and its first 12 digits.
 fn short(digest: &str) -> String {
     digest.chars().take("sha256:".len() + 12).collect()
 }

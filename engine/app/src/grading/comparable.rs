@@ -1,19 +1,14 @@
 //! Decides whether scores are comparable with scores of upstream, the benchmark MLE-bench.
 //!
-//! A score depends on the answers, the rules of grading and the leaderboard. Its meaning for a participant also depends
-//! on the public files. A score is comparable with upstream's scores under four conditions:
+//! A score is comparable if all of these conditions are known to hold:
 //!
-//! - The competition belongs to the benchmark. Its files (pipeline, description, leaderboard, checksums) are the
-//!   built-in ones, both when the data are prepared and when the submission is graded.
-//! - Every output that has a published checksum was checked and matches it. Answers are checked again when they are
-//!   read.
-//! - The public files have not changed since they were prepared.
-//! - The variant has the test rows, answers, rules and metric of `v1`. This is decided from the pipeline: the section
-//!   `grade` except for `sample`, the output with the answers, and every table of `v1` must be the same in both
-//!   variants. Therefore a correction that only concerns public files adds tables instead of changing them.
+//! - The competition's files (pipeline, description, leaderboard, checksums) are the built-in ones, both when the data are
+//!   prepared and when a submission is graded.
+//! - Every output that has a published checksum matches it. Answers are checked again when they are read.
+//! - The public files did not change after they were prepared.
+//! - The variant has the test rows, answers, rules and metric of `v1` (see `has_same_grading`).
 //!
-//! If one of these facts is unknown, the score is not comparable. For data that another program prepared, only the
-//! answers are checked.
+//! For data that another program prepared, only the answers are checked.
 
 use std::fmt;
 
@@ -27,34 +22,23 @@ use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::outline::outline;
 
-/// The reasons why scores are not comparable with upstream's. Empty if they are.
+/// The reasons why scores are not comparable with upstream's. Empty if scores are comparable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparability(Vec<Obstacle>);
 
-/// A reason why scores are not comparable with upstream's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Obstacle {
-    /// The competition does not belong to the benchmark.
     OwnCompetition,
-    /// These files are not the built-in ones.
     OwnFiles(Vec<&'static str>),
-    /// The data were prepared with files that are not the built-in ones.
     PreparedWithOwnFiles,
-    /// The user passed a leaderboard for this grading.
     GivenLeaderboard,
-    /// These public files changed after they were prepared.
     ChangedPublicFiles(String),
-    /// These outputs do not have their published checksums.
     Differ(Vec<String>),
-    /// The answers do not have their published checksum.
     AnswersDiffer,
-    /// The outputs were not compared with the published checksums.
     NotCompared,
-    /// There is no record of whether the outputs were compared with the published checksums.
     NotRecorded,
-    /// The answers have no published checksum, and there is no record that this program prepared them.
+    /// Only for `Answers::Foreign`.
     NoPublishedChecksum,
-    /// The variant has different test rows, answers or rules.
     Variant(String),
 }
 
@@ -98,7 +82,7 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// The variant that reports state for data of a custom pipeline.
+/// The name of the variant in reports about data of a custom pipeline.
 pub(crate) const OWN_VARIANT: &str = "own";
 const DIFFERS: &str = "-differs";
 const CHANGED: &str = "-changed";
@@ -113,7 +97,6 @@ fn is_or_are(names: &[impl AsRef<str>]) -> String {
     format!("{} {verb}", names.join(", "))
 }
 
-/// The answers of a grading.
 pub(crate) enum Answers<'a> {
     /// Answers that this program prepared: the record of their publication, and their bytes.
     Prepared(&'a Manifest, &'a [u8]),
@@ -130,8 +113,7 @@ impl Comparability {
         Comparability::of_data(entry, &manifest.variant, manifest.origin.as_ref())
     }
 
-    /// Returns whether scores on data of `variant` are comparable. `origin` is the record of how the data were
-    /// prepared.
+    /// Returns whether scores on data of `variant` are comparable. `origin` records how the data were prepared.
     pub(crate) fn of_data(
         entry: &CatalogEntry,
         variant: &str,
@@ -143,7 +125,6 @@ impl Comparability {
         Ok(found)
     }
 
-    /// Returns whether the competition's files are the built-in ones.
     fn of_files(entry: &CatalogEntry) -> Comparability {
         Comparability(match entry.own_files() {
             None => vec![Obstacle::OwnCompetition],
@@ -152,11 +133,7 @@ impl Comparability {
         })
     }
 
-    /// Returns whether a score that was computed with `answers` is comparable. `path` is the path of the answers in the
-    /// pipeline, for example `private/test.csv`.
-    ///
-    /// # Errors
-    /// Returns an error if the pipeline has mistakes.
+    /// Returns whether a score with `answers` is comparable. `path` is the path of the answers, such as `private/test.csv`.
     pub(crate) fn of_grading(
         entry: &CatalogEntry,
         path: &str,
@@ -177,17 +154,15 @@ impl Comparability {
         Ok(found)
     }
 
-    /// Records that the user passed a leaderboard.
     pub(super) fn add_given_leaderboard(&mut self) {
         self.0.push(Obstacle::GivenLeaderboard);
     }
 
-    /// Records that public files changed after they were prepared. `paths` lists the files for the message.
     pub(super) fn add_changed_public_files(&mut self, paths: String) {
         self.0.push(Obstacle::ChangedPublicFiles(paths));
     }
 
-    /// Adds an obstacle if the variant changes the grading. Skipped for custom pipelines, which are never comparable.
+    /// Skips custom pipelines, which are never comparable.
     fn judge_variant(&mut self, entry: &CatalogEntry, variant: &str) -> Result<(), Error> {
         if variant == BASE_VARIANT || self.is_own() {
             return Ok(());
@@ -213,12 +188,10 @@ impl Comparability {
         }
     }
 
-    /// Returns whether scores are comparable with upstream's.
     pub fn is_comparable(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the reasons why scores are not comparable, as messages.
     pub fn obstacles(&self) -> Vec<String> {
         self.0.iter().map(ToString::to_string).collect()
     }
@@ -263,8 +236,7 @@ impl Comparability {
         obstacles.any(|obstacle| matches!(obstacle, Obstacle::Variant(_)))
     }
 
-    /// Returns the mark that listings show for prepared data. Returns `None` for verified data of the built-in
-    /// pipeline.
+    /// Returns the mark of prepared data in listings. Returns `None` for verified data of the built-in pipeline.
     pub fn mark(&self) -> Option<&'static str> {
         match self {
             _ if self.is_own() => Some("own pipeline"),
@@ -274,8 +246,7 @@ impl Comparability {
         }
     }
 
-    /// Returns the name of the variant for reports. Only verified data of the built-in pipeline have the plain name,
-    /// for example `v1`. Other names have a suffix, or are `own`.
+    /// Returns the variant for reports. Only verified data of the built-in pipeline keep the plain name, such as `v1`.
     pub(crate) fn variant(&self, prepared: &str) -> GradedData {
         let name = match self {
             _ if self.is_own() => OWN_VARIANT.to_owned(),
@@ -291,8 +262,7 @@ impl Comparability {
     }
 }
 
-/// Returns whether the answers have the published checksum of the file `path`, for example `private/test.csv`. Returns
-/// `None` if that file has no published checksum.
+/// Returns whether `answers` have the published checksum of the file `path`. Returns `None` if that file has none.
 pub(crate) fn has_published_checksum(
     answers: &[u8],
     entry: &CatalogEntry,
@@ -304,8 +274,10 @@ pub(crate) fn has_published_checksum(
     Some(expected.eq_ignore_ascii_case(&found))
 }
 
-/// Returns whether `other`, a variant of the entry's pipeline, has the same test rows, answers, rules and metric as
-/// `v1`.
+/// Returns whether the variant `other` has the test rows, answers, rules and metric of `v1`.
+///
+/// Compares the section `grade` except for `sample`, the output with the answers, and every table of `v1`. Therefore a
+/// correction of public files adds tables instead of changing tables.
 fn has_same_grading(entry: &CatalogEntry, other: &Pipeline) -> Result<bool, Error> {
     if !other.variant.differs {
         return Ok(true);

@@ -1,5 +1,4 @@
-//! Grades a list of submissions in parallel, and writes one report. Each grading adds a line to `DATA/grades.jsonl`. If a
-//! key is given, the report and each of its entries are signed.
+//! Grades a list of submissions in parallel, and writes one report, which is signed if a key is given.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{ErrorKind, Write};
@@ -21,24 +20,19 @@ use crate::error::Error;
 use crate::grading::{Grading, GradingLog};
 use crate::settings::Settings;
 
-/// The results of grading a list of submissions.
 pub struct GradedList {
     /// A report or an error for each entry, in the order of the list.
     pub results: Vec<(ListedSubmission, Result<CompetitionReport, Error>)>,
-    /// The text of the report.
     pub text: String,
-    /// The path of the report.
     pub path: PathBuf,
     /// Warnings about the prepared data, sorted.
     pub warnings: BTreeSet<String>,
 }
 
-/// Grades the submissions of the list in the file `list`, and writes the report into the directory `output_dir`. If `key`
-/// is given, signs the report.
+/// Grades the submissions in the file `list`, and writes the report into `output_dir`. Signs the report if `key` is given.
 ///
 /// # Errors
-/// Returns an error if the list cannot be used or the report cannot be written. Errors of single entries are in the
-/// result.
+/// Returns an error if `list` cannot be used or the report cannot be written. Errors of single entries are in the results.
 pub fn grade_list(
     settings: &Settings,
     catalog: &Catalog,
@@ -51,7 +45,7 @@ pub fn grade_list(
         .map_err(|error| Error::reading("read the list", list, &error))?;
     let entries = parse_list(&text)
         .map_err(|error| Error::request(format!("{}: {error}", list.display())))?;
-    // The directory and the file are created first. If that fails, no time is lost with grading.
+    // Created first: if the report cannot be written, no time is lost with grading.
     let file = ReportFile::create(output_dir)?;
     let (results, warnings) = grade_all(settings, catalog, &entries, log);
     let results: Vec<_> = entries.into_iter().zip(results).collect();
@@ -72,8 +66,7 @@ pub fn grade_list(
     })
 }
 
-/// Grades the entries in parallel. The results are in the order of the entries. Also returns warnings about the prepared
-/// data.
+/// Grades the entries in parallel. Also returns warnings about the prepared data.
 fn grade_all(
     settings: &Settings,
     catalog: &Catalog,
@@ -102,7 +95,7 @@ fn grade_all(
     (results, warnings.collect())
 }
 
-/// Returns the report in upstream's format. If some entries could not be graded, the key `not_graded` lists them.
+/// Returns the report in upstream's format. The additional key `not_graded` lists the entries with errors.
 fn list_report(
     reports: &[CompetitionReport],
     errors: &[(&ListedSubmission, &Error)],
@@ -121,8 +114,7 @@ fn list_report(
     report
 }
 
-/// Writes the report of a single submission into the directory `output_dir`, as a list of one report, and signs it if `key`
-/// is given. Returns the path of the file.
+/// Writes the report of one submission into `output_dir`, as a list of one report. Signs it if `key` is given.
 ///
 /// # Errors
 /// Returns an error if the report cannot be written.
@@ -136,7 +128,6 @@ pub fn write_report(
     Ok(path)
 }
 
-/// A report that is being created.
 struct ReportFile<'a> {
     directory: &'a Path,
     file: NamedTempFile,

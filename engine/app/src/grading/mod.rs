@@ -1,11 +1,4 @@
-//! Grades submissions of one competition with its grader, the prepared answers, and the leaderboard.
-//!
-//! ```text
-//! answers      verified answers                             comparable   whether scores are comparable with upstream's
-//! list         many submissions, one report                 rules        graders and leaderboards
-//! submission   opens submissions                            trial        grades the sample while a competition is prepared
-//! claim        what a signed report proves
-//! ```
+//! Grades submissions of one competition.
 
 mod answers;
 pub(crate) mod claim;
@@ -47,34 +40,34 @@ pub(crate) use self::rules::{direction, grader, parse_leaderboard, read};
 pub use self::rules::{leaderboard, read_leaderboard};
 pub use self::submission::{Submission, SubmissionDirectory, SubmissionError};
 
-/// Grades submissions of one competition. A value of this type can grade many submissions, on several threads.
+/// The grader of one competition, with its answers. It can grade many submissions, on several threads.
 pub struct Grading {
     id: String,
-    /// `None` if the competition has no leaderboard, and therefore no medals.
+    /// `None` if the competition has no leaderboard.
     leaderboard: Option<Leaderboard>,
     /// The name of the prepared variant, and the reasons why scores are not comparable.
     variant: GradedData,
     grader: Grader,
     answers: Frame,
-    /// Digest of the file with the answers.
     answers_digest: Sha256,
     digests: Digests,
-    /// The log of the data directory, and a function that receives its errors. `None` if gradings are not logged.
+    /// `None` if gradings are not logged.
     log: Option<(LogWriter, Arc<LogErrorHandler>)>,
     /// The prepared files, with their metadata when they were read.
     read: ReadFiles,
     warnings: Vec<String>,
 }
 
-/// Whether gradings are logged in the data directory, and a function that receives errors from writing the log.
+/// Whether gradings are logged in the data directory.
 #[derive(Clone, Default)]
 pub struct GradingLog(Option<Arc<LogErrorHandler>>);
 
 type LogErrorHandler = dyn Fn(Error) -> Result<(), Error> + Send + Sync;
 
 impl GradingLog {
-    /// Logs gradings, and passes errors from writing the log to `on_error`. If `on_error` returns an error, there is no
-    /// report. If it returns `Ok`, for example because the data directory is read-only, the report names no log.
+    /// Logs gradings. Calls `on_error` if a line of the log cannot be written.
+    ///
+    /// If `on_error` returns an error, there is no report. If it returns `Ok`, the report names no log.
     pub fn new(
         on_error: impl Fn(Error) -> Result<(), Error> + Send + Sync + 'static,
     ) -> GradingLog {
@@ -88,14 +81,10 @@ impl GradingLog {
 }
 
 impl Grading {
-    /// Reads the prepared data of a competition.
+    /// Reads the prepared data of a competition, and verifies its answers.
     ///
     /// # Errors
-    /// Returns an error if:
-    /// - the competition is not prepared, or its answers are missing;
-    /// - the answers cannot be verified: they do not have their published checksum, and they do not match the record of
-    ///   a complete publication either;
-    /// - the pipeline has no section `grade`, or the leaderboard is invalid.
+    /// Returns an error if the answers are missing or not verified, or if the grading or the leaderboard is invalid.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
@@ -118,7 +107,7 @@ impl Grading {
         })
     }
 
-    /// Enables logging: every grading is logged in the data directory of `settings`.
+    /// Logs every grading in the data directory of `settings`, if `log` is enabled.
     #[must_use]
     pub fn logged(self, settings: &Settings, log: &GradingLog) -> Grading {
         let GradingLog(Some(on_error)) = log else {
@@ -131,11 +120,10 @@ impl Grading {
         }
     }
 
-    /// Grades with the rules of a competition, but with the answers and the leaderboard in `given`. Does not verify the
-    /// answers.
+    /// Creates a grader that uses the answers and the leaderboard in `given`. Does not verify the answers.
     ///
     /// # Errors
-    /// Returns an error if the answers or the leaderboard cannot be read, or if the pipeline has no section `grade`.
+    /// Returns an error if a file cannot be read, or if the pipeline has no section `grade`.
     pub fn with_answers(
         catalog: &Catalog,
         id: &str,
@@ -172,11 +160,10 @@ impl Grading {
         })
     }
 
-    /// Reads the prepared data of a competition like [`open`](Self::open). If another program prepared the data, the answers
-    /// are not verified.
+    /// Same as [`open`](Self::open), but accepts unverified answers if another program prepared the data.
     ///
     /// # Errors
-    /// Same as [`open`](Self::open), but unverified answers are not an error.
+    /// Same as [`open`](Self::open), except for unverified answers.
     pub fn of_any_origin(
         catalog: &Catalog,
         settings: &Settings,
@@ -200,7 +187,7 @@ impl Grading {
             leaderboard: None,
         };
         let mut grading = Grading::with_answers(catalog, id, &given)?;
-        // `is_current` also detects that a run prepares the competition later.
+        // Lets `is_current` detect that a run prepares the competition later.
         grading
             .read
             .record(&settings.data_dir.join(id).join(MANIFEST_FILE));
@@ -217,11 +204,10 @@ impl Grading {
         self.read.are_unchanged()
     }
 
-    /// Validates and scores a submission.
+    /// Validates and scores a submission. An invalid submission is an outcome, not an error.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes. An invalid submission is an
-    /// outcome, not an error.
+    /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes.
     pub fn grade(&self, submission: &Submission) -> Result<GradeOutcome, SubmissionError> {
         self.grade_read(submission, submission.read()?)
     }
@@ -242,11 +228,12 @@ impl Grading {
         Ok(outcome)
     }
 
-    /// Opens prepared data with `open`, and grades a submission. A second thread reads a long submission while the data are
-    /// opened, and a third thread computes its digest for the report.
+    /// Opens the prepared data with `open`, and grades a submission.
+    ///
+    /// Meanwhile, a second thread reads a long submission, and a third thread computes its digest for the report.
     ///
     /// # Errors
-    /// Returns the error of `open`. The outcome has the same errors as [`grade`](Self::grade).
+    /// Returns the error of `open`.
     pub fn open_and_grade<E>(
         submission: &Submission,
         open: impl FnOnce() -> Result<Grading, E>,
@@ -259,7 +246,7 @@ impl Grading {
         thread::scope(|scope| {
             let start = || thread::Builder::new();
             let reading = start().spawn_scoped(scope, || submission.read());
-            // If there is an error, or no thread, the report computes the digest again.
+            // If this thread fails, the report computes the digest.
             let _ = start().spawn_scoped(scope, || submission.digest());
             let grading = open()?;
             let read = match reading {
@@ -271,9 +258,9 @@ impl Grading {
         })
     }
 
-    /// Returns a reward from 0 to 1 for training and benchmarks: the fraction of leaderboard scores that are worse than
-    /// the submission's score. The reward is 0 for an invalid submission and for a copy of the answers. Without a
-    /// leaderboard, it is 1 for any other submission.
+    /// Returns a reward from 0 to 1 for training: the fraction of leaderboard scores that are worse than the submission's.
+    ///
+    /// Invalid submissions and copies of the answers get 0. Without a leaderboard, all other submissions get 1.
     pub fn reward(&self, report: &CompetitionReport) -> f64 {
         match (report.score, &self.leaderboard) {
             (None, _) => 0.0,
@@ -297,7 +284,7 @@ impl Grading {
         }
     }
 
-    /// Returns the report of a graded submission, with the current time and the digest of the bytes that were graded.
+    /// Returns the report of a graded submission, with the current time and the digest of the graded bytes.
     ///
     /// # Errors
     /// Returns an error if the file could not be read, or if it is a typed frame with mistakes.
@@ -352,7 +339,6 @@ impl Grading {
         Ok(CompetitionReport { log, ..report })
     }
 
-    /// Logs a grading, if logging is enabled.
     fn log(&self, report: &CompetitionReport) -> Result<Option<LogPlace>, Error> {
         let Some((writer, on_error)) = &self.log else {
             return Ok(None);
@@ -369,8 +355,7 @@ impl Grading {
 
 /// Verifies the plain answers of a prepared competition, and returns the record of their publication.
 ///
-/// # Errors
-/// Same as [`Grading::open`]. Also returns an error if another program prepared them.
+/// Fails if another program prepared the answers, because their publication is not recorded.
 pub(crate) fn require_answers(
     catalog: &Catalog,
     settings: &Settings,
@@ -388,7 +373,7 @@ pub(crate) fn answers_path(catalog: &Catalog, id: &str, variant: &str) -> Result
     Ok(grader(entry, &entry.load(variant)?)?.1)
 }
 
-/// Answers and a leaderboard that replace those of the data directory and the competition.
+/// The files that [`Grading::with_answers`] uses instead of the prepared answers and the competition's leaderboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GradeOverrides {
     pub answers: PathBuf,
@@ -398,7 +383,7 @@ pub struct GradeOverrides {
 /// The name of the log in the data directory.
 pub const LOG_FILE: &str = "grades.jsonl";
 
-/// Returns the fields of a log line for a graded submission. Does not include the hashes that chain the lines of the log.
+/// Returns the fields of a log line, without the hashes that chain the lines.
 fn logged_fields(report: &CompetitionReport, answers: Sha256) -> Map<String, Value> {
     // JSON cannot represent NaN and infinity as numbers, so they are written as strings.
     let score = report.score.map(|score| match score.is_finite() {
@@ -428,14 +413,14 @@ fn logged_fields(report: &CompetitionReport, answers: Sha256) -> Map<String, Val
 pub struct Validation {
     pub valid: bool,
     pub message: String,
-    /// A stable name of the kind of error, for programs.
+    /// The kind of error, as a stable name for programs.
     pub reason: Option<&'static str>,
 }
 
 impl Validation {
-    /// Converts the result of opening or grading a submission. `name` is the name of the file in messages.
+    /// Describes the outcome of opening or grading the file `name`.
     ///
-    /// The result does not show whether the submission is a copy of the answers, because that would reveal the score.
+    /// Does not report whether the submission is a copy of the answers, because that would reveal the score.
     ///
     /// # Errors
     /// Returns an error if the file could not be read, or if it is a typed frame with mistakes.
@@ -449,7 +434,6 @@ impl Validation {
         })
     }
 
-    /// Converts the result of grading.
     fn from_outcome(outcome: &GradeOutcome) -> Validation {
         match outcome {
             GradeOutcome::Score { .. } => Validation {
@@ -472,7 +456,7 @@ impl Validation {
     }
 }
 
-/// Puts a message on one line and removes braces, because harnesses parse logs by line, and find reports by their braces.
+/// Puts a message on one line and replaces braces, because harnesses parse logs by line and find reports by braces.
 fn one_line(message: &str) -> String {
     message
         .chars()

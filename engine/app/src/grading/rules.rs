@@ -76,7 +76,6 @@ pub fn leaderboard(entry: &CatalogEntry) -> Result<Leaderboard, Error> {
     })
 }
 
-/// Returns the competition's leaderboard, if it has one.
 pub(super) fn find_leaderboard(entry: &CatalogEntry) -> Result<Option<Leaderboard>, Error> {
     let pipeline = entry.load(BASE_VARIANT).ok();
     parse_leaderboard(entry, pipeline.as_ref().and_then(direction))
@@ -90,9 +89,6 @@ pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
 }
 
 /// Parses the competition's leaderboard, if it has one. If `direction` is known, also checks the order of the scores.
-///
-/// # Errors
-/// Returns an error if the leaderboard is invalid, or if it is not sorted from the best score to the worst.
 pub(crate) fn parse_leaderboard(
     entry: &CatalogEntry,
     direction: Option<Direction>,

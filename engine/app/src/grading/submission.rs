@@ -101,6 +101,9 @@ pub enum SubmissionError {
         /// The cause.
         source: io::Error,
     },
+    /// The file exceeds the size limit for submissions.
+    #[error("the file has more than {MAX_BYTES} bytes")]
+    TooLong,
     /// The file is not a typed frame.
     #[error("{0}")]
     Frame(String),
@@ -231,23 +234,27 @@ impl Submission {
         Ok(ReadSubmission::Csv(scanned))
     }
 
-    /// Returns the content of the submission's file, but at most [`MAX_BYTES`].
+    /// Returns the content of the submission's file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if another process changed it after it was opened.
+    /// Returns an error if the file has more than [`MAX_BYTES`] or cannot be read, or if another process changed it after it
+    /// was opened.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, SubmissionError> {
         let bytes = match &self.content {
             SubmissionContent::Memory(bytes) => Ok(bytes.clone()),
             SubmissionContent::File(file, _) | SubmissionContent::Private(file) => {
                 let mut bytes = Vec::new();
                 let mut reader = PositionedReader { file, offset: 0 };
-                let read = reader.by_ref().take(MAX_BYTES).read_to_end(&mut bytes);
+                let read = reader.by_ref().take(MAX_BYTES + 1).read_to_end(&mut bytes);
                 read.map(|_| bytes)
             }
         };
         let bytes = bytes.map_err(|error| self.read_error(error))?;
         self.require_unchanged()?;
-        Ok(bytes)
+        match bytes.len() as u64 > MAX_BYTES {
+            true => Err(SubmissionError::TooLong),
+            false => Ok(bytes),
+        }
     }
 
     /// Returns the digest of the content, or `None` if the file exceeds the size limit for submissions. The digest is always

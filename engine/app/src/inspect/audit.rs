@@ -1,4 +1,4 @@
-//! Audits, which find the causes of mismatches, and the search for leaks of answers.
+//! Audits, which find out why data differ from what was published, and the search for leaks of answers.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
@@ -31,13 +31,13 @@ use crate::stages::contents;
 use crate::task::Task;
 use crate::{bundles, grading, prepared, sealed};
 
-/// The audit of one competition. Its parts are the bundle, the outputs, and a tree of another program.
+/// The audit of one competition: of its bundle, its outputs, and a tree that another program prepared.
 #[derive(Debug, Clone, Serialize)]
 pub struct Audit {
     pub id: String,
     /// The worst verdict of the parts.
     pub verdict: Verdict,
-    /// A sentence that names the part that differs, as far as the audit can determine it.
+    /// A sentence that names the part that differs, if the audit can determine it.
     pub conclusion: String,
     /// `None` if there is no bundle.
     pub bundle: Option<BundleAudit>,
@@ -65,7 +65,7 @@ impl BundleAudit {
     }
 }
 
-/// The advice for an output that differs without a known cause, while the bundle may explain it.
+/// The advice if an output differs without a known cause, and the bundle is not the published one.
 const OTHER_BUNDLE: &str = "prepare from the published bundle first: the output may differ only because the bundle differs";
 
 /// The comparison of prepared files with their published checksums.
@@ -82,7 +82,6 @@ pub struct OutputsAudit {
 }
 
 impl OutputsAudit {
-    /// Returns whether every published checksum matches.
     fn all_match(&self) -> bool {
         self.published > 0 && self.equal.len() == self.published
     }
@@ -101,11 +100,10 @@ pub struct TreeAudit {
 
 /// Audits one competition. `tree` is a directory with data that another program prepared.
 ///
-/// If the last run published nothing because an output does not have its published checksum, audits its outputs in the cache.
+/// If the last run published nothing because a checksum differs, audits the outputs of that run in the cache.
 ///
 /// # Errors
-/// Returns an error if there is neither a bundle nor prepared data, if there are no prepared data to compare `tree` with, or
-/// if a file cannot be read.
+/// Returns an error if there is nothing to audit or to compare `tree` with, or if a file cannot be read.
 pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<Audit, Error> {
     let settings = &task.settings.of_variant(&task.options.variant);
     let failed = FailedRun::read(&settings.data_dir, &entry.id);
@@ -263,8 +261,7 @@ fn audit_bundle(
     }))
 }
 
-/// Returns the prepared files that were changed or removed after they were prepared. If they are very many, returns only
-/// some of them.
+/// Returns prepared files that were changed or removed after they were prepared, or only some of them if there are many.
 fn edited_files(
     manifest: Option<&Manifest>,
     data_dir: &Path,
@@ -285,7 +282,7 @@ fn edited_findings(edited: &BTreeSet<String>) -> impl Iterator<Item = AuditFindi
     })
 }
 
-/// Compares the outputs of the base variant with their published checksums. The causes of the files in `edited` are known.
+/// Compares the outputs of `v1` with their published checksums. The files in `edited` are known to differ.
 fn audit_outputs(
     home: &Path,
     sums: &PublishedChecksums,
@@ -337,8 +334,7 @@ fn audit_outputs(
         if unknown.is_empty() {
             break;
         }
-        // An unreadable bundle proves nothing about outputs. The part `bundle` of the audit reports why it is
-        // unreadable.
+        // An unreadable bundle proves nothing about outputs. The part `bundle` of the audit reports it.
         let found = match published::members(bundle, resources, &wanted) {
             Ok(found) => found,
             Err(error) if error.is_of_the_system() => {
@@ -410,11 +406,10 @@ fn audit_tree(
     })
 }
 
-/// Grading rules that pair rows by ids. Without one of these rules, rows are paired by position. Other rules do not
-/// change that: `align_groups` pairs the rows of a group in their order, and `same_ids` only checks ids.
+/// Grading rules that pair rows by ids. With other rules, rows are paired by position: `align_groups` uses the order of the
+/// rows in a group, and `same_ids` only checks ids.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
-/// Returns whether a part of the section `grade` pairs columns by position.
 fn pairs_columns_by_position(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(pairs_columns_by_position),
@@ -425,8 +420,7 @@ fn pairs_columns_by_position(value: &Value) -> bool {
     }
 }
 
-/// Returns the id column of submissions, and the other columns. Returns `None` if the section `grade` does not pair rows
-/// by a single column, or does not list the columns.
+/// Returns the id column of submissions, and the other columns. Returns `None` if the section `grade` does not state them.
 fn ids_and_labels(grade: &Value) -> Option<(HashSet<String>, HashSet<String>)> {
     let id = aligned_column(grade, "align")?;
     let mut rules = grade.get("rules")?.as_array()?.iter();
@@ -464,8 +458,7 @@ fn roles(pipeline: &Pipeline) -> Roles {
     }
 }
 
-/// Returns the parameters of a pipeline's split if it is a plain shuffle. Then the original order of the rows can be
-/// reconstructed from the two tables. Returns `None` for other splits.
+/// Returns the parameters of the split if it is a plain shuffle. An audit cannot undo other splits.
 fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     let mut tables = pipeline.tables.iter();
     let declaration = tables.find_map(|table| match &table.made {
@@ -498,7 +491,6 @@ fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     })
 }
 
-/// Returns the conclusion from all parts of an audit.
 fn conclusion(
     bundle: Option<&BundleAudit>,
     outputs: Option<&OutputsAudit>,
@@ -550,9 +542,9 @@ fn conclusion(
     text.to_owned()
 }
 
-/// Searches for leaks of answers in the prepared data and in the bundle of a competition. Finds the bundle in `source`, or
-/// if `source` is `None`, in the directory that the last run used. Otherwise finds it in the data directory of `base`, which
-/// contains the bundles of all variants.
+/// Searches for leaks of answers in the prepared data and the bundle of a competition.
+///
+/// Finds the bundle in `source` (by default the directory that the last run used), or in the data directory of `base`.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.
@@ -603,7 +595,7 @@ pub fn leaks(
         threads: settings.jobs,
     };
     let accepted = pipeline.accepted.iter();
-    // These names describe upstream's script, not its data.
+    // `accepted` also contains notes about upstream's script, which are not leaks.
     let is_leak = |name: &str| ![NOT_REPRODUCIBLE, SILENT_FAILURE].contains(&name);
     let accepted: BTreeMap<String, String> = accepted
         .filter(|(name, _)| is_leak(&name.value))
@@ -618,8 +610,7 @@ pub fn leaks(
     })
 }
 
-/// Writes the answers as a temporary CSV file if they are JSON records. Returns `None` if the answers are a table
-/// already.
+/// Writes answers that are JSON records to a temporary CSV file. Returns `None` if the answers are a table already.
 fn rows_of_records(
     settings: &Settings,
     entry: &CatalogEntry,
@@ -664,7 +655,7 @@ fn rows_of_records(
     Ok(Some(written))
 }
 
-/// Returns the column by which the rule `rule` of the section `grade` pairs rows. The rule is `align` or `align_groups`.
+/// Returns the column by which `rule` (`align` or `align_groups`) pairs rows in the section `grade`.
 fn aligned_column<'a>(grade: &'a Value, rule: &str) -> Option<&'a str> {
     let mut rules = grade.get("rules")?.as_array()?.iter();
     let by = rules.find_map(|one| one.get(rule))?;

@@ -1,5 +1,4 @@
-//! Compares two variants, two pipeline files, or two data directories. The settings of pipelines are compared if both sides
-//! have a pipeline, and the outputs are compared if both sides are prepared.
+//! Compares the settings and outputs of two variants, two pipeline files, or two data directories.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +13,6 @@ use crate::error::{Error, failure_of};
 use crate::outline::outline;
 use crate::settings::{Settings, prepared_dir};
 
-/// The result of a comparison.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DataDifferences {
     pub pipeline: Vec<PipelineDifference>,
@@ -195,7 +193,7 @@ private:
         found.map(|one| (one.path, one.old, one.new)).collect()
     }
 
-    /// Every section is compared. Differences show settings as they are written in the file. Layout does not matter.
+    /// Differences show settings as they are written in the file. Layout does not matter.
     #[test]
     fn differences_show_settings_as_written() {
         for (from, to, path, old, new) in [

@@ -21,6 +21,7 @@ use crate::stages::contents::StatedContents;
 use crate::stages::load::{FurtherSource, Loader, reading};
 use crate::stages::run::Run;
 use crate::stages::summary::failures;
+use crate::stages::with_last_source;
 use crate::task::{PreparationOptions, Task, ViewOptions};
 
 /// The files of a bundle.
@@ -65,6 +66,10 @@ pub struct ListedSource {
 /// Returns an error if the local bundle cannot be read, or if there is no local bundle and Kaggle does not list it.
 pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     let entry = task.catalog.find(id);
+    let task = &match entry {
+        Some(entry) => with_last_source(task, &entry.id)?,
+        None => task.clone(),
+    };
     let pipeline = entry.and_then(|entry| entry.load(BASE_VARIANT).ok());
     let members = match &pipeline {
         Some(pipeline) => Some(Members::new(prep_steps::members(pipeline))?),

@@ -1,10 +1,9 @@
-//! Runs steps again, with different limits and in a different order, and compares their results with the cache.
+//! Runs steps again, with other limits and in another order, and compares their results with the cache and the remote.
 //!
-//! The key of a step does not contain memory, threads or order, so its result must not depend on them. The steps of a
-//! competition run in a scratch cache: with a quarter of the memory, with a different number of jobs, and in a
-//! different order (the ready step that waited longest runs first). Each result is compared with the entry of the same
-//! key in the cache, and in the remote, if one is configured. The cache is only read, and nothing is published or
-//! downloaded. The scratch cache of a competition is removed before the next competition begins.
+//! The key of a step does not contain memory, threads or order, so its result must not depend on them.
+//!
+//! The steps run in a scratch cache, which is removed before the next competition begins. Nothing is published or
+//! downloaded.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,7 +23,7 @@ use crate::settings::Settings;
 use crate::stages::resolve::Plan;
 use crate::task::Task;
 
-/// A rerun has the memory of the first run divided by this number. With less memory, it must compute the same results.
+/// Divisor of the memory for a rerun, which must compute the same results with less memory.
 pub(crate) const MEMORY_DIVISOR: u64 = 4;
 
 /// The results of the steps of a competition that ran again.
@@ -35,7 +34,6 @@ pub struct Rerun {
     pub steps: Vec<RerunStep>,
 }
 
-/// The result of a step that ran again.
 #[derive(Debug, Clone, Serialize)]
 pub struct RerunStep {
     pub step: String,
@@ -81,19 +79,16 @@ pub enum RerunPlace {
 }
 
 impl Rerun {
-    /// Returns the number of steps whose result satisfies `wanted`.
     pub fn count(&self, wanted: impl Fn(&RerunResult) -> bool) -> usize {
         let results = self.steps.iter().map(|step| &step.result);
         results.filter(|result| wanted(result)).count()
     }
 }
 
-/// Runs the steps of competitions again, one competition after the other, and calls `done` with each result. Scratch
-/// caches are created in the directory `scratch`.
+/// Runs the steps of each competition again, and calls `done` with each result. Creates scratch caches in `scratch`.
 ///
 /// # Errors
-/// Returns an error if a competition cannot be planned, the cache or the remote cannot be read, or the run is
-/// cancelled.
+/// Returns an error if a competition cannot be planned, a cache or the remote cannot be read, or the run is cancelled.
 pub fn rerun(
     task: &Task,
     ids: &[String],
@@ -125,9 +120,10 @@ pub fn rerun(
     Ok(all)
 }
 
-/// Creates a scratch directory in `parent`, the directory for temporary files of a cache. Also returns a lock on the scratch
-/// directory, because the cache removes temporary directories that no process has locked. On a file system without locks,
-/// returns no lock. There the cache removes only old directories.
+/// Creates and locks a scratch directory in `parent`, the directory for temporary files of a cache.
+///
+/// The cache removes temporary directories that no process has locked. On file systems without locks, there is no lock, and
+/// the cache removes only old directories.
 pub(crate) fn scratch(parent: &Path, prefix: &str) -> Result<(TempDir, Option<File>), Error> {
     let directory = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
     let directory =
@@ -156,8 +152,7 @@ struct Rerunning<'a> {
 impl Rerunning<'_> {
     fn call(&self, cancel: &Cancel) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
-        // The bundle may come from the remote. But results are neither read from the remote nor sent to it, because the
-        // remote is not a tier of the scratch cache.
+        // The bundle may come from the remote, but results may not. So the remote is not a tier of the scratch cache.
         let store = Store::open(&settings.store_dir)?;
         let context = Context::new(store.clone(), settings.limits(), cancel.clone());
         let engine = prep_sql::Session::new(&store.temp_dir());
@@ -200,8 +195,7 @@ impl Rerunning<'_> {
                     (Some(key), result)
                 }
                 (Action::Step(_), _) => (None, without_result(&report, id)),
-                // A source has no recorded result to compare with. But if it failed, its dependents have no results, so
-                // its failure is reported.
+                // A source has no recorded result, but its failure explains why its dependents have no result.
                 (Action::Source(_), _) => match without_result(&report, id) {
                     failed @ RerunResult::Failed { .. } => (None, failed),
                     _ => continue,
@@ -222,7 +216,7 @@ impl Rerunning<'_> {
         })
     }
 
-    /// Compares the result of a step with the entry of its key in the cache and, if `is_shared` is true, in the remote.
+    /// Compares a result with the entry of `key` in the cache and, if `is_shared` is true, in the remote.
     fn compare(
         &self,
         key: &Digest,
@@ -284,7 +278,7 @@ fn without_result(report: &RunReport, node: NodeId) -> RerunResult {
         Some(StepOutcome::Skipped { because }) => RerunResult::Skipped {
             because: because.clone(),
         },
-        // Steps have one of the outcomes above, so this is a source that did not fail. It has no result.
+        // A source that did not fail. Steps have one of the outcomes above.
         _ => RerunResult::Unrecorded,
     }
 }

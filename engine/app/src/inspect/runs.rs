@@ -1,7 +1,6 @@
-//! Compares two runs in a competition's history: the key records of its steps, then their outputs.
+//! Compares two runs in a competition's history: the key records of their steps, and their outputs.
 //!
-//! The history contains the keys of the steps of earlier runs. For each key, the ledger contains the key record and the
-//! outputs until garbage collection removes them. Therefore the comparison runs no step.
+//! The cache contains both until garbage collection removes them, so the comparison runs no step.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +20,6 @@ use crate::inspect::diff::{DataDifferences, PipelineDifference};
 use crate::prepared;
 use crate::settings::Settings;
 
-/// A step of an earlier run.
 struct EarlierStep {
     record: KeyRecord,
     entry: LedgerEntry,
@@ -126,8 +124,7 @@ fn steps(store: &Store, id: &str, run: &EarlierRun) -> Result<Steps, Error> {
     Ok(steps)
 }
 
-/// Returns the differences between the key records of a step in two runs. `old` or `new` is `None` if that run does not
-/// contain the step.
+/// Returns the differences between the key records of a step. If a run does not contain the step, its side is `None`.
 fn step_differences(
     name: &str,
     old: Option<&EarlierStep>,
@@ -169,7 +166,6 @@ fn step_differences(
     found
 }
 
-/// Returns the differences between a step's outputs.
 fn output(
     context: &Context,
     path: &str,
@@ -187,7 +183,7 @@ fn output(
     let store = &context.store;
     let (before, after) = (value(store, old), value(store, new));
     let failed = |error: ContentsError| {
-        let message = format!("cannot compare the two runs' `{path}`: {}", chain(&error));
+        let message = format!("cannot compare `{path}` of the two runs: {}", chain(&error));
         Error::new(failure_of(&error), message)
     };
     let tree = |value: &Option<Value>| Tree::load(context, value.as_ref()?).ok();
@@ -202,7 +198,6 @@ fn output(
     two_files(path, before.path(), after.path(), options).map_err(failed)
 }
 
-/// Reads the value of an output, if it is still in the cache.
 fn value(store: &Store, digest: Option<Digest>) -> Option<Value> {
     Value::load(store, &digest?).ok()
 }
@@ -213,9 +208,6 @@ fn file(store: &Store, value: &Option<Value>) -> Option<prep_cache::Object> {
 }
 
 /// Returns the differences between two versions of the directory `path`.
-///
-/// # Errors
-/// Returns an error if two existing files cannot be compared.
 fn differences(
     context: &Context,
     path: &str,

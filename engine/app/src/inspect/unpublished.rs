@@ -1,7 +1,6 @@
 //! Finds the outputs of a run that published nothing because an output does not have its published checksum.
 //!
-//! The cache contains these outputs. They are published into a scratch directory, where an audit can read them. No step
-//! runs for that.
+//! The cache contains these outputs. They are published into a scratch directory for an audit, without running a step.
 
 use std::sync::Arc;
 
@@ -16,11 +15,9 @@ use crate::stages::origins::{UsedValue, origins};
 use crate::stages::run::{CompetitionState, Run};
 use crate::task::{PreparationOptions, Task};
 
-/// Publishes the outputs of a failed run into a scratch data directory. Returns the directory, which is removed when it is
-/// dropped. Returns `None` if the bundle of the run is unknown or no longer there, or if the cache lacks some of its outputs.
+/// Publishes the outputs of a failed run into a scratch data directory, and returns that directory.
 ///
-/// # Errors
-/// Returns an error if the cache cannot be read, or the scratch directory cannot be written.
+/// Returns `None` if the bundle of the run is unknown or no longer on this machine, or if the cache lacks an output.
 pub(super) fn publish(
     task: &Task,
     id: &str,
@@ -62,7 +59,7 @@ pub(super) fn publish(
     let Some(competition) = all.competitions.first() else {
         return Ok(None);
     };
-    // The file may have been replaced since.
+    // The file of the bundle may have been replaced since the failed run.
     let used = origins(all, competition, &run.context.store, |_| UsedValue::Current)?;
     let mut used = used.iter().filter(|origin| origin.is_bundle());
     if !used.any(|origin| origin.record.digest == bundle) {

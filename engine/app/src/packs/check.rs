@@ -1,7 +1,6 @@
 //! Checks the competitions of a pack: prepares each one twice, with different memory and threads, and compares the results.
 //!
-//! Everything is prepared in scratch directories, so neither the data directory nor the cache changes. A failure of one
-//! competition does not affect the others.
+//! The competitions are prepared in scratch directories, so neither the data directory nor the cache changes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,19 +39,16 @@ pub const SILENT_FAILURE: &str = "silent-failure";
 pub struct PackCheck {
     pub id: String,
     pub variant: String,
-    /// The mistake in the pipeline, if there is one.
     pub mistake: Option<String>,
-    /// The path of the bundle. `None` if it is not on this machine.
+    /// `None` if the bundle is not on this machine.
     pub bundle: Option<PathBuf>,
-    /// The reason why the competition could not be prepared. `None` if it was prepared, or has no bundle.
+    /// Why the competition could not be prepared. `None` if it was prepared, or has no bundle.
     pub failure: Option<String>,
     /// Whether both preparations gave the same digests.
     pub is_reproducible: Option<bool>,
-    /// The outputs that differ between the preparations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
     pub leaks: Option<LeakReport>,
-    /// Whether the sample submission is valid.
     pub is_sample_valid: Option<bool>,
     pub lock: Option<LockComparison>,
     /// The reasons in the section `accepted` of the pipeline.
@@ -79,12 +75,10 @@ impl PackCheck {
     }
 }
 
-/// The checks of a pack.
 pub struct PackChecks<'a> {
     /// The task of a run. Its options name the variant and the directory with bundles.
     pub task: &'a Task,
     pub pack: &'a str,
-    /// Keys whose signatures are trusted.
     pub trusted: &'a [TrustedSigner],
 }
 
@@ -92,8 +86,7 @@ impl PackChecks<'_> {
     /// Checks competitions, and calls `done` with each result.
     ///
     /// # Errors
-    /// Returns an error if there is no such pack, if its `pack.lock` is damaged, if the scratch directories cannot be
-    /// written, or if `cancel` is set.
+    /// Returns an error if the pack does not exist, its `pack.lock` is damaged, a write fails, or `cancel` is set.
     pub fn run(
         &self,
         ids: &[String],
@@ -126,12 +119,12 @@ impl PackChecks<'_> {
         Ok(all)
     }
 
-    /// Returns the new text of `file`, a `pack.lock`. The text contains new digests of the competitions that `checks` found
-    /// reproducible. It keeps the old digests of other competitions, from `file` or, if that does not exist, from the
-    /// installed `pack.lock`.
+    /// Returns the new text of `file`, a `pack.lock`, with the digests of the competitions that `checks` found reproducible.
+    ///
+    /// Other competitions keep their digests in `file`, or those in the installed `pack.lock` if `file` does not exist.
     ///
     /// # Errors
-    /// Returns an error if the earlier file is damaged.
+    /// Returns an error if the existing `pack.lock` is damaged.
     pub fn lock_text(
         &self,
         file: &Path,
@@ -243,7 +236,7 @@ impl PackChecks<'_> {
     }
 }
 
-/// Creates a link to a file that a preparation reads.
+/// Creates `link`, a link to `path`.
 fn link(path: &Path, link: &Path) -> Result<(), Error> {
     let created = fs::create_dir_all(link.parent().unwrap_or(link));
     let created = created.and_then(|()| symlink(std::path::absolute(path)?, link));
@@ -291,7 +284,6 @@ fn prepare_once(
     Ok(manifest.map(|manifest| (facts, manifest)))
 }
 
-/// Returns the paths of the outputs that differ.
 fn differences(one: &Manifest, other: &Manifest) -> Vec<String> {
     let of = |manifest: &Manifest| -> BTreeMap<String, _> {
         let outputs = manifest.outputs.iter();

@@ -1,7 +1,7 @@
 //! `pack.lock`: the digests of a pack's prepared data that its author published.
 //!
-//! The file has the format of `prep.lock` (see `prep_digests::Lockfile`). It contains the names of competitions without the
-//! name of the pack. If the file is signed, its last line is the signature.
+//! The file has the format of `prep.lock`, but names competitions without their pack. If it is signed, its last line is the
+//! signature.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +22,6 @@ pub(crate) const LOCK_FILE: &str = "pack.lock";
 const HEAD: &str =
     "# Digests of the prepared data of this pack, written by `prep pack check --write`.\n";
 
-/// The published digests of a pack.
 #[derive(Debug, Default)]
 pub(crate) struct PackLock {
     lock: Lockfile,
@@ -34,7 +33,6 @@ pub(crate) struct PackLock {
 pub struct LockComparison {
     /// Whether the digests are equal. `None` if the file does not list the competition in this variant.
     pub is_equal: Option<bool>,
-    /// The facts that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<String>,
     /// The key that signed the file.
@@ -44,10 +42,7 @@ pub struct LockComparison {
 }
 
 impl PackLock {
-    /// Reads the file at `path`. Returns an empty lock if it does not exist.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, has mistakes, or was changed after it was signed.
+    /// Reads the file at `path`. Returns an empty lock if it does not exist. Fails if it was changed after it was signed.
     pub(crate) fn read(path: &Path, pack: &str) -> Result<PackLock, Error> {
         if !path.exists() {
             return Ok(PackLock::default());
@@ -64,7 +59,6 @@ impl PackLock {
         Ok(PackLock { lock, signer })
     }
 
-    /// Compares the digests of a competition with those in the file.
     pub(crate) fn compare(
         &self,
         id: &str,
@@ -85,8 +79,7 @@ impl PackLock {
         }
     }
 
-    /// Returns the new text of the file, signed if `key` is given. `found` contains new digests by the names of
-    /// competitions. All other competitions keep their digests.
+    /// Returns the new text of the file, signed if `key` is given. Competitions that are not in `found` keep their digests.
     pub(crate) fn text_with(
         mut self,
         pack: &str,

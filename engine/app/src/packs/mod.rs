@@ -6,10 +6,10 @@
 //! PACKS/NAME/ID/pipeline.yaml     and description.md, leaderboard.csv, checksums.json
 //! ```
 //!
-//! A pack is data that other people wrote. Adding a pack copies its files and runs nothing (see `add`). The same rules are
-//! checked when a pack is added and when an installed pack is read. For example, ids are parsed by
-//! [`prep_spec::CompetitionId`], and the directories of sources must be inside the pack ([`inner_directory`]). A damaged
-//! pack is reported only when it is used, so it does not affect other competitions.
+//! Adding a pack runs nothing. Because other people wrote the pack, its files are checked when it is added and when it is
+//! read.
+//!
+//! A damaged pack is reported only when it is used, so it does not affect other competitions.
 
 pub(crate) mod add;
 pub(crate) mod check;
@@ -29,7 +29,6 @@ use crate::catalog::{CatalogEntry, PIPELINE_FILE};
 use crate::error::Error;
 use crate::settings::Settings;
 
-/// Name of the file that describes a pack.
 pub(crate) const PACK_FILE: &str = "pack.yaml";
 
 /// Maximum size of a file of a pack, in bytes.
@@ -41,7 +40,6 @@ pub(crate) const CORRECT: &str = "correct the pack, or get a correct one from it
 /// A pack in the directory of packs.
 #[derive(Debug, Clone)]
 pub struct InstalledPack {
-    /// The name of its directory.
     pub name: String,
     pub directory: PathBuf,
     /// The content of `pack.yaml`, or the reason why the pack cannot be used.
@@ -105,10 +103,6 @@ impl<'a> PackFiles<'a> {
         format!("{}/{path}", self.label.trim_end_matches('/'))
     }
 
-    /// Reads `pack.yaml`.
-    ///
-    /// # Errors
-    /// Returns an error if the file does not exist, or has mistakes.
     pub(crate) fn read(&self) -> Result<Pack, Error> {
         let shown = self.shown(PACK_FILE);
         let text = read_text(&self.directory.join(PACK_FILE));
@@ -119,10 +113,6 @@ impl<'a> PackFiles<'a> {
         Ok(read_pack(&shown, &text)?)
     }
 
-    /// Returns the catalog entries of the competitions.
-    ///
-    /// # Errors
-    /// Returns an error if a competition has no pipeline, or a file cannot be read.
     pub(crate) fn entries(&self, pack: &Arc<Pack>) -> Result<Vec<CatalogEntry>, Error> {
         let entries = pack.competitions.keys().map(|name| {
             let id = format!("{}/{name}", pack.name).parse::<CompetitionId>();
@@ -143,11 +133,7 @@ impl<'a> PackFiles<'a> {
         entries.collect()
     }
 
-    /// Parses all pipelines, without planning their queries, and checks that the directories of their sources are inside the
-    /// pack.
-    ///
-    /// # Errors
-    /// Returns the first mistake.
+    /// Parses all pipelines without planning their queries. Fails if the directory of a source is outside the pack.
     pub(crate) fn check_pipelines(&self, entries: &[CatalogEntry]) -> Result<(), Error> {
         for entry in entries {
             let (vocabulary, text) = (prep_steps::vocabulary(), entry.pipeline()?);
@@ -168,18 +154,15 @@ impl<'a> PackFiles<'a> {
     }
 }
 
-/// Resolves `folder`, the directory of the source `source` in a pack's pipeline. It is relative to the directory of the
-/// pipeline.
+/// Resolves `folder`, the directory of the source `source`, which is relative to the directory of the pipeline.
 ///
-/// # Errors
-/// Returns an error if the path leads out of the pack. Only the components of the path are checked, because a pack contains
-/// no links.
+/// Fails if the path leads out of the pack. Checks only the components of the path, because a pack contains no links.
 pub(crate) fn inner_directory(
     entry: &CatalogEntry,
     source: &str,
     folder: &str,
 ) -> Result<PathBuf, Error> {
-    // The number of directories between the pack's directory and the path. It starts at 1, the directory of the pipeline.
+    // The depth below the pack's directory. The directory of the pipeline has depth 1.
     let depth = Path::new(folder)
         .components()
         .try_fold(1u32, |depth, part| match part {

@@ -32,7 +32,7 @@ pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
     let mut record = PreparationRecord::default();
     for variant in std::iter::once(own).chain(task.settings.variants()) {
         let data_dir = task.settings.data_dir_of(&variant);
-        let manifest = prepared::manifest(&data_dir, id)?;
+        let manifest = prepared::replaceable_manifest(&data_dir, id)?;
         match manifest.and_then(|manifest| manifest.preparation) {
             Some(found) if variant == task.options.variant => return Ok(found),
             found => {
@@ -104,7 +104,7 @@ impl StatedContents {
                 break;
             }
             let data_dir = task.settings.data_dir_of(&variant);
-            let manifest = prepared::manifest(&data_dir, id)?;
+            let manifest = prepared::replaceable_manifest(&data_dir, id)?;
             record = manifest.and_then(|one| one.preparation).unwrap_or_default();
         }
         let (part, bundle): (Vec<_>, Vec<_>) =

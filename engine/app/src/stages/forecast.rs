@@ -269,7 +269,7 @@ fn published(input: &MissingInput<'_>, error: Option<String>) -> Download {
 /// Returns the disk space that a competition with `download` bytes to download needs.
 fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Error> {
     let competition = input.competition;
-    let prepared = match prepared::manifest(&task.data_dir(), &competition.id)? {
+    let prepared = match prepared::replaceable_manifest(&task.data_dir(), &competition.id)? {
         // Existing files are replaced one by one, so no further space is needed for them.
         Some(_) => 0,
         // The size of the bundle is a good estimate: images keep their size, and tables, which get longer, are small.

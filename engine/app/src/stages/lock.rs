@@ -4,7 +4,7 @@
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prep_core::{Failure, Remedy};
 use prep_digests::{LockedDataset, Lockfile, Trees};
@@ -106,15 +106,8 @@ pub(crate) fn update(
 /// Acquires the lock that a process must hold to write the lockfile.
 fn lock_for_writing(path: &Path) -> Result<prep_cache::LockGuard, Error> {
     let guard = path.with_file_name(".prep.lock.guard");
-    let began = Instant::now();
-    loop {
-        if let Some(lock) = prep_cache::try_lock_file(&guard)? {
-            return Ok(lock);
-        }
-        if began.elapsed() > LOCK_TIMEOUT {
-            let message = format!("{} is locked by another process", guard.display());
-            return Err(Error::new(Failure::Machine, message));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    prep_cache::lock_file_within(&guard, LOCK_TIMEOUT)?.ok_or_else(|| {
+        let message = format!("{} is locked by another process", guard.display());
+        Error::new(Failure::Machine, message)
+    })
 }

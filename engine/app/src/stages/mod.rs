@@ -104,6 +104,20 @@ impl Plan {
     }
 }
 
+/// Returns a task that also searches the bundle of a competition in the directory of its last run, unless the caller named a
+/// directory.
+pub(crate) fn with_last_source(task: &Task, id: &str) -> Result<Task, Error> {
+    let last = contents::read(task, id)?.options;
+    let (options, _) = task.options.recalling(&RememberedOptions {
+        source: last.source,
+        ..RememberedOptions::default()
+    });
+    Ok(Task {
+        options,
+        ..task.clone()
+    })
+}
+
 /// Adds a remedy to an error that an option of the last run may have caused.
 fn recalled_error(error: Error, recalled: &RememberedOptions) -> Error {
     match error.help {
@@ -138,12 +152,14 @@ impl Run {
             false => context,
         };
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
-        let mut ids = ids.to_vec();
+        let (kept_sealed, mut ids) = sealed::kept_sealed(task, ids);
         let mut plan = Plan::create(task, &ids, &engine, &context)?;
         let left_out = resolve::leave_out(task, &plan, &mut ids);
         if !left_out.is_empty() {
             plan = Plan::create(task, &ids, &engine, &context)?;
         }
+        ids.extend(kept_sealed.iter().map(|(id, _)| id.clone()));
+        plan.refused.extend(kept_sealed);
         if !options.keep_going {
             plan = plan.complete()?;
         }

@@ -1,5 +1,4 @@
-//! Determines the bundle and the sources from which a competition's results were computed. Records them in the data
-//! directory as soon as the competition is published.
+//! Determines and records the bundle and the sources from which a competition's results were computed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +35,6 @@ pub(crate) enum UsedValue {
     NotUsed,
     /// The value that the source has now.
     Current,
-    /// The value with this digest.
     Exactly(Digest),
 }
 
@@ -48,8 +46,9 @@ impl UsedValue {
     }
 }
 
-/// Returns the files of the sources that the steps of a competition used. For each source, `value` returns the value that
-/// the steps used, because the file of the source may have changed since.
+/// Returns the files that the steps of a competition used.
+///
+/// `value` returns the value of a source that the steps used, because the file of the source may have changed since.
 pub(crate) fn origins(
     all: &CompetitionGraph,
     competition: &Competition,
@@ -151,8 +150,10 @@ pub(super) fn record(
 }
 
 /// Records how a competition was prepared, as soon as it is published. `was_current` is true if nothing had to be published.
-/// The stage `record` would be too late, because a run may delete bundles and then be killed before that stage. Ignores
-/// errors. Without the record, the next run needs the bundle again.
+///
+/// The stage `record` would be too late, because a run may delete bundles and then be killed before that stage.
+///
+/// Ignores errors. Without the record, the next run needs the bundle again.
 pub(super) fn record_publication(
     all: &CompetitionGraph,
     (store, data_dir): (&Store, &Path),

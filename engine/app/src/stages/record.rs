@@ -1,6 +1,7 @@
 //! Sixth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
-//! Also renews the modification time of the manifests, even if the data were up to date. So Make can use a manifest as
-//! a target.
+//!
+//! Also renews the modification time of every manifest, even if nothing changed. Otherwise Make, which compares the times
+//! of files, would run `prep` again each time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -19,11 +20,7 @@ use crate::stages::summary::StepFailure;
 use crate::stages::{lock, origins, summary};
 use crate::{bundles, prepared};
 
-/// Records how each competition that is complete was prepared, and updates `prep.lock`. Returns the manifests of all
-/// published competitions by id.
-///
-/// # Errors
-/// Returns an error if a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
+/// Records how each complete competition was prepared, and updates `prep.lock`. Returns the published manifests by id.
 pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> {
     let (task, data_dir) = (&ended.task, &ended.task.data_dir());
     let ids = ended.all.competitions.iter().map(|one| one.id.clone());
@@ -51,7 +48,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
             let origins = of_run(ended, competition)?;
             note_preparation(published, data_dir, competition, &origins);
             let facts = lock_entry(ended, competition, published, &origins, &last)?;
-            // The lockfile describes outputs with packed archives.
+            // `prep.lock` contains the digests of outputs whose archives are not unpacked.
             if competition.options.expand_archives() == Expand::No {
                 locked.push((&*competition.id, facts.with_trees(trees)));
             }
@@ -71,7 +68,7 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
 /// Removes the bundle if bundles are not kept. Records the members of a bundle with the published MD5, for audits.
 fn finish_bundle(ended: &Ended, competition: &Competition, state: CompetitionState) {
     let (settings, options) = (&ended.task.settings, &competition.options);
-    // If steps ran, the bundle was already removed when the competition was complete.
+    // If steps ran, the bundle was removed when the competition was published.
     if !options.keep_bundles && state == CompetitionState::UpToDate {
         prep_fetch::discard(&settings.data_dir, &competition.id);
     }
@@ -102,7 +99,6 @@ fn lock_entry(
         .with_comparability(&comparable.obstacles()))
 }
 
-/// Records how the tree was prepared.
 fn note_preparation(
     published: &Manifest,
     data_dir: &Path,
@@ -119,8 +115,7 @@ fn note_preparation(
     }
 }
 
-/// Records a run that failed or was stopped, unless it neither found a bundle nor ran a step. Errors are ignored: the
-/// commands that explain data then know only the last complete run.
+/// Records a run that failed or was stopped, if it found a bundle or ran a step. Ignores errors of writing.
 fn note_failure(ended: &Ended, competition: &Competition) -> Result<(), Error> {
     let id = &competition.id;
     let failures = summary::failures(ended, id);
@@ -144,22 +139,20 @@ fn note_failure(ended: &Ended, competition: &Competition) -> Result<(), Error> {
     Ok(())
 }
 
-/// Chooses between `origin` and the origin that an earlier run recorded (see [`DataOrigin::or`]). Records the chosen origin
-/// and returns it.
+/// Records and returns `origin`, or the origin that an earlier run recorded (see [`DataOrigin::or`]).
 fn note_origin(published: &Manifest, data_dir: &Path, id: &str, origin: DataOrigin) -> DataOrigin {
     let known = match &published.origin {
         Some(before) => origin.or(before),
         None => origin,
     };
     if published.origin.as_ref() != Some(&known) {
-        // Errors are ignored. If the origin cannot be recorded, it is unknown, and scores on the data are not
-        // comparable.
+        // Errors are ignored. If the origin is not recorded, scores on the data are not comparable.
         let _ = prep_steps::record_origin(data_dir, id, &published.key, known.clone());
     }
     known
 }
 
-/// Returns the digest of the bundle from which the data were prepared. Returns `None` if it is no longer known.
+/// Returns the digest of the bundle from which the data were prepared, if it is known.
 fn bundle_digest(competition: &Competition, origins: &[Origin]) -> Option<BundleDigest> {
     let origin = origins.iter().find(|origin| origin.is_bundle())?;
     let digest = &origin.record.digest;
@@ -189,12 +182,9 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// Returns whether a built-in pipeline prepared the data of a competition, and whether the data match their published
-/// checksums. The data must be complete. `bundle` is the digest of the bundle from which they were prepared. `last` contains
-/// the last run of each step, including the run that has just ended.
+/// Returns whether a built-in pipeline prepared the data, and whether the data match their published checksums.
 ///
-/// # Errors
-/// Returns an error if the history cannot be read.
+/// The data must be complete. `last` contains the last run of each step, including the run that has just ended.
 fn origin(
     ended: &Ended,
     competition: &Competition,
@@ -261,8 +251,7 @@ pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Ori
     origins::origins(&ended.all, competition, store, value)
 }
 
-/// Records the files from which the results of competitions were computed, in the cache and in the remote. Records
-/// nothing about a competition if a step failed, or if no step ran.
+/// Records the files from which the results of newly prepared competitions were computed, in the cache and the remote.
 pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
     let store = &ended.context.store;
     let link = ended.task.settings.remote.as_ref();

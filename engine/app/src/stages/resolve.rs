@@ -1,8 +1,6 @@
 //! Third stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
 //!
-//! Handles missing bundles before any step runs: leaves competitions out on request, and reports missing credentials as one
-//! error. Also describes each [`BorrowedBundle`]: a bundle that is neither on this machine nor recorded in the data
-//! directory, although the run uses results that were computed from it.
+//! Handles missing bundles before any step runs: leaves out their competitions on request, or reports missing credentials.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -32,12 +30,10 @@ pub struct CompetitionGraph {
 }
 
 impl CompetitionGraph {
-    /// Returns the nodes of a competition, inputs first.
     pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
         self.nodes.get(id).map_or(&[][..], Vec::as_slice)
     }
 
-    /// Returns the nodes of all competitions.
     pub(crate) fn all_nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.values().flatten().map(|id| self.graph.node(*id))
     }
@@ -66,12 +62,10 @@ pub enum Runs {
 pub struct StepWork {
     pub competition: String,
     pub step: String,
-    /// A rough estimate of the bytes to process: the size of the bundle if the step is a source or a publication, otherwise
-    /// zero.
+    /// Estimated bytes to process: the size of the bundle for a source or a publication, otherwise zero.
     pub bytes: u64,
 }
 
-/// A step and whether it runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlannedStep {
     pub step: String,
@@ -82,11 +76,7 @@ pub struct PlannedStep {
 }
 
 impl Plan {
-    /// Joins the graphs of competitions in the given order, and finds the steps that have to run because something changed
-    /// since their last runs.
-    ///
-    /// # Errors
-    /// Returns an error if the cache cannot be read, or if the work is cancelled.
+    /// Joins the graphs of competitions in the given order, and finds the steps that have to run.
     pub(super) fn resolve(
         assembled: impl Iterator<Item = (String, Result<(Competition, Graph), Error>)>,
         task: &Task,
@@ -213,8 +203,7 @@ impl Plan {
     }
 }
 
-/// Removes competitions with a missing bundle or source from `ids`, if the task prepares only available competitions.
-/// Returns the removed ids.
+/// Removes and returns the `ids` with a missing bundle or source, if the task prepares only available competitions.
 pub(crate) fn leave_out(task: &Task, plan: &Plan, ids: &mut Vec<String>) -> Vec<String> {
     if !task.options.available_only {
         return Vec::new();
@@ -227,11 +216,9 @@ pub(crate) fn leave_out(task: &Task, plan: &Plan, ids: &mut Vec<String>) -> Vec<
     absent
 }
 
-/// Fails if several competitions are selected, bundles are missing and there are no credentials to download them. For a
-/// single competition, the step of its bundle reports the same error, with the directories that were searched.
+/// Returns one error for all missing bundles, if there are no credentials to download them.
 ///
-/// # Errors
-/// Returns one error that lists all missing bundles.
+/// Skips a single competition: the step of its bundle reports the same error, with the searched directories.
 pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Result<(), Error> {
     let missing = plan
         .missing()
@@ -255,10 +242,10 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Re
     })
 }
 
-/// Same as `require_credentials`, for competitions whose bundles are fetched but not prepared.
+/// Same as `require_credentials`, for bundles that are fetched without preparing their competitions.
 ///
 /// # Errors
-/// Returns one error that lists all missing bundles.
+/// Returns one error for all missing bundles.
 pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
     let dirs = task.options.source_dirs();
     let is_missing = |id: &&String| bundles::path(&task.settings, id, &dirs).is_none();
@@ -289,7 +276,7 @@ fn check_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
     Err(Error::new(error.failure(), message).help(remedy))
 }
 
-/// Returns the bundle that the data directory records, if the bundle on this machine, with this value, is a different one.
+/// Returns the bundle that the data directory records, if it differs from `value`, the bundle on this machine.
 fn replaced(competition: &Competition, value: Option<&Digest>) -> Option<Content> {
     let recorded = competition.contents.bundle.clone()?;
     let before = FileValue::outside(recorded.digest, recorded.bytes).into_value();
@@ -297,8 +284,7 @@ fn replaced(competition: &Competition, value: Option<&Digest>) -> Option<Content
     (is_other && value.is_some_and(|value| before.digest() != *value)).then_some(recorded)
 }
 
-/// Describes the bundle from which the results of a competition were computed. Returns `None` if the bundle is on this
-/// machine or recorded in the data directory.
+/// Returns the [`BorrowedBundle`] of a competition, if it uses one.
 fn borrowed(task: &Task, competition: &Competition) -> Option<BorrowedBundle> {
     if competition.bundle.is_some() {
         return None;

@@ -1,5 +1,6 @@
-//! Fifth stage: runs the steps that are not up to date, and measures the time of every competition. As soon as a competition
-//! is published, this stage records how it was prepared, and deletes its bundle if this is requested.
+//! Fifth stage: runs the steps that are not up to date, and measures the time of every competition.
+//!
+//! As soon as a competition is published, records how it was prepared, and deletes its bundle on request.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -29,13 +30,12 @@ pub struct Run {
 }
 
 impl Run {
-    /// Lets the run execute only checks. The results of all other steps must be in the cache or in the remote; otherwise the
-    /// run fails.
+    /// Lets the run execute only checks. The run fails if the result of another step is in neither the cache nor the remote.
     pub fn forbid_execution(&mut self) {
         self.context.no_execute = true;
     }
 
-    /// Runs the steps. Does not run the later stages, which record facts about the run and create its summary.
+    /// Runs the steps, without the later stages `record` and `summary`.
     pub(crate) fn run(self, reporter: Arc<dyn Reporter>) -> Result<Ended, Error> {
         let Run {
             plan,
@@ -92,7 +92,6 @@ pub enum CompetitionState {
 }
 
 impl CompetitionState {
-    /// Returns whether the competition is completely prepared.
     pub fn is_complete(self) -> bool {
         matches!(
             self,
@@ -115,7 +114,6 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Returns the nodes of a competition that have an outcome, with their outcomes.
     pub(crate) fn outcomes_of(
         &self,
         id: &str,
@@ -127,8 +125,7 @@ impl Ended {
         })
     }
 
-    /// Returns the number of steps of a competition that ran without an error, and the number of steps that were
-    /// reused.
+    /// Returns the number of steps that ran without an error, and the number of steps that were reused.
     pub(crate) fn run_and_reused(&self, id: &str) -> (usize, usize) {
         let count = |wanted: fn(&StepOutcome) -> bool| {
             let outcomes = self.outcomes_of(id);
@@ -165,7 +162,7 @@ impl Ended {
         }
     }
 
-    /// Frees the plan of the run. For many competitions that takes a noticeable time, so a separate thread does it.
+    /// Frees the plan in a separate thread, because that takes a noticeable time for many competitions.
     pub(crate) fn free(self) {
         let freed = std::thread::Builder::new().spawn(move || drop((self.all, self.watch)));
         // If the thread cannot be started, `spawn` has already dropped the closure with the plan.
@@ -186,8 +183,7 @@ pub(crate) struct Watch {
     all: Arc<CompetitionGraph>,
     store: Store,
     task: Task,
-    /// Sources whose failure is not reported as a failure, because their competition is then left out. Each source is a pair
-    /// of competition and step.
+    /// Pairs of competition and source. If the source fails, its competition is left out, and is not reported as failed.
     optional: HashSet<(String, String)>,
     next: Arc<dyn Reporter>,
     times: Mutex<HashMap<String, (Instant, Instant)>>,
@@ -220,8 +216,7 @@ impl Watch {
         }
     }
 
-    /// Returns the time from the start of a competition's first step to the end of its last step. Returns zero if no
-    /// step ran.
+    /// Returns the time from the start of a competition's first step to the end of its last, or zero if no step ran.
     pub(crate) fn time_of(&self, competition: &str) -> Duration {
         let times = self.times.lock();
         let time = times.get(competition);
@@ -262,8 +257,7 @@ impl Reporter for Watch {
     }
 }
 
-/// Returns the competitions that failed only because a step needed the bytes of a source that is not on this machine. The
-/// summary leaves these competitions out.
+/// Returns the competitions that failed only because a needed source is not on this machine.
 pub(super) fn left_out_while_running(ended: &Ended) -> Vec<String> {
     let ids = ended.all.competitions.iter().map(|one| &one.id);
     let is_left_out = |id: &&String| {

@@ -1,4 +1,4 @@
-//! Stores the member lists of verified bundles. A later audit compares other bundles with them.
+//! Stores the member lists of verified bundles, with which later audits compare other bundles.
 
 use std::fs::File;
 use std::io;
@@ -14,16 +14,11 @@ use prep_formats::zip::RawMember;
 use super::members;
 use crate::error::AuditError;
 
-/// Returns the path of the member list in `directory` of the bundle with this MD5.
 fn list_path(directory: &Path, md5: &str) -> PathBuf {
     directory.join(format!("{md5}.gz"))
 }
 
-/// Writes the list of the bundle's members into `directory`, unless the list exists already. `path` is the bundle, and `md5`
-/// is its MD5.
-///
-/// # Errors
-/// Returns an error if the bundle cannot be read, or the list cannot be written.
+/// Writes the member list of the bundle at `path` into `directory`, unless it exists. `md5` is the bundle's MD5.
 pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), ContentsError> {
     let list_path = list_path(directory, md5);
     if list_path.exists() {
@@ -42,7 +37,6 @@ pub fn remember(directory: &Path, md5: &str, path: &Path) -> Result<(), Contents
 fn write_list(path: &Path, list: &[RawMember]) -> io::Result<()> {
     let mut out = GzEncoder::new(File::create(path)?, Compression::fast());
     for member in list {
-        // A name can contain a line break, which JSON escapes.
         let name = serde_json::Value::from(member.name.as_str());
         writeln!(out, "{:08x} {} {name}", member.crc, member.size)?;
     }
@@ -50,11 +44,7 @@ fn write_list(path: &Path, list: &[RawMember]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the members of the bundle whose MD5 is `md5`, from the list in `directory`. `None` if there is no list of this
-/// bundle.
-///
-/// # Errors
-/// Returns an error if the list cannot be read, or is damaged.
+/// Returns the members of the bundle with this MD5 from its list in `directory`, if there is one.
 pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<RawMember>>, AuditError> {
     let path = list_path(directory, md5);
     let read = || {
@@ -62,13 +52,12 @@ pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<RawMember>>, Aud
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // The new modification time protects the list from garbage collection. Setting it fails in a read-only cache, but a
-        // read-only cache is never collected.
+        // Garbage collection keeps recently modified lists. A read-only cache rejects the change, but is never collected.
         let _ = file.set_modified(std::time::SystemTime::now());
         let lines = BufReader::new(GzDecoder::new(file)).lines();
         let members = lines.map(|line| {
             parse_member(&line?).ok_or_else(|| {
-                let reason = "the list of members is damaged; delete the file";
+                let reason = "the recorded list of members is damaged; delete this file";
                 io::Error::new(io::ErrorKind::InvalidData, reason)
             })
         });
@@ -77,7 +66,7 @@ pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<RawMember>>, Aud
     read().map_err(AuditError::reading(&path))
 }
 
-/// Parses a line of the list: CRC-32, size and name of a member.
+/// Parses a line: CRC-32, size and name of a member.
 fn parse_member(line: &str) -> Option<RawMember> {
     let (crc, rest) = line.split_once(' ')?;
     let (size, name) = rest.split_once(' ')?;

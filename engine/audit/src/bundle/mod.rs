@@ -1,14 +1,7 @@
-//! Checks a downloaded bundle.
+//! Checks a downloaded bundle: its first bytes, its end record, its central directory, and the CRC of every member.
 //!
-//! The checks run in this order:
-//!
-//! 1. the first bytes of the file
-//! 2. the end record of the archive
-//! 3. the central directory, which is compared with the members' local records
-//! 4. the CRC of every member
-//!
-//! If all of them succeed, the members are compared with those of a bundle that has the published MD5. The file is read at
-//! most twice: once for its MD5, and once for the members.
+//! If all are right, the members are compared with those of a bundle that has the published MD5. The file is read at most
+//! twice: once for its MD5, and once for the members.
 
 pub mod known;
 
@@ -31,11 +24,7 @@ use crate::system_files::is_of_system;
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, DecodingLimits};
 
-/// Returns the list of members of an archive. Also accepts archives with errors or unsafe paths, because the archive is not
-/// unpacked.
-///
-/// # Errors
-/// Returns an error if the file cannot be read, or is not an archive.
+/// Returns the members of an archive, even if it has errors or unsafe paths, because it is not unpacked.
 pub fn members(path: &Path, limits: &DecodingLimits) -> Result<Vec<RawMember>, ContentsError> {
     let file = File::open(path).map_err(ContentsError::system_error(path))?;
     let listed = list(&file, limits).map_err(ContentsError::classify)?;
@@ -48,17 +37,13 @@ fn list(file: &File, limits: &DecodingLimits) -> Result<RawListing, ZipError> {
     read_tolerant(file, 0..length, &limits.budget(length))
 }
 
-/// Length, CRC-32 and MD5 of a member's unpacked content.
 struct MemberContent {
     size: u64,
     crc: u32,
     md5: String,
 }
 
-/// Unpacks a member whose data begin at the offset `begin`. Returns the length and the checksums of its content.
-///
-/// # Errors
-/// Returns [`ContentsError::Damaged`] if the member cannot be unpacked.
+/// Unpacks a member whose data begin at the offset `begin`. Returns the length and checksums of its content.
 fn content(file: &File, member: &RawMember, begin: u64) -> Result<MemberContent, ContentsError> {
     let (mut crc, mut md5) = (crc32fast::Hasher::new(), Md5::new());
     let size = unpack(file, member, begin, &mut |bytes| {
@@ -72,10 +57,7 @@ fn content(file: &File, member: &RawMember, begin: u64) -> Result<MemberContent,
     })
 }
 
-/// Returns the length and the CRC-32 of a member's content in which every CR LF is replaced by LF.
-///
-/// # Errors
-/// Returns [`ContentsError::Damaged`] if the member cannot be unpacked.
+/// Returns the length and CRC-32 of a member's content after replacing every CR LF by LF.
 fn content_with_lf(
     file: &File,
     member: &RawMember,
@@ -118,7 +100,6 @@ fn unpack(
     Ok(each_chunk(&mut input, visit)?)
 }
 
-/// Reads up to `length` bytes at `offset`.
 fn read_at(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let range = offset..offset.saturating_add(length);
@@ -137,7 +118,6 @@ pub struct Expected {
     pub paths: Vec<String>,
 }
 
-/// The result of checking a bundle.
 #[derive(Debug)]
 pub struct BundleCheck {
     pub md5: String,
@@ -146,10 +126,7 @@ pub struct BundleCheck {
     pub findings: Vec<AuditFinding>,
 }
 
-/// Checks the bundle at `path`.
-///
-/// # Errors
-/// Returns an error if the bundle cannot be read.
+/// Checks the bundle at `path`. Fails if the bundle cannot be read.
 pub fn check(
     path: &Path,
     expected: &Expected,
@@ -188,15 +165,12 @@ pub fn check(
     check_file().map_err(read)
 }
 
-/// Properties of the file that one pass over its bytes finds.
 struct Raw {
     md5: String,
     bytes: u64,
-    /// The first bytes.
     head: Vec<u8>,
-    /// Number of line feeds.
     lf: u64,
-    /// Number of line feeds that come directly after a carriage return.
+    /// Line feeds directly after a carriage return.
     crlf: u64,
     /// Number of zero bytes at the end.
     zeros: u64,
@@ -244,8 +218,7 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Returns the evidence that line endings were converted, if there is any. In intact compressed data, some line feeds
-    /// come after a carriage return, and others do not.
+    /// Returns the evidence of converted line endings, if any. Intact archives contain LF with and without CR.
     fn text_mode_evidence(&self) -> Option<&'static str> {
         match (self.lf, self.crlf) {
             (20.., crlf) if crlf == self.lf => Some("every LF comes after a CR"),
@@ -255,7 +228,7 @@ impl Raw {
     }
 }
 
-/// Minimum length of a run of zeros that is reported as a hole. Compressed content contains no such runs.
+/// Minimum length of a run of zeros that is reported as a hole. Compressed content contains no longer runs.
 const MIN_HOLE_BYTES: usize = 512;
 
 struct Bundle<'a> {
@@ -271,7 +244,7 @@ impl Bundle<'_> {
         AuditFinding::new(cause, self.name)
     }
 
-    /// Returns the findings for a bundle whose MD5 differs from the published one, or for which no MD5 is published.
+    /// Returns the findings for a bundle without its published MD5, or without a published MD5.
     fn inspect(&self) -> Result<Vec<AuditFinding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
         let size = units::bytes(self.raw.bytes);
@@ -286,7 +259,7 @@ impl Bundle<'_> {
             FileType::Zeros => {
                 return one(self
                     .finding(Cause::BundleHole)
-                    .example(format!("the file begins with zeros, {size}")));
+                    .example(format!("the file begins with zero bytes and has {size}")));
             }
             file_type @ (FileType::Html | FileType::Xml | FileType::Json | FileType::Text) => {
                 let text = String::from_utf8_lossy(&self.raw.head).into_owned();
@@ -298,7 +271,7 @@ impl Bundle<'_> {
             }
             FileType::Zip => {}
             FileType::Gzip if self.is_gzipped()? => {
-                let proof = "unpacked, it has the published MD5";
+                let proof = "the unpacked file has the published MD5";
                 return one(self.finding(Cause::BundleGzipped).proof(proof));
             }
             other => {
@@ -327,8 +300,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// Returns whether the file is a gzip file that contains the bundle. Unpacks at most four times the length of the file,
-    /// because a bundle is compressed already, so gzip hardly makes it smaller.
+    /// Returns whether the file is the gzipped bundle. Gzip hardly makes a bundle smaller, so unpacking is limited.
     fn is_gzipped(&self) -> io::Result<bool> {
         let Some(expected) = &self.expected.md5 else {
             return Ok(false);
@@ -339,12 +311,10 @@ impl Bundle<'_> {
         let mut unpacked = flate2::read::MultiGzDecoder::new(file).take(most);
         let mut hasher = Md5::new();
         let unpacked = each_chunk(&mut unpacked, |bytes| hasher.update(bytes));
-        // A damaged gzip file is not the bundle.
         Ok(unpacked.is_ok() && hex(hasher).eq_ignore_ascii_case(expected))
     }
 
-    /// Returns the finding for converted line endings if there is evidence for them. Otherwise returns `damage`. Converted
-    /// line endings explain all other damage in the file.
+    /// If there is evidence of converted line endings, returns only this finding, otherwise `damage`.
     fn or_text_mode(&self, damage: Vec<AuditFinding>) -> Vec<AuditFinding> {
         match self.raw.text_mode_evidence() {
             Some(proof) => vec![
@@ -355,13 +325,12 @@ impl Bundle<'_> {
         }
     }
 
-    /// Returns the finding for an archive without an end record. It may be truncated, or it may end with zeros or an error
-    /// page.
+    /// Returns the finding for an archive without an end record: it ends with zeros or an error page, or is truncated.
     fn without_end(&self) -> io::Result<Vec<AuditFinding>> {
         if self.raw.zeros >= MIN_HOLE_BYTES as u64 {
             let begin = self.raw.bytes - self.raw.zeros;
             let example = format!(
-                "zeros from byte {begin} to the end, {} bytes",
+                "the last {} bytes, from byte {begin} on, are zero",
                 self.raw.zeros
             );
             return Ok(vec![self.finding(Cause::BundleHole).example(example)]);
@@ -381,14 +350,13 @@ impl Bundle<'_> {
                 finding.example(format!("the file has {} of {size} bytes", self.raw.bytes))
             }
             None => finding.example(format!(
-                "the file ends after {} bytes, without its central directory",
+                "the file ends after {} bytes, and the central directory is missing",
                 self.raw.bytes
             )),
         };
         Ok(vec![finding])
     }
 
-    /// Returns the findings for damaged members.
     fn damage(&self, list: &[RawMember]) -> Result<Vec<AuditFinding>, ContentsError> {
         // If members share bytes, a small archive could unpack to any amount.
         let claimed = list
@@ -430,7 +398,7 @@ impl Bundle<'_> {
             let wrong = match &content {
                 Ok(content) if content.crc == member.crc && content.size == member.size => continue,
                 Ok(content) => format!(
-                    "the content has CRC {:08x} and {} bytes, but CRC {:08x} and {} bytes are listed",
+                    "the content has CRC {:08x} and {} bytes, but the central directory lists CRC {:08x} and {} bytes",
                     content.crc, content.size, member.crc, member.size
                 ),
                 Err(error) if error.is_of_the_system() => return content.map(|_| Vec::new()),
@@ -448,7 +416,7 @@ impl Bundle<'_> {
         Ok(found.into_values().collect())
     }
 
-    /// Finds bytes in a damaged member that do not belong to it: an error page of a server, or zeros.
+    /// Finds an error page of a server, or zeros, in a damaged member.
     fn find_foreign_bytes(&self, begin: u64, end: u64) -> io::Result<Option<(Cause, String)>> {
         const CHUNK_BYTES: u64 = 8 << 20;
         let end = end.min(self.raw.bytes);
@@ -471,7 +439,7 @@ impl Bundle<'_> {
             }
             if let Some((place, length)) = find_zeros(&bytes) {
                 let example = format!(
-                    "at least {length} zeros, starting at byte {}",
+                    "at least {length} zero bytes, starting at byte {}",
                     at + place as u64
                 );
                 return Ok(Some((Cause::BundleHole, example)));
@@ -481,8 +449,7 @@ impl Bundle<'_> {
         Ok(None)
     }
 
-    /// Returns the findings for an intact archive whose MD5 differs from the published one, or for which no MD5 is
-    /// published.
+    /// Returns the findings for an intact archive without its published MD5, or without a published MD5.
     fn check_intact(&self, list: &RawListing) -> Result<Vec<AuditFinding>, ContentsError> {
         let (list, tail) = (&list.members, list.trailing_bytes);
         let files: Vec<&RawMember> = list
@@ -520,10 +487,10 @@ impl Bundle<'_> {
         if let Some(directory) = self.common_directory(&files) {
             let proof = match self.expected.members {
                 Some(_) => {
-                    "without this directory, names, sizes and CRCs are those of the verified bundle"
+                    "if this directory is removed from all paths, the names, sizes and CRCs are those of the verified bundle"
                 }
                 None => {
-                    "without this directory, the archive contains the paths that the pipeline reads"
+                    "if this directory is removed from all paths, the archive contains the paths that the pipeline reads"
                 }
             };
             found.push(
@@ -540,7 +507,9 @@ impl Bundle<'_> {
                 _ => "all members match their CRCs",
             };
             let finding = self.finding(Cause::BundleBytesAppended).proof(proof);
-            let finding = finding.example(format!("{tail} bytes after the end record"));
+            let finding = finding.example(format!(
+                "{tail} bytes after the end of central directory record"
+            ));
             let is_known = self.expected.members.as_deref().map(contents) == Some(contents(list));
             found.push(match is_known || self.expected.md5.is_none() {
                 true => finding,
@@ -555,7 +524,7 @@ impl Bundle<'_> {
         }
         let Some(known) = &self.expected.members else {
             let proof = match files.len() {
-                1 => "its only member matches its CRC".to_owned(),
+                1 => "the only member matches its CRC".to_owned(),
                 count => format!("all {count} members match their CRCs"),
             };
             return Ok(vec![
@@ -569,8 +538,7 @@ impl Bundle<'_> {
         self.compare_members(&files, known)
     }
 
-    /// Returns the evidence that this member is the bundle itself, which means that the file is a zip archive of the bundle.
-    /// Returns `None` if there is no evidence.
+    /// Returns the evidence, if any, that this only member is the bundle itself.
     fn inner_bundle_evidence(&self, member: &RawMember) -> Result<Option<String>, ContentsError> {
         let Ok(begin) = member.data_offset(self.file)? else {
             return Ok(None);
@@ -594,13 +562,14 @@ impl Bundle<'_> {
             .any(|path| path.starts_with(&member.name));
         let own_name = self.name.rsplit('/').next().unwrap_or_default();
         Ok((!reads_it && member.name.ends_with(own_name)).then(|| {
-            "the member has the bundle's name, and the pipeline reads nothing in it".to_owned()
+            "the member has the name of the bundle, and the pipeline reads no file in this member".to_owned()
         }))
     }
 
-    /// Returns the directory that contains all members, if the bundle is correct without this directory. If the members of
-    /// the verified bundle are known, the members must equal them. Otherwise, paths that the pipeline reads must exist
-    /// without the directory, but not with it.
+    /// Returns the directory that contains all members, if the bundle is correct without this directory.
+    ///
+    /// If the members of the verified bundle are known, these must be the members without the directory. Otherwise, paths
+    /// that the pipeline reads must exist without the directory, but not with it.
     fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");
@@ -633,7 +602,6 @@ impl Bundle<'_> {
         right.then(|| directory.to_owned())
     }
 
-    /// Compares the members with those of the verified bundle.
     fn compare_members(
         &self,
         files: &[&RawMember],
@@ -663,7 +631,7 @@ impl Bundle<'_> {
                     }
                     changed += 1;
                     let archive = match name.to_ascii_lowercase().ends_with(".zip") {
-                        true => "; it may be the same archive, packed again",
+                        true => "; the member may contain the same files, packed again",
                         false => "",
                     };
                     changes.push(format!(
@@ -700,7 +668,7 @@ impl Bundle<'_> {
         }
         if changes.is_empty() {
             let proof = match good.len() {
-                1 => "its only member has the same name, size and CRC as in the verified bundle"
+                1 => "the only member has the same name, size and CRC as in the verified bundle"
                     .to_owned(),
                 count => {
                     format!(
@@ -719,7 +687,7 @@ impl Bundle<'_> {
         Ok(found)
     }
 
-    /// Returns whether a member has CR LF where a member of the verified bundle has LF.
+    /// Returns whether a member has CR LF where the verified bundle's member has LF.
     fn has_other_line_ends(
         &self,
         found: &RawMember,
@@ -736,7 +704,6 @@ impl Bundle<'_> {
     }
 }
 
-/// Returns name, size and CRC of all files.
 fn contents(members: &[RawMember]) -> BTreeSet<(&str, u64, u32)> {
     members
         .iter()
@@ -764,7 +731,7 @@ fn find_page(bytes: &[u8]) -> Option<(usize, String)> {
     let text = bytes.get(found..)?;
     let printable = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     let length = text.iter().take(120).take_while(printable).count();
-    // A short match may occur by chance, so the page must contain a minimum number of printable characters.
+    // A short match may occur by chance, so the page must have a minimum length.
     (length >= 24).then(|| {
         (
             found,
@@ -773,7 +740,6 @@ fn find_page(bytes: &[u8]) -> Option<(usize, String)> {
     })
 }
 
-/// Finds a run of zeros. Returns its offset and its length.
 fn find_zeros(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut begin = 0;
     while let Some(found) = bytes.get(begin..)?.iter().position(|byte| *byte == 0) {

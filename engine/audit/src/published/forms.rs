@@ -1,5 +1,5 @@
-//! Finds the form of a CSV file that has the published MD5, for example with other quotes or line endings. All forms
-//! are rendered and hashed in one pass over the rows.
+//! Finds the form of a CSV file that has the published MD5, for example with other quotes or line endings. All forms are
+//! rendered and hashed in one pass over the rows.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ use prep_formats::pandas::{FloatParser, parse_f64, push_f64, push_quoted};
 use crate::causes::Cause;
 use crate::read::hex;
 
-/// The fields that are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     Minimal,
@@ -26,7 +25,7 @@ pub struct Rendering {
     crlf: bool,
     index: bool,
     quotes: Quotes,
-    /// Missing cells of this column are written as `missing`. `usize::MAX` means all columns.
+    /// Column whose missing cells are written as `missing`. `usize::MAX` means all columns.
     missing_in: Option<usize>,
     missing: &'static str,
     /// Booleans are written in upper case, as spreadsheets do.
@@ -39,7 +38,6 @@ pub struct Rendering {
     column: String,
 }
 
-/// The order of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
     Same,
@@ -54,7 +52,6 @@ const MAX_RENDERED_BYTES: u64 = 64 << 30;
 const ROW_MEMORY: u64 = 4;
 
 impl Rendering {
-    /// Returns the form in which `prep` writes CSV.
     pub(super) fn plain() -> Rendering {
         Rendering {
             byte_order_mark: false,
@@ -119,7 +116,7 @@ impl Rendering {
             words.push("`TRUE` and `FALSE` for booleans".to_owned());
         }
         if self.fast_floats {
-            words.push("numbers as read by pandas' default parser before 3.1".to_owned());
+            words.push("numbers as read by the default parser of pandas before 3.1".to_owned());
         }
         match self.order {
             Order::Same => {}
@@ -132,7 +129,6 @@ impl Rendering {
         words.join(", ")
     }
 
-    /// Renders the header.
     pub(super) fn header(&self, columns: &[String]) -> Vec<u8> {
         let mut line = Vec::new();
         if self.byte_order_mark {
@@ -154,8 +150,7 @@ impl Rendering {
         line
     }
 
-    /// Renders a row into `line`. `number` is the index of the row, and `is_number` states for each column whether it
-    /// contains only numbers.
+    /// Renders the row with the index `number`. `is_number` marks columns that contain only numbers.
     pub(super) fn row(&self, number: u64, row: &Row, is_number: &[bool], line: &mut Vec<u8>) {
         line.clear();
         if self.index {
@@ -215,7 +210,6 @@ impl Rendering {
     }
 }
 
-/// Finds a form in which the prepared table at `path` has the MD5 `md5`.
 pub(super) fn search(
     path: &Path,
     format: Format,
@@ -379,7 +373,6 @@ fn candidates(
     all
 }
 
-/// Tries other orders of rows: reversed, and sorted by each column.
 fn search_orders(
     table: &CsvTable,
     is_number: &[bool],

@@ -1,11 +1,11 @@
 //! Explains why a prepared file does not have its published checksum.
 //!
-//! A checksum reveals nothing about the published content. Therefore the audit tries causes: it renders the prepared content
-//! as a different library, option or version would have written it. A cause is accepted only if the result has the published
-//! checksum.
+//! A checksum reveals nothing about the published content. Therefore the audit renders the prepared content as a
+//! different library, option or version would have written it. A cause is accepted only if the rendered file has the
+//! published checksum.
 //!
-//! For a Parquet file, the audit tries all known pairs of versions of fastparquet and pandas, because the footer contains
-//! both versions. It hashes the bytes before the footer once. For each pair, it continues from a copy of this hash state.
+//! For a Parquet file, all known pairs of versions of fastparquet and pandas are tried, because the footer contains both.
+//! The bytes before the footer are hashed once.
 
 mod forms;
 mod splits;
@@ -26,20 +26,14 @@ use prep_formats::parquet::{ParquetFooter, WriterVersions, with_versions};
 pub use forms::Rendering;
 pub use splits::search as search_split;
 
-/// The result of checking a file against its published checksum.
 #[derive(Debug)]
 pub enum FileCheck {
-    /// The file has its published checksum.
     Equal,
-    /// The file has a different checksum. The finding explains it.
+    /// The finding explains the different checksum.
     Other(AuditFinding),
 }
 
-/// Checks a file against its published MD5. `path` is its path in the tree, which findings show; `file` is its path on
-/// disk.
-///
-/// # Errors
-/// Returns an error if the file cannot be read.
+/// Checks a file against its published MD5. `path` is its path in the tree, and `file` is its path on disk.
 pub fn check(
     path: &str,
     file: &Path,
@@ -53,7 +47,7 @@ pub fn check(
         }
         let unknown = || {
             let proof = format!(
-                "the published MD5 is {md5}, the file has {found}; no other form of its content has the published MD5"
+                "the published MD5 is {md5}, but the file has {found}; no other known form of the content has the published MD5"
             );
             AuditFinding::new(Cause::NotClassified, path).proof(proof)
         };
@@ -62,18 +56,18 @@ pub fn check(
                 FooterMatch::Versions(published, ours) => {
                     let finding = AuditFinding::new(Cause::ParquetVersions, path);
                     finding.proof(format!(
-                        "with {published} in the footer instead of {ours}, the file has the published MD5"
+                        "with {published} in the footer instead of {ours}, the file would have the published MD5"
                     ))
                 }
                 FooterMatch::Tried(pairs) => {
                     let finding = AuditFinding::new(Cause::ParquetUnknownVersions, path);
                     finding.proof(format!(
-                        "{pairs} pairs of versions of fastparquet and pandas were tried"
+                        "none of the {pairs} tried pairs of fastparquet and pandas versions gives the published MD5"
                     ))
                 }
                 FooterMatch::OtherWriter => {
                     let finding = AuditFinding::new(Cause::ParquetUnknownVersions, path);
-                    finding.proof("a different library than fastparquet wrote the file")
+                    finding.proof("a library other than fastparquet wrote the file")
                 }
             },
             Some(format @ (Format::Csv(_) | Format::Lines)) => {
@@ -101,13 +95,11 @@ const RELEASES: &str = include_str!("releases.txt");
 enum FooterMatch {
     /// The versions that wrote the published file, and the versions that wrote the prepared file.
     Versions(WriterVersions, WriterVersions),
-    /// No pair of versions matches. The value is the number of pairs that were tried.
+    /// The number of tried pairs.
     Tried(usize),
-    /// A different library than fastparquet wrote the prepared file.
     OtherWriter,
 }
 
-/// Finds the versions with which the prepared file at `path` has the MD5 `md5`.
 fn search_footers(path: &Path, md5: &str) -> io::Result<FooterMatch> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -148,18 +140,13 @@ fn search_footers(path: &Path, md5: &str) -> io::Result<FooterMatch> {
     Ok(FooterMatch::Tried(tried))
 }
 
-/// Returns the known versions of a library.
 fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {
     RELEASES
         .lines()
         .filter_map(move |line| line.strip_prefix(library)?.strip_prefix(' '))
 }
 
-/// Finds members of the bundle whose MD5 is in `wanted`, including members of nested archives. Returns a map from the MD5 to
-/// the path of the member.
-///
-/// # Errors
-/// Returns an error if the bundle cannot be read.
+/// Returns the paths of members of the bundle, also in nested archives, whose MD5 is in `wanted`.
 pub fn members(
     bundle: &Path,
     resources: &Resources<'_>,

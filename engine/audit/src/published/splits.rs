@@ -1,8 +1,7 @@
-//! Finds the split that produces a published file: divides the prepared items into train and test with other seeds and test
-//! sizes, and renders the file for each split.
+//! Finds the split that produces a published file, by rendering the file for other seeds and test sizes.
 //!
-//! The prepared train table, test table and answers together contain the cells of all items. The split of the pipeline is
-//! known, so it shows the original order of the items. Therefore any other split can be computed without the bundle.
+//! The prepared train table, test table and answers together contain all cells. The split of the pipeline shows the
+//! original order of the items, so other splits can be computed without the bundle.
 
 use std::path::Path;
 
@@ -20,20 +19,17 @@ use crate::tree::split::{merged, parts, seeds};
 
 /// Maximum number of bytes to hash. For larger files, fewer seeds are tried.
 const MAX_HASHED_BYTES: u64 = 8 << 30;
-/// Approximate memory for a file, in bytes per byte of the file. It includes the rows, the rendered lines, and a copy of
-/// these lines in a different order.
+/// Approximate memory for a file, in bytes per byte of the file: rows, rendered lines, and a copy of these lines.
 const ROW_MEMORY: u64 = 4;
-/// Fractions of test items that are tried.
 const TEST_FRACTIONS: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
 
-/// A table in memory.
 struct LoadedTable {
     columns: Vec<String>,
     rows: Vec<Row>,
 }
 
 impl LoadedTable {
-    /// Reads the CSV file at `path` below `home`. Returns `None` if it is missing, too large, or not CSV.
+    /// Reads the CSV file at `path` below `home`. `None` if it is missing, too large, or not CSV.
     fn read(home: &Path, path: &str, limits: &DecodingLimits) -> Result<Option<LoadedTable>> {
         let place = home.join(path);
         let is_csv = Format::from_path(path) == Some(Format::Csv(b','));
@@ -64,11 +60,7 @@ impl LoadedTable {
     }
 }
 
-/// Finds the split for which the file at `path` has the MD5 `md5`. `home` is the directory of the competition that `prep`
-/// prepared, and `path` is relative to it. Returns `None` if no split matches.
-///
-/// # Errors
-/// Returns an error if the tables in `home` cannot be read.
+/// Finds the split for which the file at `path` has this MD5. `path` is relative to `home`.
 pub fn search(
     home: &Path,
     path: &str,
@@ -150,7 +142,7 @@ pub fn search(
                         None => "the default test size".to_owned(),
                     };
                     let proof = format!(
-                        "split with seed {seed} and {words}, the prepared content has the published MD5"
+                        "if the rows are split with seed {seed} and {words}, the prepared content has the published MD5"
                     );
                     return Ok(Some(
                         AuditFinding::new(Cause::OtherSplit, path).proof(proof),
@@ -162,8 +154,8 @@ pub fn search(
     Ok(None)
 }
 
-/// Renders the lines of a file with the given columns. Row `n` of each table describes the same item, so a cell can come
-/// from any table: it is taken from the first table that has its column. Returns `None` if no table has a column.
+/// Renders the lines of a file with these columns. Row `n` of each table describes the same item, so each cell comes from
+/// the first table that has its column. Returns `None` if no table has a column.
 fn lines(columns: &[String], tables: &[Option<&LoadedTable>]) -> Option<Vec<Vec<u8>>> {
     let plain = Rendering::plain();
     let tables: Vec<&LoadedTable> = tables.iter().copied().flatten().collect();

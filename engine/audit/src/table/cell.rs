@@ -6,32 +6,28 @@ use prep_formats::pandas::{FloatParser, parse_f64};
 
 use crate::causes::Cause;
 
-/// How two cells differ.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Difference {
     LineEnds,
     MissingWords,
     BooleanWords,
-    /// A number with a decimal comma on one side.
     DecimalComma,
     NumberSpelling,
-    /// A number with leading zeros on one side only: `007` and `7`.
+    /// `007` and `7`.
     LeadingZeros,
-    /// Two doubles that are almost equal. `ulps` is their distance in units in the last place. `parser` is true if pandas'
-    /// default parser reads one side's text as the other side's number.
+    /// Two almost equal doubles, at a distance of `ulps` units in the last place. `parser` is true if pandas' default
+    /// parser reads one side's text as the other side's number.
     LastDigit {
         ulps: u64,
         parser: bool,
     },
-    /// One of the two numbers is the other number, rounded to single precision.
+    /// One of the numbers is the other one, rounded to single precision.
     Single,
-    /// One of the two numbers is the other number, rounded to fewer decimals.
+    /// One of the numbers is the other one, rounded to fewer decimals.
     Rounded,
-    /// Leading or trailing spaces.
     Blanks,
     LetterCase,
     Mojibake,
-    /// The values differ.
     Value,
 }
 
@@ -39,7 +35,7 @@ pub(crate) enum Difference {
 const MAX_ULPS: u64 = 4;
 
 impl Difference {
-    /// Returns how two cells with different text differ. The first rule that explains the difference wins.
+    /// Returns how two different cells differ. The first rule that explains the difference wins.
     pub(crate) fn classify(theirs: &[u8], ours: &[u8]) -> Difference {
         if *with_lf(theirs) == *with_lf(ours) {
             return Difference::LineEnds;
@@ -105,7 +101,6 @@ impl Difference {
     }
 }
 
-/// Replaces CR LF and CR with LF.
 fn with_lf(cell: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\r', cell).is_none() {
         return Cow::Borrowed(cell);
@@ -123,12 +118,12 @@ fn with_lf(cell: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns the text between quotes. `None` if it has no quotes.
+/// Returns the text between quotes. `None` without quotes.
 fn quoted(cell: &[u8]) -> Option<&[u8]> {
     cell.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
-/// Returns whether the cell is a text that pandas, NumPy or Python write for missing values.
+/// Returns whether pandas, NumPy or Python write this text for missing values.
 fn is_missing(cell: &[u8]) -> bool {
     let words: [&[u8]; 14] = [
         b"", b"NaN", b"nan", b"None", b"NULL", b"null", b"NA", b"N/A", b"<NA>", b"n/a", b"#N/A",
@@ -137,8 +132,8 @@ fn is_missing(cell: &[u8]) -> bool {
     words.contains(&cell)
 }
 
-/// Whether all cells of a column are numbers, and whether all are booleans. If neither is the case, the cells are text, in
-/// which `007` is not `7`, and `1e5` is not `100000`.
+/// Whether all cells of a column are numbers, and whether all are booleans. Otherwise they are text, in which `007` is
+/// not `7`, and `1e5` is not `100000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ColumnType {
     pub numbers: bool,
@@ -163,8 +158,7 @@ impl ColumnType {
         }
     }
 
-    /// Changes a difference in the spelling of numbers to a difference in value, unless all cells of the column are numbers.
-    /// Does the same for booleans.
+    /// A different spelling of a number or boolean is a different value, unless the column has this type.
     pub(crate) fn adjust(self, difference: Difference) -> Difference {
         match difference {
             Difference::NumberSpelling
@@ -181,7 +175,7 @@ impl ColumnType {
     }
 }
 
-/// Replaces a decimal comma by a point. `None` if there is no comma, or not exactly one between digits.
+/// Replaces a decimal comma by a point. `None` unless there is exactly one comma, between digits.
 fn with_point(cell: &[u8]) -> Option<Vec<u8>> {
     let at = memchr::memchr(b',', cell)?;
     let (before, after) = (cell.get(..at)?, cell.get(at + 1..)?);
@@ -190,7 +184,7 @@ fn with_point(cell: &[u8]) -> Option<Vec<u8>> {
     (is_of_digits(unsigned) && is_of_digits(after)).then(|| [before, b".", after].concat())
 }
 
-/// Parses a boolean. `1` and `0` are booleans, too, because some writers use them.
+/// Parses a boolean. Some writers use `1` and `0`.
 fn boolean(cell: &[u8]) -> Option<bool> {
     match cell {
         b"True" | b"true" | b"TRUE" | b"1" | b"1.0" => Some(true),
@@ -270,8 +264,7 @@ fn ordered(value: f64) -> i64 {
     }
 }
 
-/// Parses an integer of any length. Returns whether it is negative, and its digits without leading zeros. Returns
-/// `None` if the cell is not an integer.
+/// Parses an integer of any length: whether it is negative, and its digits without leading zeros.
 fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
     let (is_negative, digits) = match cell {
         [b'-', digits @ ..] => (true, digits),
@@ -283,7 +276,6 @@ fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
     is_plain.then(|| (is_negative, digits.get(zeros..).unwrap_or_default()))
 }
 
-/// Returns the approximate number of significant digits.
 fn digits(cell: &[u8]) -> usize {
     let mantissa = cell
         .split(|byte| matches!(byte, b'e' | b'E'))
@@ -293,8 +285,7 @@ fn digits(cell: &[u8]) -> usize {
     digits.skip_while(|byte| **byte == b'0').count()
 }
 
-/// Returns the number of digits after the decimal point. `None` if there is no decimal point, or if there is an
-/// exponent.
+/// Returns the number of digits after the decimal point. `None` without a point, or with an exponent.
 fn decimals(cell: &[u8]) -> Option<usize> {
     if cell.iter().any(|byte| matches!(byte, b'e' | b'E')) {
         return None;
@@ -303,13 +294,12 @@ fn decimals(cell: &[u8]) -> Option<usize> {
     Some(cell.len() - point - 1)
 }
 
-/// Returns whether `value`, rounded to this number of decimals, is the number in `short`.
 fn rounds_to(value: f64, places: usize, short: &[u8]) -> bool {
     let printed = format!("{value:.places$}");
     number(printed.as_bytes()) == number(short)
 }
 
-/// Repairs a text whose UTF-8 bytes were decoded as Windows-1252 or Latin-1. `None` if that is not possible.
+/// Repairs a text whose UTF-8 bytes were decoded as Windows-1252 or Latin-1, if possible.
 fn undo_mojibake(text: &str) -> Option<String> {
     if text.is_ascii() {
         return None;
@@ -318,7 +308,7 @@ fn undo_mojibake(text: &str) -> Option<String> {
     String::from_utf8(bytes?).ok()
 }
 
-/// Returns the byte of a character in Windows-1252, or in Latin-1 if Windows-1252 does not have it.
+/// Returns the byte of a character in Windows-1252, otherwise in Latin-1.
 fn byte_of(character: char) -> Option<u8> {
     const HIGH: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
@@ -365,7 +355,6 @@ mod tests {
             ("1", "True", Difference::BooleanWords),
             ("0", "True", Difference::Value),
             ("2.4403958", "2.440395832061767", Difference::Single),
-            // A number in single precision with few digits.
             ("714.25", "714.2500012345", Difference::Single),
             ("0.333333", "0.3333333333333333", Difference::Rounded),
             ("0.33", "0.3333333333333333", Difference::Rounded),

@@ -1,4 +1,4 @@
-//! Compares the columns and rows of two tables and returns the differences as findings.
+//! Compares the columns and rows of two tables.
 
 use prep_contents::pairing::{
     Alone, ColumnComparison, CommonColumn, Keys, PairingResult, UnpairedKeys, pair_rows,
@@ -11,24 +11,21 @@ use super::tally::{ColumnTypes, Tally, format_value};
 use crate::causes::{Cause, Harm};
 use crate::finding::{AuditFinding, COLUMNS_BY_PLACE, ROWS_BY_PLACE};
 
-/// The result of comparing two tables.
 #[derive(Debug, Default)]
 pub struct TableComparison {
     pub findings: Vec<AuditFinding>,
     /// Number of rows if all rows are equal and in the same order.
     pub rows: Option<u64>,
-    /// Keys of the rows that only one side has. The other side may have the same rows in a different file.
+    /// Keys of the rows that only one side has. The other side may have them in a different file.
     pub moved: Option<UnpairedKeys>,
 }
 
-/// Two tables to compare.
 #[derive(Clone, Copy)]
 pub(super) struct TablePair<'a> {
     pub path: &'a str,
     pub theirs: &'a dyn TableReader,
     pub ours: &'a dyn TableReader,
     pub role: &'a TableUse,
-    /// Whether the columns have types.
     pub is_typed: bool,
 }
 
@@ -80,7 +77,6 @@ impl TablePair<'_> {
         Ok(outcome)
     }
 
-    /// Returns the findings for the names and the order of columns.
     fn column_findings(&self, columns: &ColumnComparison) -> Vec<AuditFinding> {
         let path = self.path;
         let mut findings = Vec::new();
@@ -112,7 +108,7 @@ impl TablePair<'_> {
         }
         if columns.reordered {
             let mut finding = AuditFinding::new(Cause::ColumnOrder, path);
-            // If grading pairs columns by position, a different order makes it compare the wrong columns.
+            // Grading would compare the wrong columns.
             if self.role.columns_by_position && self.role.is_followed {
                 finding.raise(Harm::Answers, COLUMNS_BY_PLACE);
             }
@@ -137,7 +133,6 @@ impl TablePair<'_> {
         Some(self.role.raise_if_private(finding))
     }
 
-    /// Returns the finding if paired rows are in a different order.
     fn row_order_finding(&self, paired: &PairingResult<Tally<'_>>) -> Option<AuditFinding> {
         if paired.reordered == 0 {
             return None;
@@ -154,13 +149,16 @@ impl TablePair<'_> {
         }
         let elsewhere = paired.elsewhere.iter();
         Some(finding.examples(elsewhere.map(|(theirs, ours)| {
-            format!("row {} of ours is row {} of theirs", ours + 1, theirs + 1)
+            format!(
+                "row {} of the prepared file is row {} of the audited file",
+                ours + 1,
+                theirs + 1
+            )
         })))
     }
 }
 
-/// Formats the first three columns of a row as text, with names and cells, for an example in a finding. `place` returns the
-/// index of a column in the row's table.
+/// Formats the first three columns of a row for an example. `place` returns the index of a column in the row's table.
 fn first_cells(
     row: &Row,
     columns: &[CommonColumn],

@@ -1,5 +1,4 @@
-//! Returns findings about the form of two tables, for example different line endings or a different library that wrote the
-//! file.
+//! Compares the form of two tables, for example line endings or the library that wrote the file.
 
 use std::collections::HashSet;
 
@@ -11,7 +10,6 @@ use prep_formats::text_encoding::TextEncoding;
 use crate::causes::Cause;
 use crate::finding::AuditFinding;
 
-/// Compares the dialects of two CSV files.
 pub(super) fn csv_findings(
     path: &str,
     theirs: &CsvDialect,
@@ -36,9 +34,9 @@ pub(super) fn csv_findings(
         |form: &CsvDialect| matches!(form.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be);
     if theirs.byte_order_mark != ours.byte_order_mark && !wide(theirs) && !wide(ours) {
         let side = if theirs.byte_order_mark {
-            "theirs begins"
+            "the audited file begins"
         } else {
-            "ours begins"
+            "the prepared file begins"
         };
         add(
             Cause::ByteOrderMark,
@@ -76,9 +74,9 @@ pub(super) fn csv_findings(
     }
     if theirs.final_newline != ours.final_newline {
         let side = if theirs.final_newline {
-            "theirs"
+            "the audited file"
         } else {
-            "ours"
+            "the prepared file"
         };
         add(
             Cause::FinalNewline,
@@ -89,8 +87,7 @@ pub(super) fn csv_findings(
     found
 }
 
-/// Compares the column types and the writers of two Parquet files with different bytes. `equal` is the number of rows if all
-/// rows of the files are equal and in the same order, otherwise `None`.
+/// Compares two Parquet files. `equal` is the number of rows if all rows are equal and in the same order.
 pub(super) fn parquet_findings(
     path: &str,
     theirs: &ParquetFile,
@@ -131,8 +128,7 @@ pub(super) fn parquet_findings(
     found
 }
 
-/// Compares the layout and key order of two files of JSON records. `equal` is true if all rows of the files are equal and in
-/// the same order.
+/// Compares two files of JSON records. `equal` is true if all rows are equal and in the same order.
 pub(super) fn records_findings(
     path: &str,
     theirs: &Records,
@@ -166,8 +162,7 @@ pub(super) fn records_findings(
     found
 }
 
-/// Compares the headers of two arrays. `equal` is the number of rows if all rows of the arrays are equal and in the same
-/// order, otherwise `None`.
+/// Compares the headers of two arrays. `equal` is the number of rows if all rows are equal and in the same order.
 pub(super) fn array_findings(
     path: &str,
     theirs: &ArrayFile,

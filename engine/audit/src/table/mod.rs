@@ -1,6 +1,5 @@
-//! Compares two tables: first their columns, then their rows. Rows are compared in order, then without regard to their
-//! order, then by a key. Each differing cell gets its own cause. Differences in the form of the files get their own causes,
-//! too.
+//! Compares two tables: columns, rows, and the form of the files. Rows are compared in order, then without regard to
+//! their order, then by a key. Each differing cell gets its own cause.
 
 pub(crate) mod cell;
 mod compare;
@@ -22,33 +21,25 @@ use spelling::{Respelled, Spelling};
 pub use compare::TableComparison;
 use compare::TablePair;
 
-/// How grading and participants use a table. This determines the harm of differences.
+/// How grading and participants use a table, which determines the harm of differences.
 #[derive(Debug, Clone, Default)]
 pub struct TableUse {
-    /// Whether the table is in `private`.
     pub is_private: bool,
-    /// Names of the label columns.
     pub labels: HashSet<String>,
-    /// Names of the id columns.
     pub ids: HashSet<String>,
-    /// Whether grading pairs rows by position.
     pub rows_by_position: bool,
-    /// Whether grading pairs columns by position.
     pub columns_by_position: bool,
-    /// Whether participants write the rows of a submission in the order of this table. True for the answers, the sample
-    /// submission and the test table.
+    /// Whether participants write submissions in the order of this table.
     pub is_followed: bool,
 }
 
 impl TableUse {
-    /// Returns whether a column contains labels. If the label columns of a private table are unknown, every column except
-    /// the ids is treated as a label column.
+    /// Returns whether a column contains labels. Without known labels, private columns except ids are labels.
     pub(crate) fn is_label(&self, column: &str) -> bool {
         let all = self.is_private && self.labels.is_empty();
         (all || self.labels.contains(column)) && !self.ids.contains(column)
     }
 
-    /// Raises the harm if the table is private.
     fn raise_if_private(&self, finding: AuditFinding) -> AuditFinding {
         match self.is_private {
             true => finding.raised(Harm::Answers, PRIVATE),
@@ -57,11 +48,7 @@ impl TableUse {
     }
 }
 
-/// Compares two files as tables. Their bytes must differ.
-///
-/// # Errors
-/// Returns an error if `ours` cannot be read as a table, or if an I/O operation fails. If `theirs` is damaged, this is a
-/// finding, not an error.
+/// Compares two files as tables. Their bytes must differ. If `theirs` is damaged, this is a finding, not an error.
 pub fn compare(
     path: &str,
     [theirs, ours]: [&Path; 2],
@@ -106,10 +93,9 @@ pub fn compare(
             findings.extend(forms::parquet_findings(path, theirs, ours, outcome.rows));
         }
         (DetectedFile::Records(theirs), DetectedFile::Records(ours)) => {
-            // In JSON records, the order of columns has no meaning: it is the order in which the keys first appear in the
-            // file.
+            // In JSON records, columns are ordered by the first appearance of their keys, which has no meaning.
             findings.retain(|finding| finding.cause != Cause::ColumnOrder);
-            // If objects have additional or missing keys, this is not a difference in key order.
+            // Additional or missing keys are not a difference in key order.
             let columns = [
                 Cause::ColumnsAdded,
                 Cause::ColumnsMissing,
@@ -142,8 +128,7 @@ pub fn compare(
     Ok(outcome)
 }
 
-/// Compares the tables again after converting the ids of both to the same spelling. Returns the result if all rows of both
-/// tables can be paired in this way, otherwise `None`.
+/// Compares the tables with ids in the same spelling. Returns `None` if some rows still cannot be paired.
 fn compare_with_respelled_ids(
     tables: &TablePair<'_>,
     found: &TableComparison,

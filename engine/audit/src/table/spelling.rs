@@ -1,6 +1,5 @@
-//! Detects ids that are spelled differently in the two tables: codes that lost their leading zeros, integers that became
-//! `7.0` or were rounded to double precision, additional spaces, or lower case. Such rows can be paired by their ids only
-//! after all ids are converted to the same spelling.
+//! Detects ids that are spelled differently in the two tables, for example `7.0` and `007`. Rows can be paired only after
+//! all ids are converted to the same spelling.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,15 +13,13 @@ use crate::causes::Cause;
 pub(super) enum Spelling {
     /// Without leading zeros and without `.0`.
     Integers,
-    /// Without leading and trailing spaces.
     Trimmed,
     LowerCase,
-    /// As numbers in double precision.
     Doubles,
 }
 
 impl Spelling {
-    /// All spellings, in the order in which they are tried: spellings that change less come first.
+    /// All spellings, in the order of trying: spellings that change less come first.
     pub(super) const ALL: [Spelling; 4] = [
         Spelling::Integers,
         Spelling::Trimmed,
@@ -30,7 +27,6 @@ impl Spelling {
         Spelling::Doubles,
     ];
 
-    /// Converts a cell to this spelling.
     fn apply(self, cell: &[u8]) -> Cow<'_, [u8]> {
         match self {
             Spelling::Integers => Cow::Borrowed(without_zeros(cell)),
@@ -47,8 +43,8 @@ impl Spelling {
         }
     }
 
-    /// Returns the cause of a difference between ids that disappears when both tables use this spelling. `zeros` is the
-    /// number of ids with leading zeros if only one table has such ids, otherwise 0.
+    /// Returns the cause of a difference that disappears in this spelling. `zeros` is the number of ids with leading
+    /// zeros if only one table has such ids, otherwise 0.
     pub(super) fn cause(self, zeros: u64) -> Cause {
         match self {
             Spelling::Integers if zeros > 0 => Cause::LeadingZeros,
@@ -59,7 +55,6 @@ impl Spelling {
         }
     }
 
-    /// Returns the proof if ids are equal only in this spelling.
     pub(super) fn proof(self) -> &'static str {
         match self {
             Spelling::Integers => "if ids are compared as numbers, each row is in both tables",
@@ -72,7 +67,6 @@ impl Spelling {
     }
 }
 
-/// A table that returns its ids in a given spelling.
 pub(super) struct Respelled<'a> {
     inner: &'a dyn TableReader,
     ids: Vec<usize>,
@@ -146,8 +140,7 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
     digits.get(zeros.min(digits.len() - 1)..).unwrap_or(digits)
 }
 
-/// Returns two numbers: how many ids change if they are converted to `spelling`, and how many ids have leading zeros. The
-/// second number is 0 if both tables have ids with leading zeros.
+/// Returns how many ids change in `spelling`, and how many have leading zeros (0 if both tables have such ids).
 pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,

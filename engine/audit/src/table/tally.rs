@@ -12,12 +12,10 @@ use super::cell::{ColumnType, Difference};
 use crate::causes::{Cause, Harm};
 use crate::finding::{AuditFinding, IDS, LABELS, PRIVATE};
 
-/// Maximum number of characters up to which an example shows the entire value.
+/// Number of characters up to which an example shows the entire value.
 const MAX_VALUE_LENGTH: usize = 200;
-/// Maximum number of different label changes that are counted.
 const MAX_CHANGES: usize = 64;
 
-/// The differing cells of one cause.
 #[derive(Debug, Default)]
 struct Count {
     cells: u64,
@@ -25,7 +23,7 @@ struct Count {
     last_row: Option<u64>,
     examples: Vec<String>,
     by_column: BTreeMap<String, u64>,
-    /// Number of cells for each change of a label. The keys are pairs `(ours, theirs)`.
+    /// Number of cells for each change of a label, by `(ours, theirs)`.
     changes: BTreeMap<(String, String), u64>,
     /// Largest distance of numbers that differ in the last digits, in units in the last place.
     ulps: u64,
@@ -33,7 +31,7 @@ struct Count {
     parsed: u64,
 }
 
-/// The types of the columns of `ours`. The first use reads all rows to find the types.
+/// The types of the columns of `ours`. The first use reads all rows.
 pub(crate) struct ColumnTypes<'a> {
     ours: &'a dyn TableReader,
     columns: &'a [CommonColumn],
@@ -59,7 +57,7 @@ impl<'a> ColumnTypes<'a> {
         }
     }
 
-    /// Fails if the types of columns could not be read. In this case, the counts of differences are invalid.
+    /// Fails if the types could not be read, so that the counts of differences are invalid.
     pub(crate) fn failed(&self) -> Result<()> {
         self.failed.take().map_or(Ok(()), Err)
     }
@@ -108,7 +106,6 @@ impl<'a> ColumnTypes<'a> {
     }
 }
 
-/// Counts the differences between paired rows of two tables.
 pub(crate) struct Tally<'a> {
     columns: &'a [CommonColumn],
     role: &'a TableUse,
@@ -130,7 +127,6 @@ impl<'a> Tally<'a> {
         }
     }
 
-    /// Describes the position of a pair of rows, for examples.
     fn position(&self, pair: &RowPair<'_>) -> String {
         if let Some(key) = pair.key {
             return format!("{} {}", key.name, format_value(pair.ours.cell(key.here)));
@@ -228,8 +224,8 @@ fn finding(path: &str, cause: Cause, count: Count, role: &TableUse) -> AuditFind
     }
     if cause == Cause::FloatLastDigit {
         proof.push_str(&format!(
-            "; at most {} units in the last place; pandas' default parser before 3.1 turns one side's text into the \
-             other's number in {} of {}",
+            "; the difference is at most {} units in the last place; in {} of {} cells, the default parser of pandas \
+             before 3.1 reads the text of one side as the number of the other side",
             count.ulps, count.parsed, count.cells
         ));
     }

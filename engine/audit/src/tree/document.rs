@@ -1,8 +1,6 @@
-//! Compares two JSON documents, or the pixels of two images.
+//! Compares two JSON documents (values, then the order of keys, then the layout), or the pixels of two images.
 //!
-//! The values of documents are compared first, then the order of keys, then the layout. If a document does not fit into
-//! memory, but is a list, its items are compared like the rows of a table. Other documents that do not fit into memory are
-//! only reported as different.
+//! A document that does not fit into memory is compared like a table if it is a list, otherwise by bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
@@ -19,11 +17,9 @@ use crate::table;
 use crate::table::TableUse;
 use crate::table::cell::{ColumnType, Difference};
 
-/// Maximum nesting depth at which objects and lists are compared value by value. Deeper values are only reported as
-/// different.
+/// Maximum depth at which objects and lists are compared value by value.
 const MAX_DEPTH: usize = 64;
 
-/// Compares two documents with different bytes.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -41,8 +37,9 @@ pub(super) fn compare(
                     table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings,
                 );
             }
-            let proof =
-                format!("this document is not a list, so it is compared by bytes: {exceeded}");
+            let proof = format!(
+                "this document exceeds a limit and is not a list, so only its bytes are compared: {exceeded}"
+            );
             return Ok(vec![
                 AuditFinding::new(Cause::NotClassified, path).proof(proof),
             ]);
@@ -60,7 +57,7 @@ pub(super) fn compare(
         path: Vec::new(),
     };
     walk.values(&their_value, &our_value);
-    // If values differ, lists of objects are compared as tables, because that pairs the items by their ids.
+    // Tables pair the items of lists by their ids.
     let content_differs = walk.found.keys().any(|cause| cause.harm() >= Harm::Content);
     if content_differs && is_list_of_objects(&their_value) && is_list_of_objects(&our_value) {
         return Ok(table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings);
@@ -70,8 +67,7 @@ pub(super) fn compare(
         finding.examples(examples)
     });
     let mut findings: Vec<AuditFinding> = found.collect();
-    // A different order of items does not change the length of a file. So if the order is the only difference found, but the
-    // lengths differ, the layout differs, too.
+    // A different order of items does not change the length of a file, but a different layout does.
     let length = |file: &Path| file.metadata().map_err(ContentsError::system_error(file));
     let is_order = |finding: &AuditFinding| finding.cause == Cause::RowOrder;
     let reordered = walk.key_order || !findings.is_empty();
@@ -90,13 +86,11 @@ pub(super) fn compare(
     Ok(findings)
 }
 
-/// Returns whether a value is a list that contains only objects.
 fn is_list_of_objects(value: &JsonValue) -> bool {
     let items = value.as_list().filter(|items| !items.is_empty());
     items.is_some_and(|items| items.iter().all(|item| item.as_object().is_some()))
 }
 
-/// Returns whether the document is a list.
 fn is_list(path: &Path) -> Result<bool> {
     let file = std::fs::File::open(path).map_err(ContentsError::system_error(path))?;
     let mut head = BufReader::new(file);
@@ -125,25 +119,21 @@ fn equal(their_value: &JsonValue, our_value: &JsonValue) -> bool {
     }
 }
 
-/// A step of a path in a document.
 enum PathStep<'a> {
     Key(&'a JsonString),
     Item(usize),
 }
 
-/// Walks through two documents and counts their differences by cause.
 struct DocumentComparison<'a> {
     role: &'a TableUse,
     found: BTreeMap<Cause, (u64, Vec<String>)>,
-    /// Whether an object has the same keys in a different order.
     key_order: bool,
-    /// The current path in both documents.
     path: Vec<PathStep<'a>>,
 }
 
 impl<'a> DocumentComparison<'a> {
-    /// Counts a difference at the current path, or one step below it at `last` if that is given. `describe` formats the
-    /// example, and is called only for the first few differences.
+    /// Counts a difference at the current path, or at the step `last` below it. `describe` formats the example, and is
+    /// called only for the first differences.
     fn add(
         &mut self,
         cause: Cause,
@@ -305,8 +295,7 @@ fn is_number(value: &JsonValue) -> bool {
     )
 }
 
-/// Returns a value as it is written in CSV: a string without quotes, null as an empty cell, a boolean as `True` or
-/// `False`, and other values as JSON.
+/// Returns a value as in CSV: a string without quotes, null as an empty cell, a boolean as `True` or `False`.
 fn plain(value: &JsonValue) -> Vec<u8> {
     match value {
         JsonValue::String(text) => text.as_wtf8().to_vec(),
@@ -317,7 +306,6 @@ fn plain(value: &JsonValue) -> Vec<u8> {
     }
 }
 
-/// Formats a value as JSON for a message.
 fn format_json(value: &JsonValue) -> String {
     let options = WriteOptions {
         ensure_ascii: false,
@@ -337,12 +325,10 @@ fn json(value: &JsonValue) -> Vec<u8> {
     value.to_json(&options).unwrap_or_default()
 }
 
-/// Returns a hash that is equal for equal values.
 fn hash(value: &JsonValue) -> blake3::Hash {
     blake3::hash(&json(value))
 }
 
-/// Compares two images with different bytes.
 pub(super) fn compare_images(
     path: &str,
     theirs: &Path,
@@ -372,9 +358,9 @@ pub(super) fn compare_images(
             AuditFinding::new(Cause::ImageDamaged, path).example(reason)
         }
         (Err(error), Ok(_)) => AuditFinding::new(Cause::NotClassified, path)
-            .proof(format!("theirs cannot be decoded: {error}")),
+            .proof(format!("the audited file cannot be decoded: {error}")),
         (_, Err(error)) => AuditFinding::new(Cause::NotClassified, path)
-            .proof(format!("ours cannot be decoded: {error}")),
+            .proof(format!("the prepared file cannot be decoded: {error}")),
     };
     Ok(vec![finding])
 }

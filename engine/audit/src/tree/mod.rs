@@ -1,8 +1,8 @@
 //! Compares an audited tree of files with the tree that `prep` prepared.
 //!
-//! Two files with the same path are read together, up to their first difference. If they differ, they are analysed as
-//! tables, documents or images. Members of archives are compared like files. A file that exists in only one tree is compared
-//! with files of the same size in the other tree, because it may have been renamed.
+//! Two files with the same path are read together, up to their first difference, and then analysed as tables, documents
+//! or images. Members of archives are compared like files. A file that exists in only one tree is compared with files of
+//! the same size in the other tree, because it may have been renamed.
 
 mod document;
 mod names;
@@ -28,14 +28,12 @@ pub use split::{Hypothesis, SplitSearch};
 /// Files that are not compared, because `prep` writes parts of them itself.
 pub const IGNORED: [&str; 1] = ["public/description.md"];
 
-/// The directories of both trees, and the limits for reading them.
 pub(crate) struct TreeRoots<'a> {
     pub theirs: &'a Path,
     pub ours: &'a Path,
     pub resources: &'a Resources<'a>,
 }
 
-/// Lists the files of a tree, except ignored ones.
 fn listing(root: &Path) -> Result<Listing, AuditError> {
     if !root.is_dir() {
         let path = root.to_owned();
@@ -48,19 +46,16 @@ fn listing(root: &Path) -> Result<Listing, AuditError> {
     Ok(listing)
 }
 
-/// Options of a comparison.
 #[derive(Debug, Clone)]
 pub struct TreeOptions<'a> {
     /// Maximum number of files that are compared at the same time.
     pub threads: usize,
-    /// The roles of the tables in grading.
     pub roles: &'a Roles,
-    /// The split of the pipeline, if a single split produces both the train part and the test part.
+    /// The pipeline's split, if a single split produces both the train part and the test part.
     pub split: Option<&'a SplitSearch>,
     pub resources: Resources<'a>,
 }
 
-/// The result of comparing two trees.
 #[derive(Debug)]
 pub struct TreeComparison {
     pub findings: Vec<AuditFinding>,
@@ -70,11 +65,7 @@ pub struct TreeComparison {
     pub common: u64,
 }
 
-/// Compares two `prepared` directories, each with the subdirectories `public` and `private`. `theirs` was prepared by
-/// another program, and `ours` by `prep`.
-///
-/// # Errors
-/// Returns an error if a tree does not exist, or an I/O operation fails. A damaged file is a finding, not an error.
+/// Compares two `prepared` directories. A damaged file is a finding, not an error.
 pub fn compare(
     theirs: &Path,
     ours: &Path,
@@ -107,7 +98,7 @@ pub fn compare(
     }
     for (their_path, our_path) in left.take_packed() {
         let mut paired = compare_pair(&our_path, &their_path)?;
-        // The suffix of the name already shows that their file is compressed, so it is not damaged.
+        // The suffix already shows that the file is compressed, so it is not damaged.
         paired
             .findings
             .retain(|one| one.cause != crate::causes::Cause::FilesDamaged);
@@ -123,8 +114,7 @@ pub fn compare(
         named.extend(found.map_err(AuditError::reading(&our_file))?);
     }
     for (archive, directory) in left.take_unpacked(ours, &resources.limits)? {
-        // Only the archive in `ours` determines the memory budget. The files in `theirs` are the unpacked members of this
-        // archive, so they have about the same length.
+        // The unpacked files are about as long as the archive, so the archive determines the memory budget.
         let file = ours.join(&archive);
         let found = pair::with_context(&roles, resources, [&file, &file], |context| {
             pair::unpacked_findings(&archive, &directory, theirs, &file, context)

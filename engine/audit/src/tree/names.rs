@@ -1,4 +1,4 @@
-//! Explains files that exist on one side only: they are missing, additional, renamed, or moved.
+//! Explains files that exist on one side only: missing, additional, renamed, or moved.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -12,11 +12,9 @@ use crate::error::{AuditError, unless_damaged};
 use crate::finding::{ANSWERS_SHOWN, AuditFinding, PRIVATE, TEST_ITEMS};
 use crate::system_files::is_of_system;
 
-/// Files that exist on one side only, by path, with their lengths.
+/// Files that exist on one side only: length by path.
 pub(super) struct OneSided {
-    /// Files that only `theirs` has.
     surplus: BTreeMap<String, u64>,
-    /// Files that only `ours` has.
     missing: BTreeMap<String, u64>,
 }
 
@@ -28,8 +26,7 @@ impl OneSided {
         }
     }
 
-    /// Removes files from both lists whose paths in the two trees differ only in case, accents or Unicode normalization.
-    /// Returns them as pairs of the path in `theirs` and the path in `ours`.
+    /// Removes and returns files whose paths in `theirs` and `ours` differ only in case, accents or normalization.
     pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
         let paths = self.surplus.keys();
         let folded: HashMap<String, String> =
@@ -37,20 +34,18 @@ impl OneSided {
         self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
     }
 
-    /// Removes files from both lists that are compressed only in `theirs`, where they have the suffix `.gz`, `.zip` or
-    /// `.7z`. Returns them as pairs of the path in `theirs` and the path in `ours`.
+    /// Removes and returns files that are compressed only in `theirs`: their paths in `theirs` and `ours`.
     pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
     }
 
-    /// Removes files from both lists that are compressed with gzip only in `ours`. Returns them as pairs of the path in
-    /// `theirs` and the path in `ours`.
+    /// Removes and returns the files that are compressed with gzip only in `ours`: their paths in `theirs` and `ours`.
     pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }
 
-    /// Removes files from both lists that have a different path in each tree. `names` returns the possible paths in
-    /// `theirs`, given the path in `ours`. Returns the files as pairs of the path in `theirs` and the path in `ours`.
+    /// Removes and returns the files with different paths in the two trees: their paths in `theirs` and `ours`. `names`
+    /// returns the possible paths in `theirs` for a path in `ours`.
     fn take_pairs<N: IntoIterator<Item = String>>(
         &mut self,
         names: impl Fn(&str) -> N,
@@ -67,12 +62,8 @@ impl OneSided {
         found
     }
 
-    /// Removes the archives of `ours` that were unpacked in `theirs`, and the unpacked files: all members of such an archive
-    /// are files in one directory of `theirs`. Returns pairs of the archive's path and the path of this directory, which
-    /// ends with `/` or is empty.
-    ///
-    /// # Errors
-    /// Returns an error if an archive of `ours` cannot be read.
+    /// Removes and returns the archives of `ours` that are unpacked in `theirs`: the archive's path, and the directory of
+    /// its members, which ends with `/` or is empty.
     pub(super) fn take_unpacked(
         &mut self,
         ours: &Path,
@@ -127,8 +118,8 @@ pub(super) fn case_finding(theirs: &str, ours: &str) -> AuditFinding {
     AuditFinding::new(Cause::FileNamesCase, ours).example(format!("theirs: {theirs}, ours: {ours}"))
 }
 
-/// Returns the findings for files that exist in only one tree and were not paired earlier: renamed, moved, missing or
-/// additional files. `other_split` is true if tables show that the items were split differently.
+/// Returns the findings for files that were not paired: renamed, moved, missing or additional files. `other_split` is
+/// true if tables show that the items were split differently.
 pub(super) fn compare(
     theirs: &Path,
     ours: &Path,
@@ -162,7 +153,6 @@ pub(super) fn compare(
     Ok(found)
 }
 
-/// Returns the cause of an additional file.
 pub(super) fn cause_of_surplus(path: &str) -> Cause {
     match is_of_system(path) {
         true => Cause::SystemFiles,
@@ -170,7 +160,6 @@ pub(super) fn cause_of_surplus(path: &str) -> Cause {
     }
 }
 
-/// Raises the harm of a finding in `private`.
 fn raise_if_private(finding: AuditFinding) -> AuditFinding {
     match finding.path.starts_with("private/") {
         true => finding.raised(Harm::Answers, PRIVATE),
@@ -186,7 +175,6 @@ fn fold(path: &str) -> String {
         .collect()
 }
 
-/// Returns a Latin letter without its accent.
 fn base_letter(letter: char) -> char {
     match letter {
         'à'..='å' => 'a',
@@ -201,10 +189,8 @@ fn base_letter(letter: char) -> char {
     }
 }
 
-/// Chooses the cause for a file that has the path `path` in one tree and the path `other` in the other tree.
-///
-/// The cause is `files-other-part` if the file name is the same, and either the file moved between train and test, or
-/// `other_split` is true. Otherwise the cause is `files-renamed`.
+/// Returns `files-other-part` if the file name is the same, and the file moved between train and test or `other_split` is
+/// true. Otherwise returns `files-renamed`.
 pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> Cause {
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let has_moved = is_of_test(other) != is_of_test(path);
@@ -214,9 +200,8 @@ pub(super) fn cause_of_renaming(path: &str, other: &str, other_split: bool) -> C
     }
 }
 
-/// Finds files in `surplus` and `missing` that have the same content, because they were renamed. Removes these files from
-/// both lists, and returns the findings about them. Reads only files whose size occurs in both lists. `other_split` is true
-/// if the trees are split differently.
+/// Removes files with the same content from `surplus` and `missing`, and returns findings about them. Reads only files
+/// whose size occurs in both maps. `other_split` is true if the trees are split differently.
 fn renamed(
     theirs: &Path,
     surplus: &mut BTreeMap<String, u64>,
@@ -248,7 +233,7 @@ fn renamed(
         let Some(others) = by_content.get_mut(&hash) else {
             continue;
         };
-        // If there are several copies, prefer one with the same file name.
+        // Of several copies, prefer one with the same file name.
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same_name = others.iter().position(|other| name(other) == name(&path));
         let Some(position) = same_name.or_else(|| others.len().checked_sub(1)) else {
@@ -269,7 +254,6 @@ fn renamed(
     Ok(found)
 }
 
-/// Returns the finding for a file of `theirs` at `path` that has the content of a different file of `ours`, at `other`.
 pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     let mut finding = AuditFinding::new(Cause::FilesSwapped, path).proof("contents are equal");
     if is_of_test(path) || is_of_test(other) {
@@ -279,8 +263,7 @@ pub(super) fn swapped_finding(path: &str, other: &str) -> AuditFinding {
     finding
 }
 
-/// Returns whether the path shows that a file contains test items: its name, or the name of a directory or archive that
-/// contains it, begins with `test` or contains `_test` or `-test`.
+/// Returns whether a part of the path shows that the file contains test items.
 pub(super) fn is_of_test(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();
@@ -288,7 +271,6 @@ pub(super) fn is_of_test(path: &str) -> bool {
     })
 }
 
-/// Returns the suffix of the file name in lower case, without its dot.
 pub(super) fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.')

@@ -21,7 +21,6 @@ use crate::causes::Cause;
 use crate::finding::AuditFinding;
 use crate::table;
 
-/// The context of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PairContext<'a> {
     pub roles: &'a Roles,
@@ -29,10 +28,7 @@ pub(super) struct PairContext<'a> {
 }
 
 impl PairContext<'_> {
-    /// Returns the context for comparing members of an archive that is compared in this context.
-    ///
-    /// # Errors
-    /// Returns an error if archives are nested too deeply.
+    /// Returns the context for members of an archive. Fails if archives are nested too deeply.
     pub(super) fn inside(&self) -> Result<Self> {
         Ok(Self {
             read: self.read.inside()?,
@@ -41,10 +37,7 @@ impl PairContext<'_> {
     }
 }
 
-/// Calls `compare` with a new context for two files. The files and all archives nested in them share one memory budget.
-///
-/// # Errors
-/// Returns an error if a file cannot be accessed. Also returns errors from `compare`.
+/// Calls `compare` with a new context for two files. The files and the archives in them share one memory budget.
 pub(super) fn with_context<T>(
     roles: &Roles,
     resources: &Resources<'_>,
@@ -56,12 +49,11 @@ pub(super) fn with_context<T>(
     compare(&PairContext { roles, read })
 }
 
-/// The result of comparing two files.
 #[derive(Debug)]
 pub(super) struct FileComparison {
     pub path: String,
     pub findings: Vec<AuditFinding>,
-    /// Keys of the rows that only one side has in this file. The other side may have the same rows in a different file.
+    /// Keys of the rows that only one side has in this file. The other side may have them in a different file.
     pub moved: Option<UnpairedKeys>,
 }
 
@@ -71,10 +63,7 @@ impl FileComparison {
     }
 }
 
-/// Compares two files. `path` is the path that findings show, and its suffix determines the format.
-///
-/// # Errors
-/// Returns an error if an I/O operation fails. If a file is damaged, returns a finding, not an error.
+/// Compares two files. The suffix of `path` determines the format. A damaged file is a finding, not an error.
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
@@ -96,7 +85,6 @@ pub(super) fn compare(
     Ok(paired)
 }
 
-/// The byte order mark of UTF-8.
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// Maximum length of a document that is compared without its byte order mark.
@@ -118,12 +106,10 @@ fn is_error_page(path: &Path) -> Result<bool> {
         .any(|beginning| head.starts_with(beginning)))
 }
 
-/// Returns the finding for a file that cannot be read in the format of its name.
 fn unreadable_finding(path: &str, error: &ContentsError) -> AuditFinding {
     AuditFinding::new(Cause::NotClassified, path).proof(format!("the file cannot be read: {error}"))
 }
 
-/// Returns the differences between two files, or nothing if they are equal.
 fn find_differences(
     path: &str,
     theirs: &Path,
@@ -147,7 +133,9 @@ fn find_differences(
     }
     let damaged = |what: &str| {
         let finding = AuditFinding::new(Cause::FilesDamaged, path);
-        Ok(vec![finding.example(format!("theirs is {what}; {sizes}"))])
+        Ok(vec![
+            finding.example(format!("the audited file is {what}; {sizes}")),
+        ])
     };
     if is_error_page(theirs)? && !is_error_page(ours)? {
         return damaged("an error page of a server");
@@ -162,8 +150,8 @@ fn find_differences(
         false => Format::from_path(path).filter(|_| !is_json),
     };
     let role = context.roles.role(path);
-    // A binary file in `theirs` that equals the beginning of the file in `ours` is truncated. A text file may instead be a
-    // complete table with fewer rows, or lack only the last line break, so text files are compared further.
+    // A binary file in `theirs` that equals the beginning of ours is truncated. A text file may instead be a complete
+    // table with fewer rows, or lack only the last line break.
     let is_csv = matches!(format, Some(Format::Csv(_)));
     let is_in_lines = is_csv || matches!(format, Some(Format::Lines | Format::JsonLines));
     if at.is_none() && !is_in_lines {
@@ -232,8 +220,8 @@ fn find_differences(
     }
 }
 
-/// Unpacks the file in `theirs` and compares its content with the file in `ours`. Returns `None` unless `theirs` is
-/// compressed although its name does not show this, and `ours` is not compressed in the same way.
+/// Compares the unpacked content of `theirs` with `ours`, if `theirs` is compressed although its name does not show this,
+/// and `ours` is not compressed in the same way.
 fn compare_unexpectedly_packed(
     path: &str,
     theirs: &Path,
@@ -252,7 +240,7 @@ fn compare_unexpectedly_packed(
     let finding = AuditFinding::new(Cause::FilesDamaged, path);
     let Some(archive) = wrapping.archive else {
         let example = format!(
-            "theirs begins like {} data, which the audit does not unpack",
+            "the audited file begins like {} data, which the audit does not unpack",
             wrapping.name
         );
         return Ok(Some(vec![finding.example(example)]));
@@ -276,23 +264,22 @@ fn compare_unexpectedly_packed(
         (Ok(()), Some(inner)) if members == 1 => inner,
         (Err(error), _) if error.is_of_the_system() => return Err(error),
         _ => {
-            let example = format!("theirs begins like {} data", wrapping.name);
+            let example = format!("the audited file begins like {} data", wrapping.name);
             return Ok(Some(vec![finding.example(example)]));
         }
     };
     let mut findings = find_differences(path, &inner, ours, context, moved)?;
     let result = match findings.is_empty() {
-        true => "its bytes equal ours",
-        false => "its content differs, too",
+        true => "its bytes equal those of the prepared file",
+        false => "its content also differs from that of the prepared file",
     };
     findings.push(finding.proof(format!(
-        "theirs is compressed with {}; after unpacking, {result}",
+        "the audited file is compressed with {}; after unpacking, {result}",
         wrapping.name
     )));
     Ok(Some(findings))
 }
 
-/// The compression or archive format of a file, detected by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Wrapping {
     name: &'static str,
@@ -317,8 +304,7 @@ impl Wrapping {
     }
 }
 
-/// Returns whether a file begins with bytes that do not occur in text. Text in UTF-16 contains zero bytes, but is not
-/// treated as binary.
+/// Returns whether a file begins with bytes that do not occur in text, including UTF-16.
 fn is_binary(path: &Path) -> Result<bool> {
     let head = read::head(path, 4096)?;
     let is_wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
@@ -332,7 +318,6 @@ fn is_binary(path: &Path) -> Result<bool> {
     Ok(!is_wide && control * 50 > head.len())
 }
 
-/// Returns whether a file begins like a JSON list or object.
 fn is_json_text(path: &Path) -> Result<bool> {
     let head = read::head(path, 256)?;
     let mut letters = head.iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -343,8 +328,8 @@ fn is_json_text(path: &Path) -> Result<bool> {
     ))
 }
 
-/// Compares two text files in a format that the audit does not read. If only their form differs (line endings, encoding,
-/// byte order mark, line breaks at the end), returns the findings, otherwise `None`.
+/// Compares two text files of an unknown format. Returns findings if only their form differs (line endings, encoding,
+/// byte order mark, line breaks at the end), otherwise `None`.
 fn compare_text_form(
     path: &str,
     theirs: &Path,
@@ -379,9 +364,8 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Returns whether the bytes of `theirs` after the offset `begin` are not part of its data. In a CSV file, this is true if
-/// they contain a line with a different number of fields than the header. In a binary format, it is true unless all of these
-/// bytes are whitespace.
+/// Returns whether the bytes of `theirs` from the offset `begin` on are not part of its data. In a CSV file, one of their
+/// lines has a different number of fields than the header. In a binary format, they are not only whitespace.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);
@@ -409,7 +393,6 @@ fn size(path: &Path) -> Result<u64> {
         .len())
 }
 
-/// Compares two archives with different bytes.
 fn compare_archives(
     path: &str,
     theirs: &Path,
@@ -438,7 +421,9 @@ fn compare_archives(
                 );
             }
             MemberDifference::Swapped { there, .. } => {
-                let example = format!("their {there} has the content of our {name}");
+                let example = format!(
+                    "the audited member {there} has the content of the prepared member {name}"
+                );
                 found.push(swapped_finding(&inner, &format!("{path}/{there}")).example(example));
             }
             MemberDifference::Differ { theirs, ours } => {
@@ -456,8 +441,8 @@ fn compare_archives(
         }
         ArchiveComparison::Unreadable(side, error) => {
             let whose = match side {
-                ArchiveSide::Theirs => "theirs",
-                ArchiveSide::Ours => "ours",
+                ArchiveSide::Theirs => "the audited file",
+                ArchiveSide::Ours => "the prepared file",
             };
             let proof = format!("{whose} cannot be read: {error}");
             found.push(AuditFinding::new(Cause::NotClassified, path).proof(proof));
@@ -474,8 +459,7 @@ fn compare_archives(
     Ok(found)
 }
 
-/// Returns the findings for an archive of `ours` that was unpacked in `theirs`: one finding for the unpacking, and one for
-/// each difference between a member and its unpacked file.
+/// Returns the findings for an archive of `ours` that was unpacked in `theirs`.
 pub(super) fn unpacked_findings(
     path: &str,
     directory: &str,
@@ -507,11 +491,7 @@ pub(super) fn unpacked_findings(
     Ok(found)
 }
 
-/// Returns the findings for a file that is compressed in `ours` but not in `theirs`: one for the compression, and one for
-/// each difference in content.
-///
-/// # Errors
-/// Returns an error if an I/O operation fails.
+/// Returns the findings for a file that is compressed only in `ours`: the compression, and each difference in content.
 pub(super) fn inflated_findings(
     their_path: &str,
     our_path: &str,
@@ -536,16 +516,13 @@ pub(super) fn inflated_findings(
     Ok(found)
 }
 
-/// Returns a finding if the archive at `path` in `ours` could not be read to its end. `visited` is the result of reading it.
-///
-/// # Errors
-/// Returns an error if an I/O operation failed.
+/// Returns a finding if an archive of `ours` could not be read to its end. `visited` is the outcome of reading it.
 fn unread_archive(path: &str, visited: Result<()>) -> Result<Option<AuditFinding>> {
     match visited {
         Ok(()) => Ok(None),
         Err(error) if error.is_of_the_system() => Err(error),
         Err(error) => {
-            let proof = format!("ours cannot be read: {error}");
+            let proof = format!("the prepared file cannot be read: {error}");
             Ok(Some(
                 AuditFinding::new(Cause::NotClassified, path).proof(proof),
             ))

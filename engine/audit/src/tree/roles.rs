@@ -10,31 +10,22 @@ use prep_contents::{DecodingLimits, Format, Result};
 use crate::error::unless_damaged;
 use crate::table::TableUse;
 
-/// The known roles of a competition's tables.
 #[derive(Debug, Clone, Default)]
 pub struct Roles {
     /// Path of the answers, for example `private/test.csv`.
     pub answers: Option<String>,
-    /// Path of the sample submission.
     pub sample: Option<String>,
-    /// Whether grading pairs rows by position.
     pub rows_by_position: bool,
-    /// Whether grading pairs columns by position.
     pub columns_by_position: bool,
-    /// Id columns. If this set is empty, `completed` infers ids and labels. If ids are known but labels are not, all other
-    /// columns of private tables are treated as labels.
+    /// Id columns. If this set is empty, `completed` infers ids and labels. If only labels are unknown, all other columns
+    /// of private tables are treated as labels.
     pub ids: HashSet<String>,
-    /// Label columns.
     pub labels: HashSet<String>,
 }
 
 impl Roles {
-    /// Infers the id and label columns from the prepared tables, unless the ids are known. Columns of the answers that the
-    /// public test table also contains are ids. The other columns of the answers are labels. If there are no such ids, the
-    /// first column is the id.
-    ///
-    /// # Errors
-    /// Returns an error if a table cannot be read. A damaged table is ignored.
+    /// Infers the id and label columns, unless the ids are known. Columns of the answers that the public test table also
+    /// contains are ids. If there are none, the first column is the id. The other columns of the answers are labels.
     pub(super) fn completed(
         &self,
         root: &Path,
@@ -76,7 +67,7 @@ impl Roles {
         let shown = |name: &&String| test.as_ref().is_some_and(|test| test.contains(name));
         roles.ids = answers.iter().filter(shown).cloned().collect();
         let mut known = roles.ids.clone();
-        // If there are several candidates, only columns of the sample submission are ids.
+        // Of several candidates, only columns of the sample submission are ids.
         let sample = roles.sample.as_deref().map(columns).transpose()?.flatten();
         if let Some(sample) = sample
             && roles.ids.len() > 1
@@ -94,13 +85,11 @@ impl Roles {
         Ok(roles)
     }
 
-    /// Returns the id column, if there is exactly one.
     pub(super) fn only_id(&self) -> Option<&str> {
         let mut ids = self.ids.iter().map(String::as_str);
         ids.next().filter(|_| self.ids.len() == 1)
     }
 
-    /// Returns the role of the table at this path.
     pub(super) fn role(&self, path: &str) -> TableUse {
         let name = path.rsplit('/').next().unwrap_or_default();
         let is_test = path.starts_with("public/") && name.starts_with("test");

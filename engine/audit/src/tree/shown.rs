@@ -1,5 +1,4 @@
-//! Finds answers that became public in the audited tree: in an additional column, row, file or archive member, or in the
-//! sample submission.
+//! Finds answers that became public in the audited tree, for example in an additional column, row or file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -25,10 +24,7 @@ const MAX_KEY_COLUMNS: usize = 8;
 /// Number of words after an item's id that are tried as its answer.
 const MAX_WORDS: usize = 8;
 
-/// Raises the harm of each finding about a public file of the audited tree that reveals the answers to test items.
-///
-/// # Errors
-/// Returns an error if a table cannot be read.
+/// Raises the harm of findings about public files of the audited tree that reveal answers to test items.
 pub(super) fn raise(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
@@ -67,8 +63,7 @@ pub(super) fn raise(
     Ok(())
 }
 
-/// Returns the path of the file in `theirs` that contains `path`. This is `path` itself, or the outermost archive if `path`
-/// names a member of an archive.
+/// Returns the path of the file that contains `path`: `path` itself, or the outermost archive.
 fn outermost_file(path: &str, theirs: &Path) -> Option<String> {
     let ends = path.match_indices('/').map(|(end, _)| end);
     let mut outer = ends
@@ -85,8 +80,7 @@ fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
     finding.proof = Some(proof.map_or(shown.to_owned(), |proof| format!("{proof}; {shown}")));
 }
 
-/// Raises the harm of additional public files if each of them belongs to one test item, and most names or contents contain
-/// the item's answer.
+/// Raises the harm of public files for one test item each, if most of them contain the item's answer.
 fn raise_item_files(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
@@ -109,11 +103,10 @@ fn raise_item_files(
     Ok(())
 }
 
-/// The answers that `prep` prepared. The public files of the audited tree are searched for them.
+/// The answers that `prep` prepared, for which the public files of the audited tree are searched.
 struct SearchedAnswers {
     /// Ids of the test items in the order of the answers.
     order: Vec<String>,
-    /// Name of the id column.
     id: String,
     /// For each label column: its name, and the labels by id.
     labels: Vec<(String, HashMap<String, String>)>,
@@ -146,8 +139,7 @@ impl SearchedAnswers {
         }))
     }
 
-    /// Searches `file` for answers, and raises the harm of `findings` if it contains them. If `file` is an archive, searches
-    /// its members. Reads the file once for all findings.
+    /// Searches `file`, or the members of an archive, for answers. Raises the harm of `findings` if it finds them.
     fn raise_in(
         &self,
         file: &str,
@@ -170,8 +162,7 @@ impl SearchedAnswers {
             let path = finding.path.clone();
             by_path.entry(path).or_default().push(finding);
         }
-        // The members of `theirs` are searched without a comparison with `ours`. Therefore a path without a file is passed
-        // in place of the file of `ours`.
+        // Members of `theirs` are not compared with `ours`, so a path without a file is passed for `ours`.
         let nothing = roots.ours.join("");
         let visited = entries::of_file(&theirs, file, resources, &mut |member, _, content| {
             if !by_path.contains_key(file) && !by_path.contains_key(member) {
@@ -206,8 +197,8 @@ impl SearchedAnswers {
         Ok(shown.filter(|_| !is_known))
     }
 
-    /// Searches a table of the audited tree for a column that reveals the answers. Ignores a column that reveals them in the
-    /// same table of prep's own tree as well. Returns a description of the column.
+    /// Searches a table of the audited tree for a column that reveals the answers, and describes it. Ignores a column
+    /// that does so in prep's own tree as well.
     fn shown_in_table(
         &self,
         path: &str,
@@ -247,19 +238,19 @@ impl SearchedAnswers {
                     && our_fraction < hits as f64 / count.max(1) as f64 - 0.1
                 {
                     return Ok(Some(format!(
-                        "their column `{name}` equals the answer in `{label}` for {hits} of {count} test items"
+                        "the column `{name}` of the audited file equals the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
                 if is_new && agreement.is_linear() {
                     return Ok(Some(format!(
-                        "their column `{name}` contains the answer in `{label}` in a different unit"
+                        "the column `{name}` of the audited file contains the answer in `{label}` in a different unit"
                     )));
                 }
                 let classes: HashSet<&String> = answers.values().collect();
                 let right = agreement.right_by_code(classes.len());
                 if is_new && right * 10 >= count * 9 && is_conclusive(right, count, most) {
                     return Ok(Some(format!(
-                        "their column `{name}` contains a code for the answer in `{label}` for {right} of {count} test items"
+                        "the column `{name}` of the audited file contains a code for the answer in `{label}` for {right} of {count} test items"
                     )));
                 }
             }
@@ -267,13 +258,11 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns empty counts for each pair of a column and a label. `columns` is the number of columns.
     fn agreements(&self, columns: usize) -> Vec<Vec<Agreement>> {
         vec![vec![Agreement::default(); self.labels.len()]; columns]
     }
 
-    /// Counts how well the cells of a row agree with the answers to the item `id`. Skips the id column, whose position is
-    /// `key`.
+    /// Counts how well the cells of a row agree with the answers to the item `id`. `key` is the id column.
     fn add_row(&self, all: &mut [Vec<Agreement>], row: &Row, id: &str, key: Option<usize>) {
         let columns = all.iter_mut().enumerate();
         for (position, agreements) in columns.filter(|(position, _)| Some(*position) != key) {
@@ -286,8 +275,8 @@ impl SearchedAnswers {
         }
     }
 
-    /// Searches a table without ids for a column that contains the answers in the same order as prep's own answers. Returns
-    /// a description of the column. Skips tables that also exist in prep's own tree, at the path `ours`.
+    /// Searches a table without ids for a column with the answers in the order of prep's own answers, and describes it.
+    /// Skips tables that also exist in prep's tree, at the path `ours`.
     fn shown_by_position(&self, table: &dyn TableReader, ours: &Path) -> Result<Option<String>> {
         let names = table.columns();
         if ours.is_file() {
@@ -310,7 +299,7 @@ impl SearchedAnswers {
                 let hits = agreement.hits;
                 if is_conclusive(hits, count, most_frequent(answers)) {
                     return Ok(Some(format!(
-                        "their column `{name}` contains the answers in `{label}`, in the order of our answers, for {hits} of {count} test items"
+                        "the column `{name}` of the audited file contains the answers in `{label}`, in the order of the prepared answers, for {hits} of {count} test items"
                     )));
                 }
             }
@@ -318,8 +307,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Searches files whose names contain the id of a test item. Checks whether the name or content of each file contains
-    /// the answer to its item. Returns a description of the files if most of them do.
+    /// Searches the files that are named after test items for the items' answers, in name and content. Returns a
+    /// description if most files contain the answer.
     fn shown_in_files(&self, paths: &[&str], roots: &TreeRoots<'_>) -> Result<Option<String>> {
         let ids: HashSet<&String> = self.order.iter().collect();
         let mut found: Vec<(&String, String)> = Vec::new();
@@ -350,7 +339,7 @@ impl SearchedAnswers {
                 .count();
             if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers)) {
                 return Ok(Some(format!(
-                    "the names or contents of their files contain the answers in `{label}` for {hits} of {count} test items"
+                    "the names or contents of the audited files contain the answers in `{label}` for {hits} of {count} test items"
                 )));
             }
         }
@@ -381,8 +370,7 @@ impl SearchedAnswers {
             .map(|(_, position)| position))
     }
 
-    /// Searches a file of any format for answers. Finds them if the distance between the id of an item and its answer, in
-    /// words, is the same for most items.
+    /// Searches a file of any format for answers at the same distance in words from the id of most items.
     fn shown_in_text(&self, file: &Path) -> Result<Option<String>> {
         let length = file
             .metadata()
@@ -409,7 +397,7 @@ impl SearchedAnswers {
                 if count * 2 >= answers.len() && is_conclusive(hits, count, most_frequent(answers))
                 {
                     return Ok(Some(format!(
-                        "in their file, a word after the id is the answer in `{label}` for {hits} of {count} test items"
+                        "in the audited file, a word after the id is the answer in `{label}` for {hits} of {count} test items"
                     )));
                 }
             }
@@ -417,8 +405,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns the fraction of rows in a table of prep's own tree whose cell in the column `name` equals the answer to the
-    /// row's item. `ours` is the path of the table on disk, and `path` is its path in the tree.
+    /// Returns the fraction of rows of prep's own table whose cell in the column `name` equals the answer to the row's
+    /// item. `ours` is the table's path on disk, and `path` its path in the tree.
     fn hit_fraction(
         &self,
         ours: &Path,
@@ -443,17 +431,14 @@ impl SearchedAnswers {
     }
 }
 
-/// Maximum length of an item's file whose text is searched for its answer.
 const MAX_ITEM_FILE_BYTES: u64 = 4096;
 
-/// Splits a text into words.
 fn words_of(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
         .filter(|word| !word.is_empty())
 }
 
-/// Returns the id that equals `stem`, a file name without its suffix, or that is a part of `stem` between `_`, `-` or
-/// spaces.
+/// Returns the id that equals `stem`, or a part of `stem` between `_`, `-` or spaces.
 fn id_in<'a>(stem: &str, ids: &HashSet<&'a String>) -> Option<&'a String> {
     let stem = stem.to_owned();
     ids.get(&stem).copied().or_else(|| {
@@ -462,18 +447,14 @@ fn id_in<'a>(stem: &str, ids: &HashSet<&'a String>) -> Option<&'a String> {
     })
 }
 
-/// Maximum number of pairs that are checked for a linear relation.
 const MAX_PAIRS: usize = 5_000;
 
-/// Maximum number of different cells in a column of codes.
 const MAX_CODES: usize = 64;
 
-/// Statistics about how well the cells of one column reveal the answers to one label.
+/// How well the cells of one column reveal the answers to one label.
 #[derive(Debug, Clone, Default)]
 struct Agreement {
-    /// Number of items whose cell equals their answer.
     hits: usize,
-    /// Number of items.
     count: usize,
     /// For each cell: how often it occurs together with each answer.
     codes: HashMap<String, HashMap<String, usize>>,
@@ -494,8 +475,8 @@ impl Agreement {
         }
     }
 
-    /// Returns whether the answers are a linear function of the cells, for example in a different unit. At least nine of ten
-    /// answers must match the function, with a tolerance of a thousandth of the range of answers.
+    /// Returns whether the answers are a linear function of the cells, for example in a different unit. Nine of ten
+    /// answers must match, with a tolerance of a thousandth of the range of answers.
     fn is_linear(&self) -> bool {
         let by_number = |one: &&(f64, f64), other: &&(f64, f64)| one.0.total_cmp(&other.0);
         let (low, high) = (
@@ -518,8 +499,8 @@ impl Agreement {
         x1 > x0 && different.len() >= 2 * MIN_ITEMS && near * 10 >= self.count * 9
     }
 
-    /// Returns how many answers are right if each different cell stands for the answer that occurs with it most often.
-    /// Returns 0 if the column has too many different cells to be a code for `classes` different answers.
+    /// Returns how many answers are right if each cell stands for the answer that occurs with it most often. Returns 0 if
+    /// there are too many different cells to be a code for `classes` different answers.
     fn right_by_code(&self, classes: usize) -> usize {
         if self.codes.len() > MAX_CODES.min(2 * classes + 2) {
             return 0;
@@ -529,8 +510,8 @@ impl Agreement {
     }
 }
 
-/// Returns whether `hits` of `count` answers show that a column reveals the answers. Always predicting the most frequent
-/// answer is right for the fraction `most`. The hits must reach this fraction and at least half of the rest.
+/// Returns whether `hits` of `count` answers show that a column reveals the answers. Predicting the most frequent answer
+/// is right for the fraction `most`. The hits must reach this fraction and at least half of the rest.
 fn is_conclusive(hits: usize, count: usize, most: f64) -> bool {
     let share = hits as f64 / count.max(1) as f64;
     count >= MIN_ITEMS && share >= most + 0.5 * (1.0 - most)
@@ -548,7 +529,6 @@ fn is_same_value(answer: &str, cell: &str) -> bool {
     answer == cell || numbers.is_some_and(|(one, other)| one == other)
 }
 
-/// Returns the fraction of the most frequent answer.
 fn most_frequent(answers: &HashMap<String, String>) -> f64 {
     let mut counts: HashMap<&String, usize> = HashMap::new();
     for answer in answers.values() {
@@ -558,8 +538,7 @@ fn most_frequent(answers: &HashMap<String, String>) -> f64 {
     most as f64 / answers.len().max(1) as f64
 }
 
-/// Reads the cells of the column `name` as strings. Returns `None` if the file or the column does not exist, or if the file
-/// is not a table.
+/// Reads the cells of the column `name` as strings. `None` without such a file, table or column.
 fn texts(
     file: &Path,
     path: &str,

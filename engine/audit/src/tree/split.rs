@@ -1,8 +1,8 @@
 //! Explains an audited tree that contains the same items, but divided differently into train and test.
 //!
-//! If rows are missing from one file of the audited tree, but are in another file instead, the items were split differently.
-//! If the original order of the items is known, this module tries splits with other seeds. The search ends when a split
-//! produces exactly the train and test parts of the audited tree.
+//! If rows are missing from one file of the audited tree, but are in another file instead, the items were split
+//! differently. If the original order of the items is known, other seeds are tried until a split produces exactly the
+//! parts of the audited tree.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -21,19 +21,18 @@ use crate::finding::AuditFinding;
 /// The shuffled split of the pipeline, from which the search for other splits starts.
 #[derive(Debug, Clone)]
 pub struct SplitSearch {
-    /// Id column. If `None`, it is inferred from the tables.
+    /// Id column. `None` means that it is inferred from the tables.
     pub id: Option<String>,
-    /// Paths of the train and test tables that `prep` prepared, which together contain all items.
+    /// Paths of prep's own train and test tables, which together contain all items.
     pub train: String,
     pub test: String,
-    /// Seed and test size of the pipeline's split.
     pub seed: u32,
     pub test_size: Option<SplitSize>,
-    /// Path of the answers that `prep` prepared, which contain the test items in the order of `test`.
+    /// Path of prep's own answers, which contain the test items in the order of `test`.
     pub answers: Option<String>,
 }
 
-/// A split that may have produced the train and test parts of the audited tree.
+/// A split that may have produced the parts of the audited tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hypothesis {
     Shuffled {
@@ -44,7 +43,7 @@ pub enum Hypothesis {
         seed: u32,
         column: String,
     },
-    /// Not shuffled: the first or the last items are the test part.
+    /// The first or the last items are the test part.
     Unshuffled {
         first: bool,
     },
@@ -64,8 +63,8 @@ impl Hypothesis {
 }
 
 impl TreeRoots<'_> {
-    /// Calls `each` for every row of the table at `path` below `root`, with the position of the column `name`. Returns the
-    /// results, or `None` if there is no such table or column.
+    /// Returns the values of `each` for every row of the table at `path` below `root`, with the position of the column
+    /// `name`. `None` without such a table or column.
     fn column<T>(
         &self,
         root: &Path,
@@ -81,18 +80,13 @@ impl TreeRoots<'_> {
         Ok(unless_damaged(read)?.flatten())
     }
 
-    /// Returns the hashes of a column's cells.
     fn keys(&self, root: &Path, path: &str, name: &str) -> Result<Option<Vec<u128>>> {
         self.column(root, path, name, |row, place| row.hash(&[place]))
     }
 }
 
-/// Explains rows that are in a different file of each tree. Removes the findings about these rows from `pairs`, and returns
-/// findings about the split instead. If `search` is given, also searches for the split of the audited tree. `id` is the id
-/// column that is used if `search` does not name one.
-///
-/// # Errors
-/// Returns an error if a table cannot be read.
+/// Explains rows that are in a different file of each tree. Replaces the findings about these rows in `pairs` by findings
+/// about the split. `search` is the pipeline's split, and `id` the id column if `search` names none.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     trees: &TreeRoots<'_>,
@@ -136,7 +130,7 @@ pub(super) fn explain(
         let mut finding = AuditFinding::new(Cause::OtherSplit, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
-            "items paired by `{}`: {count} items of our file are in a different file of theirs, and {} items of their file are in a different file of ours",
+            "items paired by `{}`: {count} items of the prepared file are in a different file of the audited tree, and {} items of the audited file are in a different prepared file",
             own.key,
             own.only_there.len()
         ));
@@ -160,12 +154,12 @@ pub(super) fn explain(
         };
         let proof = match tried {
             Search::Found(found, (test, all)) => format!(
-                "{} produces exactly these parts, with {test} of {all} items in test; our seed is {}",
+                "{} produces exactly the audited parts, with {test} of {all} items in test; the seed of the pipeline is {}",
                 found.description(),
                 search.seed
             ),
             Search::Tried(count) => {
-                format!("none of the {count} splits that were tried produces these parts")
+                format!("none of the {count} splits that were tried produces the audited parts")
             }
             Search::Impossible => {
                 "the original order of the items is unknown, so no seeds were tried".to_owned()
@@ -178,23 +172,19 @@ pub(super) fn explain(
     Ok(findings)
 }
 
-/// The result of the search for a split.
 enum Search {
-    /// The split that produces the train and test parts of the audited tree, and the numbers of test items and of all items.
+    /// The split that produces the parts of the audited tree, and the numbers of test items and of all items.
     Found(Hypothesis, (usize, usize)),
-    /// No split matches. The value is the number of splits that were tried.
     Tried(usize),
-    /// The original order of the items is unknown.
     Impossible,
 }
 
-/// Returns the seeds that are tried.
 pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }
 
-/// Searches for the split of the audited tree. This needs the original order of the items. It is computed from the train and
-/// test parts that `prep` prepared, because prep's own split is known.
+/// Searches for the split of the audited tree. The original order of the items is computed from the parts that `prep`
+/// prepared, because their split is known.
 fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
     let train = trees.keys(trees.ours, &search.train, id)?;
     let test = trees.keys(trees.ours, &search.test, id)?;
@@ -213,8 +203,7 @@ fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search>
     let size = SplitSize::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
     let found = |hypothesis| Ok(Search::Found(hypothesis, (their_test.len(), count)));
     let mut tried = 0;
-    // A pipeline may write the items in the order in which the split draws them, or in the order of the source file. Both
-    // orders are tried.
+    // A pipeline may write the items in the order of the split or of the source file.
     for in_file_order in [false, true] {
         let mut own = own.clone();
         if in_file_order {
@@ -270,8 +259,8 @@ fn find(trees: &TreeRoots<'_>, search: &SplitSearch, id: &str) -> Result<Search>
     Ok(Search::Tried(tried))
 }
 
-/// Merges the values of the train items and test items into the original order of the items. `places` contains the positions
-/// of the train items and of the test items in this order.
+/// Merges the values of the train and test items into the original order of the items. `places` contains the positions of
+/// the train items and the test items in this order.
 pub(crate) fn merged<T: Clone + Default>(
     places: &(Vec<u32>, Vec<u32>),
     train: &[T],
@@ -289,8 +278,7 @@ pub(crate) fn merged<T: Clone + Default>(
     all
 }
 
-/// Reads the column `name` of the train table and of the test table. If the test table does not have this column, reads it
-/// from the answers instead.
+/// Reads the column `name` of the train and test tables. If the test table lacks it, reads it from the answers.
 fn read_values(
     trees: &TreeRoots<'_>,
     search: &SplitSearch,
@@ -311,11 +299,9 @@ fn read_values(
     Ok(test.map(|test| (train, test)))
 }
 
-/// Maximum number of cells that are read to find the column that a split is stratified by.
 const MAX_CELLS: usize = 8_000_000;
 
-/// Returns the columns of the train table by which the split may be stratified. The order is reversed, because labels are
-/// usually the last columns.
+/// Returns the columns by which the split may be stratified, last ones first, because these are usually labels.
 fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
     let Some(format) = Format::from_path(&search.train) else {
         return Ok(Vec::new());
@@ -330,11 +316,10 @@ fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> R
     Ok(last.collect())
 }
 
-/// Maximum number of classes of a column that a split is stratified by.
 const MAX_CLASSES: usize = 100;
 
-/// Replaces each value with the rank of its class, that is, of its distinct value. Classes are sorted as numbers if all of
-/// them are numbers. Returns `None` if there are more than [`MAX_CLASSES`].
+/// Replaces each value with the rank of its class (distinct value). Classes are sorted as numbers if all are numbers.
+/// Returns `None` for more than [`MAX_CLASSES`].
 fn codes(values: &[String]) -> Option<Vec<u32>> {
     let mut classes: Vec<&str> = Vec::new();
     for value in values {
@@ -362,8 +347,8 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Splits `count` items by a shuffle. Returns the positions of the train items and of the test items, in the order in which
-/// the split draws them. If `keys` is given, the split is stratified. Returns `None` if such a split is impossible.
+/// Shuffles and splits `count` items, stratified by `keys` if given. Returns the positions of the train items and of the
+/// test items, in the order in which the split draws them.
 pub(crate) fn parts(
     count: usize,
     seed: u32,

@@ -1,5 +1,4 @@
-//! Finds files of the audited tree that have the content of a different file of prep's own tree. For example, two images
-//! were swapped, or ids were assigned in a different order.
+//! Finds files of the audited tree with the content of a different file of prep's own tree, for example two swapped images.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -14,11 +13,7 @@ use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 
-/// Finds files of the audited tree that have the content of a different file of prep's own tree, and replaces their findings
-/// with one about this. Reads only files whose lengths occur in both trees.
-///
-/// # Errors
-/// Returns an error if a file cannot be read.
+/// Replaces the findings about files with the content of a different file of prep's own tree.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,
@@ -32,11 +27,10 @@ fn length(file: &Path) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// Minimum length of a file that is treated as a copy. Shorter files can be equal by chance.
+/// Minimum length of a copy. Shorter files can be equal by chance.
 const MIN_COPIED_BYTES: u64 = 256;
 
-/// Finds files of the audited tree that are copies of a different file of prep's own tree. The audited tree may also contain
-/// that content at its correct path.
+/// Finds copies of a different file of prep's own tree, even if that content is also at its correct path.
 fn find_copied(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,
@@ -71,14 +65,16 @@ fn find_copied(
         }
         let hash = read::content(&file).map_err(AuditError::reading(&file))?;
         if let Some(other) = our_paths.get(&hash).filter(|other| ***other != pair.path) {
-            let example = format!("their {} has the content of our {other}", pair.path);
+            let example = format!(
+                "the audited file {} has the content of the prepared file {other}",
+                pair.path
+            );
             pair.findings = vec![swapped_finding(&pair.path, other).example(example)];
         }
     }
     Ok(())
 }
 
-/// Finds files that differ on both sides and swapped their contents.
 fn find_exchanged(pairs: &mut [FileComparison], roots: &TreeRoots<'_>) -> Result<(), AuditError> {
     let wanted = |pair: &&FileComparison| !pair.findings.is_empty() && pair.moved.is_none();
     let ours: Vec<(String, u64)> = pairs
@@ -111,7 +107,10 @@ fn find_exchanged(pairs: &mut [FileComparison], roots: &TreeRoots<'_>) -> Result
         }
         let hash = read::content(&file).map_err(AuditError::reading(&file))?;
         if let Some(other) = their_paths.get(&hash).filter(|other| **other != pair.path) {
-            let example = format!("their {other} has the content of our {}", pair.path);
+            let example = format!(
+                "the audited file {other} has the content of the prepared file {}",
+                pair.path
+            );
             pair.findings = vec![swapped_finding(&pair.path, other).example(example)];
         }
     }

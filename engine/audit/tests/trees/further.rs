@@ -4,7 +4,6 @@ use std::io::Write as _;
 
 use super::*;
 
-/// A table whose ids have leading zeros.
 pub(crate) const NUMBERED: &[u8] = b"id,size\n0071,a\n0250,b\n1833,c\n0009,d\n";
 
 fn images(c: &Change<'_>, part: &str) -> Vec<PathBuf> {
@@ -20,7 +19,6 @@ fn swap(one: &Path, other: &Path) {
     fs::write(other, a).unwrap();
 }
 
-/// Returns the rows of the answers.
 fn answers(c: &Change<'_>) -> Vec<(String, String)> {
     let text = fs::read_to_string(c.path("private/test.csv")).unwrap();
     let rows = text.lines().skip(1).filter_map(|line| line.split_once(','));

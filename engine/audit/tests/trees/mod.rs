@@ -1,5 +1,5 @@
-//! Tests of differences between trees. Each is a change of a good tree, or comes from a different library version. The
-//! audit must report all causes, and no other ones.
+//! Differences between trees: a change of a good tree, or a tree from a different library version. The audit must report
+//! exactly the causes.
 
 mod cases;
 mod further;
@@ -68,7 +68,6 @@ fn zip(members: &[(&str, &[u8])]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// Returns the cells of an item: id, text, length, share.
 fn item(number: u32) -> String {
     let share = f64::from(number * 37 % 101) / 101.0;
     format!(
@@ -82,7 +81,6 @@ fn label(number: u32) -> u32 {
     number * 31 % 3
 }
 
-/// Writes a prepared tree, split with this seed.
 fn write(root: &Path, seed: u32, test_size: f64) {
     write_parts(root, &parts(seed, test_size, false));
 }
@@ -166,7 +164,6 @@ fn write_parts(root: &Path, parts: &Split) {
     }
 }
 
-/// A tree that a case changes.
 struct Change<'a>(&'a Path);
 
 impl Change<'_> {
@@ -186,7 +183,6 @@ impl Change<'_> {
         self.text("public/train.csv", change);
     }
 
-    /// Changes the rows of the train table, without its header.
     fn rows(&self, change: impl FnOnce(&mut Vec<String>)) {
         self.train(|text| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -196,7 +192,6 @@ impl Change<'_> {
         });
     }
 
-    /// Changes the cells of a column of the train table.
     fn cells(&self, column: usize, change: impl Fn(usize, &str) -> String) {
         self.rows(|rows| {
             for (number, row) in rows.iter_mut().enumerate() {
@@ -222,7 +217,6 @@ impl Change<'_> {
         all.swap_remove(0)
     }
 
-    /// Writes the tree again with a different split.
     fn write_again(&self, seed: u32, size: f64) {
         fs::remove_dir_all(self.0).unwrap();
         write(self.0, seed, size);
@@ -254,7 +248,6 @@ const SHARE: usize = 1;
 const GAP: usize = 2;
 const KIND: usize = 3;
 
-/// Returns options without a known split.
 fn options_without_split<'a>(roles: &'a Roles, temp: &'a Path) -> TreeOptions<'a> {
     TreeOptions {
         threads: 1,
@@ -317,9 +310,9 @@ fn a_changed_tree_is_reported_with_exactly_its_causes() {
             ));
         }
         let proof = match *name {
-            "a different seed" => "seed 1 produces exactly these parts, with 40 of 200",
-            "a different test size" => "seed 0 produces exactly these parts, with 20 of 200",
-            "stratified" => "seed 0, stratified by `kind`, produces exactly these parts",
+            "a different seed" => "seed 1 produces exactly the audited parts, with 40 of 200",
+            "a different test size" => "seed 0 produces exactly the audited parts, with 20 of 200",
+            "stratified" => "seed 0, stratified by `kind`, produces exactly the audited parts",
             "unshuffled" => "taking the last items for test produces exactly",
             "an unknown split" => "none of ",
             "pyarrow 17" => "theirs: parquet-cpp-arrow 17.0.0 with pandas 2.2.3",

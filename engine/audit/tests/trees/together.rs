@@ -3,7 +3,6 @@
 use super::cases::CASES;
 use super::*;
 
-/// Returns the contents of all files by path.
 fn contents(root: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
     let mut found = std::collections::BTreeMap::new();
     let mut directories = vec![root.to_owned()];
@@ -21,9 +20,8 @@ fn contents(root: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// If the changes affect different files, the audit must report the cause of each. If they affect the same file, the
-/// reported harm must not be lower than that of the last change. `ROUNDS=20000 SEED=7 cargo test ...` tests more
-/// combinations.
+/// If the changes affect different files, the audit must report the cause of each. In one file, the reported harm must
+/// not be lower than that of the last change. `ROUNDS=20000 SEED=7 cargo test ...` tests more combinations.
 #[test]
 fn combined_changes_do_not_hide_each_other() {
     let of_environment = |name: &str, default: u32| {
@@ -65,7 +63,6 @@ fn combined_changes_do_not_hide_each_other() {
                 continue;
             }
             let before = contents(&theirs);
-            // An earlier change may have removed the file that this one changes.
             let change = std::panic::AssertUnwindSafe(|| case.1(&Change(&theirs)));
             let quiet = std::panic::take_hook();
             std::panic::set_hook(Box::new(|_| {}));

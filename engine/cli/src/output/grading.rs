@@ -24,7 +24,7 @@ pub fn envelope(competitions: Vec<JsonObject>, further: JsonObject) -> String {
     pretty(all) + "\n"
 }
 
-/// Converts a report to an element of the list `competitions`. Like every element of the list, it begins with the id.
+/// Converts a report to an element of `competitions`. Every element begins with the id.
 pub fn entry(report: &CompetitionReport) -> JsonObject {
     let mut entry = JsonObject::from_iter([("id", report.competition_id.as_str().into())]);
     for (key, value) in report.to_json() {
@@ -35,7 +35,6 @@ pub fn entry(report: &CompetitionReport) -> JsonObject {
     entry
 }
 
-/// Signs an element of `competitions`, if there is a key.
 pub fn signed(entry: JsonObject, key: Option<&SigningKey>) -> JsonObject {
     match key {
         Some(key) => prep_app::sign(key, entry),
@@ -76,8 +75,8 @@ pub fn reward(report: &CompetitionReport, reward: f64) -> String {
     pretty(numbers) + "\n"
 }
 
-/// Prints remarks about graded competitions: no medals because there is no leaderboard, a submission that is a copy of the
-/// answers, a metric that the author of the pipeline wrote as a query, and scores that are not comparable with upstream's.
+/// Warns about missing leaderboards, copies of the answers, metrics that the pipeline's author wrote as queries, and scores
+/// that are not comparable with upstream's.
 pub fn remarks(printer: &Printer, reports: &[&CompetitionReport]) {
     without_leaderboard(printer, reports);
     for report in reports.iter().filter(|report| report.is_answers) {
@@ -115,7 +114,7 @@ fn without_leaderboard(printer: &Printer, reports: &[&CompetitionReport]) {
 /// Maximum number of competitions that a warning names.
 const MAX_IDS: usize = 12;
 
-/// Warns about scores on upstream's competitions that cannot be compared with upstream's scores.
+/// Warns about scores on upstream's competitions that are not comparable with upstream's scores.
 fn not_comparable(printer: &Printer, reports: &[&CompetitionReport]) {
     let of_benchmark = reports
         .iter()
@@ -136,13 +135,11 @@ fn not_comparable(printer: &Printer, reports: &[&CompetitionReport]) {
     }
 }
 
-/// Formats a score for tables.
 pub fn score(report: &CompetitionReport) -> String {
     let number = |score: f64| score.to_string();
     report.score.map_or_else(|| "-".to_owned(), number)
 }
 
-/// Returns the medal of a submission for tables.
 pub fn medal(report: &CompetitionReport) -> &'static str {
     medal_of(report.medals)
 }
@@ -156,7 +153,7 @@ pub fn medal_of(medals: Medals) -> &'static str {
     }
 }
 
-/// Formats thresholds, for example `gold 0.82066, silver 0.81388, bronze 0.80967, median 0.79565`.
+/// Returns for example `gold 0.82066, silver 0.81388, bronze 0.80967, median 0.79565`.
 pub fn thresholds(found: Thresholds) -> String {
     format!(
         "gold {}, silver {}, bronze {}, median {}\n",
@@ -164,7 +161,6 @@ pub fn thresholds(found: Thresholds) -> String {
     )
 }
 
-/// Returns a table with a row per report.
 pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
     let mut table =
         PrintedTable::with_header("competition  >score  medal  above median  submission");
@@ -189,7 +185,7 @@ pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
     table
 }
 
-/// Returns the table of many reports, followed by totals.
+/// Returns a table with a row per report, followed by totals.
 pub fn summary(reports: &[&CompetitionReport]) -> String {
     let count = |counts: fn(&CompetitionReport) -> bool| {
         reports.iter().filter(|report| counts(report)).count()

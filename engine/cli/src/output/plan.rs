@@ -16,24 +16,22 @@ use crate::output::table::PrintedTable;
 struct PlannedCompetition {
     id: String,
     variant: String,
-    /// The path of the bundle. `None` if it does not exist.
     bundle: Option<std::path::PathBuf>,
-    /// Further sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sources: Vec<PlannedSource>,
-    /// Bytes of the bundle and of other sources that must be read to compute their digests.
+    /// Bytes of the bundle and of other sources that the run must read to compute digests.
     read_bytes: u64,
-    /// The size of the bundle's download, if the bundle is missing and a step needs it.
+    /// The download of the bundle, if the bundle is missing and a step needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     download: Option<Download>,
-    /// Whether the bundle is missing on this machine but is in the mirror. Then steps read it from the mirror.
+    /// Whether the bundle is only in the mirror, from which steps then read it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
-    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
-    /// nor recorded in the data directory. Otherwise `None`.
+    /// The bundle behind this competition's results, if that bundle is neither on this machine nor recorded in the data
+    /// directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     borrowed: Option<BorrowedBundle>,
-    /// The names of the options that have the values of the last run.
+    /// Options that have the values of the last run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     as_last_time: Vec<&'static str>,
     /// Bytes of the prepared data after the last run, if known.
@@ -47,12 +45,11 @@ struct PlannedCompetition {
 struct PlannedSource {
     #[serde(flatten)]
     source: FurtherSource,
-    /// The size of the source's download, if the file is missing and a step needs it.
+    /// The download of the source, if the file is missing and a step needs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     download: Option<Download>,
 }
 
-/// Plans competitions and shows the plan.
 pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliError> {
     let plan = Plan::preview(task, ids)?;
     let mut downloads = plan.downloads(task);
@@ -65,7 +62,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     let mut plans = Vec::new();
     for competition in &plan.all.competitions {
         let id = &competition.id;
-        let manifest = prep_app::manifest(&task.data_dir(), id)?;
+        let manifest = prep_app::replaceable_manifest(&task.data_dir(), id)?;
         let steps = plan.steps(id)?;
         let sources = competition.sources.iter().map(|source| PlannedSource {
             download: downloads.remove(&(id.clone(), Some(source.name.clone()))),
@@ -120,7 +117,6 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     ))
 }
 
-/// Prints the warnings about the pipelines.
 pub fn show_warnings(printer: &Printer, plan: &Plan) {
     for competition in &plan.all.competitions {
         if let Some(warnings) = competition.warnings() {
@@ -129,10 +125,10 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
     }
 }
 
-/// Prints which options have the values of the last run. Also prints a note for each competition whose results were
-/// computed from a bundle that is neither on this machine nor recorded in the data directory, and for each bundle that
-/// differs from the recorded one. If `is_pull` is true, prints no note about results in a remote, because a pull requests
-/// them.
+/// Prints options with values of the last run, and notes about bundles:
+/// a bundle behind results that is neither on this machine nor recorded, and a bundle that differs from the recorded one.
+///
+/// With `is_pull`, prints no note about results of a remote, because a pull requests these results.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for competition in &plan.all.competitions {
@@ -164,12 +160,11 @@ pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     }
 }
 
-/// Returns the names of the options that have the values of the last run, for JSON.
 pub fn recalled_names(competition: &Competition) -> Vec<&'static str> {
     competition.recalled().map(|option| option.name).collect()
 }
 
-/// Returns an option as it is written on the command line.
+/// Formats an option as on the command line.
 fn option_text(option: RecalledOption) -> String {
     let name = option.name.replace('_', "-");
     match option.value {
@@ -178,7 +173,6 @@ fn option_text(option: RecalledOption) -> String {
     }
 }
 
-/// Returns the number of bytes of sources that must be read.
 fn read_bytes(steps: &[PlannedStep]) -> u64 {
     let unread = steps.iter().filter_map(|step| match step.reason {
         Some(Reason::Unread { bytes }) => Some(bytes),
@@ -187,10 +181,8 @@ fn read_bytes(steps: &[PlannedStep]) -> u64 {
     unread.sum()
 }
 
-/// How many details of a plan are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
-    /// A line per competition.
     Line,
     /// A line per competition, followed by the steps that run or may run.
     StepsToRun,
@@ -199,7 +191,7 @@ enum Detail {
 
 impl PlannedCompetition {
     fn text(&self, detail: Detail) -> String {
-        // The error is printed on stderr.
+        // The printer shows the error on stderr.
         if self.error.is_some() {
             return format!("{}: cannot be prepared\n", self.id);
         }
@@ -257,7 +249,7 @@ impl PlannedCompetition {
     }
 }
 
-/// Describes a download. `name` names the bundle or the source.
+/// `name` names the bundle or the source.
 fn download_text(download: &Download, name: &str) -> String {
     let bytes = download.bytes.map(units::bytes);
     match (&download.error, bytes, download.partial_bytes) {
@@ -279,7 +271,7 @@ fn download_text(download: &Download, name: &str) -> String {
     }
 }
 
-/// Formats steps with their kinds and reasons as a table.
+/// Formats a table of steps, kinds and reasons.
 pub fn step_table<'a>(steps: impl Iterator<Item = &'a PlannedStep>) -> String {
     let mut table = PrintedTable::with_header("step  kind  why");
     for step in steps {

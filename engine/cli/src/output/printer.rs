@@ -1,4 +1,4 @@
-//! Prints results to stdout and messages to stderr, above a progress display if there is one.
+//! Prints results to stdout, and messages to stderr above a progress display.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -29,17 +29,16 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HELP: Style = AnsiColor::Cyan.on_default();
 
-/// How many messages are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MessageLevel {
-    /// Only errors are printed on stderr. Results are still printed on stdout.
+    /// Only errors and warnings appear on stderr. Warnings can be about security. Results still appear on stdout.
     Quiet,
     Normal,
     Verbose,
 }
 
-/// Makes text safe for terminals: replaces all control characters except line breaks and tabs with escapes such as
-/// `\u{1b}`. Otherwise an untrusted file name, column name or cell could send escape sequences to the terminal.
+/// Replaces control characters except line breaks and tabs with escapes such as `\u{1b}`.
+/// Otherwise an untrusted file name, column name or cell could control the terminal.
 pub fn printable(text: impl Display) -> String {
     let text = text.to_string();
     let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
@@ -56,7 +55,7 @@ pub fn printable(text: impl Display) -> String {
     clean
 }
 
-/// Maximum number of errors or warnings of the same kind that are printed.
+/// Maximum number of printed errors or warnings of a kind.
 const MAX_LISTED: usize = 50;
 
 fn more_than_listed(count: usize, unit: &str) -> Option<String> {
@@ -67,20 +66,17 @@ fn more_than_listed(count: usize, unit: &str) -> Option<String> {
     ))
 }
 
-/// Makes a message safe for terminals, and shortens it.
 fn message_text(text: impl Display) -> String {
     error::shortened(printable(text))
 }
 
-/// Prints results and messages. If the output is not a terminal, anstream removes the colours.
+/// Prints results and messages. anstream removes the colours unless the output is a terminal.
 #[derive(Debug, Clone)]
 pub struct Printer {
     pub level: MessageLevel,
-    /// Whether results are printed as JSON.
     pub json: bool,
-    /// The display that draws on stderr.
     pub aside: Aside,
-    /// Whether a result was printed. Clones share it.
+    /// Whether a result was printed. Clones share this value.
     has_result: Arc<AtomicBool>,
 }
 
@@ -105,7 +101,7 @@ impl Printer {
         }
     }
 
-    /// Prints a result as text. On a terminal, control characters are escaped.
+    /// Prints a result as text. Escapes control characters on a terminal.
     pub fn result(&self, text: &str) -> Result<(), CliError> {
         let text = match std::io::stdout().is_terminal() {
             true => printable(text),
@@ -125,7 +121,7 @@ impl Printer {
         }
     }
 
-    /// Prints a result as a table. On a terminal, the table is not wider than the terminal.
+    /// Prints a table, which is not wider than the terminal.
     pub fn table(&self, table: &PrintedTable) -> Result<(), CliError> {
         self.result(&match terminal_size_of(std::io::stdout()) {
             Some((Width(width), _)) => table.format_within(width.into()),
@@ -133,7 +129,6 @@ impl Printer {
         })
     }
 
-    /// Prints a result as JSON.
     pub fn json(&self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {
             CliError::new(
@@ -144,7 +139,7 @@ impl Printer {
         self.result(&(text + "\n"))
     }
 
-    /// Prints a result, as JSON if that was requested.
+    /// Prints a result, as JSON if the user requests JSON.
     pub fn show(
         &self,
         json: impl FnOnce() -> Value,
@@ -156,17 +151,16 @@ impl Printer {
         }
     }
 
-    /// Prints the error that ended a verb on stderr. If JSON is requested and no result was printed, also prints the
-    /// error as JSON on stdout.
+    /// Prints the error that ended a verb on stderr.
+    /// With `--json` and no printed result, also prints the error as JSON on stdout.
     pub fn end(&self, error: &CliError) {
         self.error(error);
         if self.json && !self.has_result.load(Ordering::Relaxed) {
-            // Errors are ignored: the error was already printed on stderr, and stdout may be closed.
+            // Ignores errors, because stderr already shows the error, and stdout may be closed.
             let _ = self.json(&serde_json::json!({ "error": error.json() }));
         }
     }
 
-    /// Prints a message on stderr.
     pub fn message(&self, message: impl Display) {
         self.print(
             MessageLevel::Normal,
@@ -174,7 +168,7 @@ impl Printer {
         );
     }
 
-    /// Prints a message on stderr, above the progress display if there is one.
+    /// Prints a message on stderr, above the progress display if it exists.
     pub fn message_aside(&self, message: impl Display) {
         let message = message.to_string();
         if self.level >= MessageLevel::Normal && !self.aside.show(&message) {
@@ -182,7 +176,6 @@ impl Printer {
         }
     }
 
-    /// Prints a note of the library.
     pub fn note(&self, note: &Note<'_>) {
         match note.is_warning() {
             true => self.warning(note),
@@ -190,16 +183,16 @@ impl Printer {
         }
     }
 
+    /// Prints a warning, even with `--quiet`.
     pub fn warning(&self, message: impl Display) {
         self.print(
-            MessageLevel::Normal,
+            MessageLevel::Quiet,
             &format!("{WARNING}warning:{WARNING:#} {}\n", message_text(message)),
         );
     }
 
-    /// Prints warnings about a pipeline.
     pub fn pipeline_warnings(&self, warnings: &Diagnostics) {
-        self.print(MessageLevel::Normal, &table::render(warnings));
+        self.print(MessageLevel::Quiet, &table::render(warnings));
     }
 
     /// Prints an error with its help, or the mistakes in a pipeline.
@@ -221,7 +214,7 @@ impl Printer {
         }
     }
 
-    /// Prints the first errors of a list, and the number of the others.
+    /// Prints the first errors, and the number of the others.
     pub fn errors(&self, errors: &[CliError]) {
         for error in errors.iter().take(MAX_LISTED) {
             self.error(error);
@@ -234,7 +227,7 @@ impl Printer {
         }
     }
 
-    /// Prints the first warnings of a list, and the number of the others.
+    /// Prints the first warnings, and the number of the others.
     pub fn warnings(&self, warnings: &[String]) {
         for warning in warnings.iter().take(MAX_LISTED) {
             self.warning(warning);
@@ -246,16 +239,15 @@ impl Printer {
 
     fn print(&self, level: MessageLevel, text: &str) {
         if level <= self.level {
-            // If stderr is closed, the error cannot be shown.
+            // If stderr is closed, nothing can show the error.
             let _ = anstream::stderr().lock().write_all(text.as_bytes());
         }
     }
 }
 
-/// Shows a line above the display.
 pub type Notice = Box<dyn Fn(&str) + Send + Sync>;
 
-/// The display that currently draws on stderr, if any. Clones share it.
+/// The display that currently draws on stderr, if any. Clones share the display.
 #[derive(Clone, Default)]
 pub struct Aside(Arc<Mutex<Option<Notice>>>);
 
@@ -265,7 +257,7 @@ impl Aside {
         *self.0.lock() = notice;
     }
 
-    /// Shows a line above the display. Returns `false` if there is no display.
+    /// Shows a line above the display. Returns `false` without a display.
     pub fn show(&self, text: &str) -> bool {
         let notice = self.0.lock();
         notice.as_ref().map(|notice| notice(text)).is_some()
@@ -278,13 +270,13 @@ impl fmt::Debug for Aside {
     }
 }
 
-/// Writes a temporary file in the same directory and renames it, so that readers see either the old or the complete new
-/// content. Pipes and devices are written directly.
+/// Replaces a file by renaming a temporary file, so that readers see either the old or the complete new content.
+/// Writes directly to pipes and devices.
 pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
-    // If the path is a symbolic link, the link stays and its target is replaced.
+    // Keeps a symbolic link, and replaces its target.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_direct = fs::metadata(&path).is_ok_and(|found| !found.is_file());
     let temporary = if is_direct {
@@ -303,7 +295,7 @@ pub fn write_atomically(
     };
     written.map_err(|error| {
         if !is_direct {
-            // Errors are ignored: the file may not exist, and the first error is the relevant one.
+            // Ignores errors, because the file may not exist, and the first error is the relevant one.
             let _ = fs::remove_file(&temporary);
         }
         Error::writing("write", &path, &error)
@@ -323,7 +315,7 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Starts a thread that calls `tick` after each interval. If the thread cannot be started, `tick` is never called.
+    /// Calls `tick` after each interval, or never if the system can start no thread.
     pub fn start(interval: Duration, mut tick: impl FnMut() + Send + 'static) -> Ticker {
         let (running, stopped) = channel();
         let work = move || {

@@ -11,10 +11,8 @@ use crate::output::printer::Printer;
 use crate::output::table::PrintedTable;
 use crate::remedy;
 
-/// The message about a run that the user stopped.
 pub const STOPPED: &str = "stopped; finished steps are kept, and the next run continues from there";
 
-/// Returns the combined exit code of all competitions.
 pub fn exit(preparation: &Preparation) -> Exit {
     match preparation.interrupted {
         true => Exit::Interrupted,
@@ -22,7 +20,6 @@ pub fn exit(preparation: &Preparation) -> Exit {
     }
 }
 
-/// Returns the exit code of a competition.
 fn exit_of(summary: &Summary) -> Exit {
     let failures = summary.failures.iter();
     Exit::combine(failures.map(|failure| Exit::from_failure(failure.failure)))
@@ -88,12 +85,12 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
     Ok(())
 }
 
-/// Returns the JSON of a competition. Failures have the same members as errors.
+/// Failures have the same JSON members as errors.
 pub fn json_of(summary: &Summary) -> Value {
     let failures = summary.failures.iter().map(|failure| {
         let mut one = error_of(&summary.id, failure).json();
         if let Some(one) = one.as_object_mut() {
-            // The JSON has a separate member for the step, so the message does not name it.
+            // The message need not name the step, because the JSON has a member for the step.
             one.insert("message".to_owned(), json!(failure.message));
             one.insert("step".to_owned(), json!(failure.step));
             one.insert("failure".to_owned(), json!(failure.failure));
@@ -108,7 +105,6 @@ pub fn json_of(summary: &Summary) -> Value {
     all
 }
 
-/// Converts a failure to an error that names the competition and the step.
 fn error_of(id: &str, failure: &StepFailure) -> CliError {
     let message = match &failure.step {
         Some(step) => format!("{id}/{step}: {}", failure.message),
@@ -120,7 +116,7 @@ fn error_of(id: &str, failure: &StepFailure) -> CliError {
     error
 }
 
-/// Returns a message about files that were not removed because no run published them. Returns `None` if there are none.
+/// Returns a message about files that stay in the prepared directory because no run published them.
 fn unpublished(summary: &Summary) -> Option<String> {
     let found = &summary.unpublished;
     let more = found.count.checked_sub(found.paths.len() as u64)?;
@@ -137,7 +133,7 @@ fn unpublished(summary: &Summary) -> Option<String> {
     })
 }
 
-/// Returns a message such as `harbour: sample: valid, score 0.5; answers: 1.0`.
+/// Returns for example `harbour: sample: valid, score 0.5; answers: 1.0`.
 fn trial_line(id: &str, trial: &Value) -> String {
     if let Some(why) = trial["skipped"].as_str() {
         return format!("{id}: sample: not graded, because {why}");
@@ -156,8 +152,8 @@ fn trial_line(id: &str, trial: &Value) -> String {
     }
 }
 
-/// Returns a message such as `20 of 22 competitions are prepared; not prepared: a, b`. Returns `None` if all are
-/// prepared, or if there is only one competition.
+/// Returns for example `20 of 22 competitions are prepared; not prepared: a, b`.
+/// Returns `None` for a single competition, or if all competitions are prepared.
 fn incomplete(summaries: &[Summary]) -> Option<String> {
     let incomplete = summaries.iter().filter(|summary| !summary.is_complete());
     let incomplete: Vec<&str> = incomplete.map(|summary| summary.id.as_str()).collect();
@@ -171,8 +167,7 @@ fn incomplete(summaries: &[Summary]) -> Option<String> {
     })
 }
 
-/// Returns an error for each failed step. Failures that only differ in the competition become one error with a list of
-/// ids.
+/// Returns an error per failed step. Failures that differ only in the competition become one error with a list of ids.
 fn failures(summaries: &[Summary]) -> Vec<CliError> {
     let mut groups: Vec<(String, CliError, Vec<&str>)> = Vec::new();
     for summary in summaries {
@@ -205,7 +200,7 @@ fn failures(summaries: &[Summary]) -> Vec<CliError> {
     errors.collect()
 }
 
-/// Replaces a competition's id in a message with `ID`. Longer words that contain the id are not changed.
+/// Replaces the competition's id with `ID`, except in longer words that contain the id.
 fn with_any_id(message: &str, id: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let mut text = String::with_capacity(message.len());
@@ -222,7 +217,6 @@ fn with_any_id(message: &str, id: &str) -> String {
     text
 }
 
-/// Returns the table that is printed at the end of a run.
 fn table(summaries: &[Summary]) -> PrintedTable {
     let mut table = PrintedTable::with_header(
         "competition  >files  >size  >time  >run  >reused  checksums  state",
@@ -244,7 +238,6 @@ fn table(summaries: &[Summary]) -> PrintedTable {
     table
 }
 
-/// Describes the comparison of outputs with the published checksums.
 fn checksums(found: Checksums) -> &'static str {
     match found {
         Checksums::Ok => "ok",
@@ -255,7 +248,6 @@ fn checksums(found: Checksums) -> &'static str {
     }
 }
 
-/// Describes how a competition ended.
 fn state(state: CompetitionState) -> &'static str {
     match state {
         CompetitionState::Prepared => "prepared",
@@ -265,10 +257,9 @@ fn state(state: CompetitionState) -> &'static str {
     }
 }
 
-/// Maximum number of steps in the table. The JSON of a run has all steps.
+/// Maximum number of steps in the table. The JSON has all steps.
 const MAX_STEPS: usize = 15;
 
-/// Prints the slowest steps on stderr.
 pub fn show_timings(printer: &Printer, timings: &[Timing]) {
     if !timings.is_empty() {
         printer.message(timings_table(timings).render().trim_end());
@@ -393,7 +384,7 @@ mod tests {
              a                3  1.20 MB  2.50 s    7       0  ok           prepared\n\
              long-name        -        -  0.00 s    0       0  not checked  failed\n"
         );
-        // A narrower table first omits the least important columns.
+        // A narrow table omits the least important columns first.
         assert_eq!(
             table.format_within(50),
             "competition  files     size  checksums    state\n\

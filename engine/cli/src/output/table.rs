@@ -7,22 +7,19 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
 use prep_spec::{Diagnostic, Diagnostics, Severity, SourceFile, Span};
 
-/// The alignment of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     Left,
     Right,
 }
 
-/// A table with a header line.
 #[derive(Debug)]
 pub struct PrintedTable {
     columns: Vec<(String, Align)>,
-    /// The text of all cells, row by row, in one string because there may be millions of cells.
+    /// All cells, row by row, in one string because a table may have millions of cells.
     cells: String,
-    /// The end of each cell in `cells`.
     ends: Vec<usize>,
-    /// Names of columns that may be left out, the least important one first.
+    /// Columns that a narrow terminal omits, the least important one first.
     optional: &'static [&'static str],
 }
 
@@ -39,8 +36,8 @@ impl PrintedTable {
         }
     }
 
-    /// Creates a table from its header line, in which two spaces separate the headings. If a heading begins with `>`,
-    /// the cells of its column are right-aligned.
+    /// Creates a table from a header line, in which two spaces separate the headings.
+    /// A `>` before a heading aligns its column to the right.
     pub fn with_header(header: &str) -> PrintedTable {
         let columns = header.split(GAP).map(|name| match name.strip_prefix('>') {
             Some(name) => (name, Align::Right),
@@ -49,7 +46,7 @@ impl PrintedTable {
         PrintedTable::new(&columns.collect::<Vec<_>>())
     }
 
-    /// Sets the columns that may be left out on a narrow terminal, the least important one first.
+    /// Sets the columns that a narrow terminal omits, the least important one first.
     #[must_use]
     pub fn optional(self, optional: &'static [&'static str]) -> PrintedTable {
         PrintedTable { optional, ..self }
@@ -60,26 +57,25 @@ impl PrintedTable {
         let cells = cells.iter().map(String::as_str);
         let cells = cells.chain(std::iter::repeat(""));
         for cell in cells.take(self.columns.len()) {
-            // A cell must be one line, but a name may contain line breaks.
+            // A cell must be one line, but a file name may contain line breaks.
             self.cells.extend(cell.chars().map(plain));
             self.ends.push(self.cells.len());
         }
     }
 
-    /// Returns all cells, row by row.
     fn cells(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(&0).chain(&self.ends);
         let ranges = starts.zip(&self.ends);
         ranges.map(|(start, end)| self.cells.get(*start..*end).unwrap_or_default())
     }
 
-    /// Formats the table completely. Each line ends with a newline and has no trailing spaces.
+    /// Formats all columns. Each line ends with a newline and has no trailing spaces.
     pub fn render(&self) -> String {
         self.text(&[], usize::MAX)
     }
 
-    /// Formats the table with lines of at most `width` characters. Omits optional columns, and then shortens the first
-    /// column. If that is not enough, lines are longer than `width`.
+    /// Formats lines of at most `width` characters: omits optional columns, and shortens the first column only if necessary.
+    /// Lines are longer than `width` if both do not suffice.
     pub fn format_within(&self, width: usize) -> String {
         let mut left_out = Vec::new();
         for name in self.optional {
@@ -96,8 +92,7 @@ impl PrintedTable {
         )
     }
 
-    /// Returns the width of each column's widest cell, in characters. Cells of more than [`MAX_WIDTH`] characters do not
-    /// widen a column.
+    /// Returns each column's width in characters. Cells longer than [`MAX_WIDTH`] do not widen their column.
     fn widths(&self) -> Vec<usize> {
         let names = self.columns.iter().map(|(name, _)| name.chars().count());
         let mut widths: Vec<usize> = names.collect();
@@ -109,7 +104,6 @@ impl PrintedTable {
         widths
     }
 
-    /// Returns the width of the widest line, in characters.
     fn width(&self, left_out: &[&str]) -> usize {
         let shown = self.columns.iter().zip(self.widths());
         let shown = shown.filter(|((name, _), _)| !left_out.contains(&name.as_str()));
@@ -147,22 +141,18 @@ impl PrintedTable {
     }
 }
 
-/// Replaces line breaks and control characters with spaces.
 fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }
 
-/// Maximum width to which the cells of a column are aligned, in characters. Without a maximum, a single long name would
-/// lengthen every row.
+/// Maximum width of a column, in characters. A single longer cell widens only its own row.
 const MAX_WIDTH: usize = 200;
 
-/// The space between columns.
 const GAP: &str = "  ";
 
-/// Minimum width to which the first column is shortened, in characters.
 const MIN_FIRST_COLUMN_WIDTH: usize = 12;
 
-/// Shortens a text to at most `width` characters. A shortened text ends in `…`.
+/// Shortens a text to at most `width` characters, the last of which is `…`.
 pub fn shortened(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -172,11 +162,11 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
-/// Maximum length of a foreign string in a line, in characters.
+/// Maximum length in characters of text from files, such as a name or a cell.
 const MAX_TEXT: usize = 200;
 
-/// Formats a foreign string, such as a file name or a cell, for one line of a result. Replaces line breaks and control
-/// characters with spaces, and shortens the string.
+/// Formats text from files, such as a name or a cell, for one line:
+/// replaces line breaks and control characters with spaces, and shortens the text.
 pub fn one_line(text: &str) -> String {
     one_line_within(text, MAX_TEXT)
 }
@@ -187,8 +177,8 @@ pub fn one_line_within(text: &str, max: usize) -> String {
     shortened(&short.collect::<String>(), max)
 }
 
-/// Renders the mistakes and warnings in a pipeline, with an empty line after each. The text has colours, which the
-/// printer removes if they are disabled.
+/// Renders mistakes and warnings in a pipeline, with an empty line after each.
+/// The text has colours, which the printer removes if the user disables them.
 pub fn render(diagnostics: &Diagnostics) -> String {
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
     let mut text = String::new();
@@ -226,8 +216,8 @@ fn report<'a>(source: &'a SourceFile, diagnostic: &'a Diagnostic) -> annotate_sn
     }
 }
 
-/// Returns the part of `span` up to the end of its first line, because showing a long query would push the message out of
-/// view. The returned range is always within the text, even if `span` is not.
+/// Returns the first line of `span`, because a long query would push the message out of view.
+/// The range is within the text even if `span` is not.
 fn range(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
     let text = &source.text;
     let clamp = |mut at: usize| {
@@ -311,7 +301,7 @@ mod tests {
 mod diagnostics_tests {
     use super::*;
 
-    /// `prep plan` shows the rendered lines, `prep pipeline check` only the position. Both must name the same position.
+    /// `prep plan` shows the rendered lines, `prep pipeline check` only line and column. Both must name the same place.
     #[test]
     fn rendered_and_plain_positions_are_equal() {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../spec/tests/diagnostics");

@@ -1,5 +1,5 @@
-//! `prep audit`: explains why data differ from the published data. `prep leaks`: searches prepared data for hints at
-//! the answers.
+//! `prep audit`: explains why data differ from the published data.
+//! `prep leaks`: searches prepared data for hints at the answers.
 
 use std::path::{Path, PathBuf};
 
@@ -80,7 +80,7 @@ impl AuditArgs {
         Ok(Exit::combine(verdicts.chain([audits.exit()])))
     }
 
-    /// Returns the competitions that are in the tree, or in the data directory if no tree is given.
+    /// Returns the competitions in the tree, or without a tree, in the data directory.
     fn available_ids(
         &self,
         catalog: &Catalog,
@@ -98,13 +98,13 @@ impl AuditArgs {
             .collect();
         match ids.is_empty() {
             true => Err(CliError::usage("there is nothing to audit")
-                .help("name a competition; `prep list` lists them")),
+                .help("name a competition; `prep list` lists all competitions")),
             false => Ok(ids),
         }
     }
 }
 
-/// Returns the exit code of a verdict. Content that differs is a failed check.
+/// Different content is a failed check.
 pub fn exit(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Equal | Verdict::SameContent => Exit::Success,
@@ -171,7 +171,7 @@ fn outputs(part: &OutputsAudit) -> String {
     match part.published {
         0 => format!("no checksums are published for {}", part.variant),
         count if part.is_unpublished => format!(
-            "{} of {count} have their published MD5 (in the cache; nothing was published)",
+            "{} of {count} in the cache have their published MD5; no run published these outputs",
             part.equal.len()
         ),
         count => format!("{} of {count} have their published MD5", part.equal.len()),
@@ -187,16 +187,16 @@ fn tree(part: &TreeAudit) -> String {
     )
 }
 
-/// Maximum length of a line that quotes names and values from the audited files, in characters.
+/// Maximum length of a line, in characters. Lines quote names and values from the audited files.
 const MAX_LINE: usize = 4_000;
 
-/// Maximum number of paths that a block shows.
+/// Maximum number of paths per block.
 const MAX_PATHS: usize = 3;
 
 fn block(block: &Block, audit: &Audit) -> String {
     let mut paths: Vec<&str> = block.paths.iter().map(String::as_str).collect();
     let more = format!("and {} more", paths.len().saturating_sub(MAX_PATHS));
-    // The count of one more path would not be shorter than the path.
+    // One more path is not longer than the text `and 1 more`.
     if paths.len() > MAX_PATHS + 1 {
         paths.truncate(MAX_PATHS);
         paths.push(&more);
@@ -231,17 +231,26 @@ fn block(block: &Block, audit: &Audit) -> String {
     text
 }
 
-/// Returns the command with which the advice of a block is followed.
+/// Returns the command that follows the advice of a block.
 fn command_for(block: &Block, audit: &Audit) -> Option<String> {
     let is = |causes: &[Cause]| causes.iter().any(|cause| cause.id() == block.cause);
     if is(&[Cause::BundleOtherMd5, Cause::BundleRepacked]) {
-        return Some("`prep run --skip-bundle-verification` accepts the bundle".to_owned());
+        let (accept, result) = match &audit.outputs {
+            // With `--skip-bundle-verification`, the run would fail, because outputs differ from their published checksums.
+            Some(outputs) if outputs.equal.len() < outputs.published => (
+                "--skip-verification",
+                "accepts the bundle and the outputs, but scores are then not comparable",
+            ),
+            _ => ("--skip-bundle-verification", "accepts the bundle"),
+        };
+        let command = remedy::run_command(&audit.id, accept);
+        return Some(format!("`{command}` {result}"));
     }
     if is(&[Cause::FilesEdited]) {
         let id = audit.id.clone();
         return remedy::words(&Remedy::Prepare { id });
     }
-    // A bundle is downloaded only if it does not exist.
+    // A run downloads a bundle only if the bundle does not exist.
     let bundle = audit.bundle.as_ref()?;
     let is_downloaded = block.cause.starts_with("bundle-") && block.advice.contains("download");
     is_downloaded.then(|| {

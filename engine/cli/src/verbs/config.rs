@@ -1,5 +1,5 @@
-//! `prep config`: shows the settings and their origins. `prep completions`: prints shell completions, or writes manual
-//! pages.
+//! `prep config`: shows the settings and their origins.
+//! `prep completions`: prints shell completions, or writes manual pages.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ Examples:
   prep config --remote s3://bucket/team --json
 
 Precedence, highest first: options, environment variables, the nearest prep.toml in the current directory and its \
-parents, the prep.toml of the data directory, and ~/.config/prep/prep.toml. An example:
+parents, the prep.toml of the data directory, ~/.config/prep/prep.toml, and /etc/xdg/prep/prep.toml. An example:
   data_dir = \"/data/mle-bench\"
   source = \"bundles\"                 # relative to the directory of the file
   memory = \"16GB\"
@@ -68,9 +68,14 @@ impl ConfigArgs {
             }
             session.printer.table(&table)?;
             for path in &files.searched {
-                let (path, is_used) = (path.display(), is_used(path));
-                let state = if is_used { "read" } else { "not found" };
-                session.printer.message(format!("{path}: {state}"));
+                let state = match is_used(path) {
+                    true => "read",
+                    false if files.ignored.as_ref() == Some(path) => "ignored",
+                    false => "not found",
+                };
+                session
+                    .printer
+                    .message(format!("{}: {state}", path.display()));
             }
         }
         Ok(Exit::Success)
@@ -116,7 +121,7 @@ impl ConfigArgs {
             })
             .collect();
         let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;
-        // Addresses are shown without parts that may be secret.
+        // Omits the parts of addresses that may be secret.
         let address = |(url, origin): &(String, String)| -> Result<_, CliError> {
             let shown = prep_remote::Address::parse(url)?.without_secrets();
             Ok((shown, origin.clone()))
@@ -154,7 +159,7 @@ impl ConfigArgs {
     }
 }
 
-/// Returns the values of `skip_verification` and `skip_bundle_verification`. Both are empty if neither is set.
+/// Returns the values of `skip_verification` and `skip_bundle_verification`, or empty texts if neither is set.
 fn skipped(verify: Option<Verify>) -> [&'static str; 2] {
     match verify {
         None => ["", ""],

@@ -1,7 +1,6 @@
 //! `prep demo`: prepares and grades samples, without an account or a download.
 //!
-//! The demo runs the same code as `prep run` and `prep grade`, on sample bundles. All its files are in one directory,
-//! separate from the usual data and cache directories.
+//! The demo runs the same code as `prep run` and `prep grade`, on sample bundles in a directory of its own.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -39,7 +38,7 @@ pub struct DemoArgs {
     output: PathBuf,
 }
 
-/// One graded submission.
+/// A graded submission.
 #[derive(Debug, Serialize)]
 struct Row {
     id: String,
@@ -47,7 +46,7 @@ struct Row {
     score: Option<f64>,
     medal: Option<&'static str>,
     above_median: bool,
-    /// Why there is no score.
+    /// Why the submission has no score.
     refusal: Option<String>,
 }
 
@@ -69,7 +68,7 @@ impl DemoArgs {
         let options = PreparationOptions {
             remembered: RememberedOptions {
                 source: Some(bundles(dir)),
-                // The published checksums apply to the real bundles only.
+                // Published checksums apply to the real bundles only.
                 verify: Some(Verify::Nothing),
                 ..session.remembered.clone()
             },
@@ -105,7 +104,7 @@ impl DemoArgs {
         };
         session.printer.show(json, || table(&graded, &rows))?;
         session.printer.message(next_commands(dir, &task.catalog)?);
-        // Variables have precedence over prep.toml in the demo's directory, and the demo ignores options.
+        // Environment variables have precedence over the prep.toml in the demo's directory, and the demo ignores options.
         let settings = ["data_dir", "cache_dir"].map(|name| (name, session.places.origin(name)));
         for (name, origin) in settings {
             match origin {
@@ -126,7 +125,6 @@ impl DemoArgs {
     }
 }
 
-/// Summarizes the preparation in a sentence.
 fn sentence(preparation: &Preparation) -> String {
     let sum = |steps: fn(&Summary) -> usize| -> u64 {
         preparation
@@ -155,8 +153,7 @@ fn sentence(preparation: &Preparation) -> String {
     }
 }
 
-/// Returns the list of submissions to grade. For each competition, the list contains the prepared sample submission and
-/// the submissions that are embedded in the program.
+/// Returns JSON lines for grading: the prepared sample submissions, and the submissions embedded in the program.
 fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<String, CliError> {
     let mut text = String::new();
     for sample in SAMPLES {
@@ -169,8 +166,7 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
             .into_iter()
             .chain(sample_submissions(sample, dir))
         {
-            // Paths in the list are absolute, because relative paths would begin at the directory in which the list is
-            // graded.
+            // Grading would resolve relative paths from another directory.
             let path = std::path::absolute(&path).unwrap_or(path);
             let line = json!({ "competition_id": sample.id, "submission_path": path });
             text.push_str(&format!("{line}\n"));
@@ -215,8 +211,8 @@ fn table(graded: &GradedList, rows: &[Row]) -> String {
     table.render()
 }
 
-/// Returns commands that the user can try next. They run in the demo's directory. Its prep.toml contains the data, cache
-/// and bundle directories, so the commands need no options for directories.
+/// Returns commands that the user can try next in the demo's directory.
+/// They need no options, because the prep.toml of that directory names the data, cache and bundle directories.
 fn next_commands(dir: &Path, catalog: &Catalog) -> Result<String, CliError> {
     let dir = dir.display();
     let id = SAMPLES.first().map_or("ID", |sample| sample.id);
@@ -234,15 +230,12 @@ with real bundles     prep run ID --source DIR      (DIR/ID.zip, as Kaggle serve
 }
 
 const MARKER_FILE: &str = "prep-demo.txt";
-/// Settings for commands in the demo's directory.
+/// The prep.toml of the demo's directory.
 const SETTINGS: &str = "data_dir = \"data\"\ncache_dir = \"cache\"\nsource = \"bundles\"\n";
 const MARKER_TEXT: &str = "`prep demo` wrote this directory from sample data. You can delete it.\n";
 
-/// Writes all bundles and submissions of the demo to `dir`. Files that already have the right content are not written
-/// again, so that their modification times do not change.
-///
-/// # Errors
-/// Returns an error if `dir` contains files that are not from a demo, or cannot be written.
+/// Writes the demo's bundles and submissions. Equal files keep their modification times.
+/// Rejects a directory that contains other files.
 pub fn unpack(dir: &Path) -> Result<(), CliError> {
     if !dir.join(MARKER_FILE).is_file() {
         let occupied = match fs::read_dir(dir) {
@@ -270,12 +263,10 @@ pub fn unpack(dir: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Returns the directory of bundles.
 pub fn bundles(dir: &Path) -> PathBuf {
     dir.join("bundles")
 }
 
-/// Returns the paths of a sample's submissions.
 fn sample_submissions(sample: &SampleBundle, dir: &Path) -> impl Iterator<Item = PathBuf> {
     let names = sample.submissions.iter();
     names.map(|(name, _)| submission(dir, sample.id, name))
@@ -285,7 +276,7 @@ fn submission(dir: &Path, id: &str, name: &str) -> PathBuf {
     dir.join("submissions").join(id).join(name)
 }
 
-/// Writes a file and creates its parent directories, unless the file already has this content.
+/// Creates parent directories. Does not touch a file that already has this content.
 pub fn put(path: &Path, content: &[u8]) -> Result<(), CliError> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(());

@@ -48,7 +48,7 @@ impl DiffArgs {
         })
     }
 
-    /// Returns the id of the competition. Returns `None` if two pipeline files are compared.
+    /// Returns `None` if the operands are two pipeline files.
     fn id(&self) -> Option<&str> {
         match self.operands.as_slice() {
             [id, _, _] => Some(id),
@@ -121,12 +121,12 @@ fn invalid_sides(sides: &[&str]) -> CliError {
     }
 }
 
-/// Parses the number of a run, for example `@1`.
+/// Parses for example `@1`.
 fn run_number(word: &str) -> Option<usize> {
     word.strip_prefix('@')?.parse().ok()
 }
 
-/// Returns all differences as JSON. The changed cells of all tables are in one list.
+/// Collects the changed cells of all tables in one list.
 fn to_json(id: Option<&str>, found: &DataDifferences) -> Value {
     let files = found.outputs.iter().flatten();
     let cells: Vec<Value> = files
@@ -170,9 +170,9 @@ fn text(found: &DataDifferences) -> String {
     text
 }
 
-/// Maximum number of examples that are shown for a kind of difference.
+/// Maximum number of examples per kind of difference.
 const MAX_EXAMPLES: usize = 3;
-/// Maximum number of names of columns that are shown.
+/// Maximum number of displayed column names.
 const MAX_NAMES: usize = 50;
 
 fn add_file(file: &FileDifference, text: &mut String) {

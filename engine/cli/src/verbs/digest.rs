@@ -1,4 +1,4 @@
-//! `prep digest`: prints digests of the data that a score depends on, so that results can quote them.
+//! `prep digest`: prints digests of the data that a score depends on.
 
 use std::io::ErrorKind;
 
@@ -40,7 +40,7 @@ impl DigestArgs {
         let settings = self.variant.settings(session);
         let ids = self.selection.ids_or(session, || {
             let all = catalog.iter().map(|entry| entry.id.clone());
-            // This includes data that another program prepared, and directories that cannot be read, which are errors.
+            // Includes data that another program prepared. A directory that prep may not read is reported as an error later.
             let exists = |id: &String| match settings.prepared_dir(id).metadata() {
                 Ok(found) => found.is_dir(),
                 Err(error) => error.kind() == ErrorKind::PermissionDenied,

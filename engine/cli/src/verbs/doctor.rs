@@ -7,17 +7,18 @@ use prep_app::doctor::{CheckResult, Health};
 use prep_app::{Permission, PermissionCheck, Remedy, RememberedOptions, doctor};
 use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
+use prep_remote::SigningKey;
 use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, raise_open_files, system_action};
 use crate::output::table::PrintedTable;
 use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
-use crate::settings::{machine_memory, open_files_of};
+use crate::settings::{MemoryLimit, open_files_of, usable_memory};
 use crate::{process, request};
 
 /// Check credentials, rules, disk and directories
@@ -42,16 +43,14 @@ pub struct DoctorArgs {
     remote: RemoteArgs,
 }
 
-/// Time between two requests about rules.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(1500);
 
-/// Maximum difference between this system's clock and the server's clock without a warning.
+/// Maximum difference between the clocks of this system and the server without a warning.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
-/// Memory for steps in bytes below which large competitions may be slow or fail.
+/// With less memory for steps, in bytes, large competitions may be slow or fail.
 const MIN_MEMORY_BYTES: u64 = 2 << 30;
 
-/// Results of all checks, and the exit codes of errors.
 #[derive(Default)]
 struct Findings {
     all: Vec<CheckResult>,
@@ -59,7 +58,7 @@ struct Findings {
 }
 
 impl Findings {
-    /// Adds a result. `exit` is the exit code if the result is an error.
+    /// Adds a result. `exit` applies if the result is an error.
     fn add(&mut self, finding: CheckResult, exit: Exit) {
         if finding.health == Health::Error {
             self.exits.push(exit);
@@ -100,11 +99,7 @@ impl DoctorArgs {
             findings.add(finding, Exit::Machine);
         }
         let catalog = session.catalog()?;
-        let found = [
-            doctor::unreadable(&session.settings, &catalog),
-            doctor::answers(&session.settings, &catalog),
-        ];
-        for finding in found.into_iter().flatten() {
+        for finding in doctor::prepared_data(&session.settings, &catalog) {
             findings.add(finding, Exit::Machine);
         }
         if !ids.is_empty() {
@@ -134,7 +129,7 @@ impl DoctorArgs {
         cancel: &Cancel,
         findings: &mut Findings,
     ) -> Result<(), CliError> {
-        // Missing credentials are already reported by the check `credentials`.
+        // The check `credentials` already reports missing credentials.
         let network = match network.get() {
             Ok(network) => network,
             Err(FetchError::Credentials(_)) => return Ok(()),
@@ -169,17 +164,17 @@ impl DoctorArgs {
         };
         if remote.url.is_none() {
             findings.add(CheckResult::ok(check, "not configured"), Exit::Success);
+            // Users sign reports without a remote, too. Without a remote, several keys are not an error.
+            let all = session.places.keys();
+            let all = all.map(|directory| SigningKey::all(&directory));
+            for error in all.into_iter().flatten().filter_map(Result::err) {
+                findings.failed("key", prep_app::Error::from(error));
+            }
             return;
         }
         let key = match remote.signing(&session.places) {
             Ok(key) => key,
-            Err(error) => {
-                findings.add(
-                    CheckResult::new("key", Health::Error, error.message),
-                    error.exit,
-                );
-                return;
-            }
+            Err(error) => return findings.failed("key", error),
         };
         let signing = match &key {
             Some(key) => format!("results are signed with `{}`", key.name()),
@@ -200,7 +195,7 @@ impl DoctorArgs {
         let address = remote.url.as_ref();
         let address = address.and_then(|(url, _)| prep_remote::Address::parse(url).ok());
         let found = address.map(|address| address.unwritable());
-        // Without a key, the remote is only read, so it need not be writable.
+        // Without a key, the program only reads the remote.
         if let (Some(_), Some(found)) = (&key, &found)
             && let Some(finding) = doctor::unwritable(check, found)
         {
@@ -211,8 +206,7 @@ impl DoctorArgs {
     }
 }
 
-/// Reports which credentials are used, and which others were found. Missing credentials are an error, unless the user works
-/// without the network.
+/// Reports the used credentials, and which others exist. Missing credentials are an error unless `offline` is true.
 fn credentials(session: &CliSession, offline: bool, findings: &mut Findings) {
     let check = "credentials";
     match session.kaggle.credentials() {
@@ -321,7 +315,7 @@ fn rules(
     Ok(())
 }
 
-/// Checks that the limit of open files is high enough for the number of jobs.
+/// Checks that the limit of open files suffices for the number of jobs.
 fn open_files(session: &CliSession) -> CheckResult {
     let check = "open files";
     let jobs = session.settings.jobs as u64;
@@ -335,25 +329,40 @@ fn open_files(session: &CliSession) -> CheckResult {
     );
     match limit >= needed {
         true => CheckResult::ok(check, text),
-        false => {
-            CheckResult::new(check, Health::Warning, text).help("raise the limit with `ulimit -n`")
-        }
+        false => CheckResult::new(check, Health::Warning, text).help(raise_open_files!()),
     }
 }
 
 fn memory(session: &CliSession) -> CheckResult {
-    let memory = session.settings.memory;
+    memory_within(session.settings.memory, usable_memory())
+}
+
+/// `usable` is the memory that the process can use, and its limit.
+fn memory_within(memory: u64, usable: Option<(u64, MemoryLimit)>) -> CheckResult {
     let text = format!("{} for steps", units::bytes(memory));
-    if memory < MIN_MEMORY_BYTES {
-        return CheckResult::new("memory", Health::Warning, text).help(Remedy::RaiseMemory);
+    let warning = |text, help| CheckResult::new("memory", Health::Warning, text).help(help);
+    let (usable, limit) = usable.unwrap_or((u64::MAX, MemoryLimit::Ram));
+    if memory > usable {
+        let text = format!("{text}, but prep can use only {}", units::bytes(usable));
+        return warning(text, Remedy::from("lower --memory"));
     }
-    match machine_memory().filter(|available| *available < memory) {
-        None => CheckResult::ok("memory", text),
-        Some(available) => {
-            let text = format!("{text}, but prep can use only {}", units::bytes(available));
-            CheckResult::new("memory", Health::Warning, text).help("lower --memory")
-        }
+    if memory >= MIN_MEMORY_BYTES {
+        return CheckResult::ok("memory", text);
     }
+    let help = match limit {
+        MemoryLimit::AddressSpace => "raise the limit of the address space (`ulimit -v`)".into(),
+        _ if usable >= MIN_MEMORY_BYTES => Remedy::RaiseMemory,
+        MemoryLimit::ControlGroup => "raise the memory limit of the container or job".into(),
+        MemoryLimit::Ram => "prepare large competitions on a machine with more memory".into(),
+    };
+    warning(text, help)
+}
+
+/// Returns the finding's suggested action, otherwise an action for the system's message in the finding.
+fn action(finding: &CheckResult) -> Option<String> {
+    let of_system = || system_action(&finding.text).map(str::to_owned);
+    let suggested = finding.help.as_ref().and_then(words);
+    suggested.or_else(of_system)
 }
 
 fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> {
@@ -362,8 +371,7 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
             .iter()
             .map(|finding| {
                 let mut check = json!(finding);
-                let help = finding.help.as_ref().and_then(words);
-                if let (Some(check), Some(help)) = (check.as_object_mut(), help) {
+                if let (Some(check), Some(help)) = (check.as_object_mut(), action(finding)) {
                     check.insert("help".to_owned(), help.into());
                 }
                 check
@@ -386,11 +394,36 @@ fn show(session: &CliSession, findings: &[CheckResult]) -> Result<(), CliError> 
     }
     session.printer.result(&table.render())?;
     for finding in findings {
-        if let Some(help) = finding.help.as_ref().and_then(words) {
+        if let Some(help) = action(finding) {
             session
                 .printer
                 .result(&format!("\n{}: {help}\n", finding.check))?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `--memory` cannot exceed the memory that the process can use.
+    #[test]
+    fn advice_about_memory_depends_on_the_limit() {
+        const GB: u64 = 1 << 30;
+        for (memory, usable, limit, advice) in [
+            (8 * GB, 16 * GB, MemoryLimit::Ram, None),
+            (GB, 16 * GB, MemoryLimit::Ram, Some("raise --memory")),
+            (GB / 2, GB, MemoryLimit::Ram, Some("more memory")),
+            (GB / 2, GB, MemoryLimit::ControlGroup, Some("container")),
+            (GB / 2, GB, MemoryLimit::AddressSpace, Some("ulimit -v")),
+            (GB, 3 * GB, MemoryLimit::AddressSpace, Some("ulimit -v")),
+            (8 * GB, GB, MemoryLimit::Ram, Some("lower --memory")),
+        ] {
+            let found = memory_within(memory, Some((usable, limit)));
+            let help = action(&found).unwrap_or_default();
+            assert!(help.contains(advice.unwrap_or("")), "{found:?}");
+            assert_eq!(help.is_empty(), advice.is_none(), "{found:?}");
+        }
+    }
 }

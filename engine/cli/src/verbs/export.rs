@@ -56,7 +56,7 @@ pub struct ExportArgs {
     variant: VariantArg,
 }
 
-/// The layout of a copy. Each layout is a branch of [`ExportArgs::call`].
+/// The layout of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Layout {
     /// A data directory
@@ -88,7 +88,6 @@ impl ExportArgs {
         }
     }
 
-    /// Exports tasks for Harbor.
     fn harbor(&self, session: &CliSession, catalog: &Catalog, ids: &[String]) -> VerbResult {
         let program = std::env::current_exe().map_err(|error| {
             CliError::new(Exit::Machine, format!("cannot find this program: {error}"))

@@ -136,7 +136,6 @@ impl FetchArgs {
     }
 }
 
-/// Lists the files of the bundles of `ids`.
 pub fn list(
     session: &CliSession,
     ids: &[String],
@@ -197,7 +196,6 @@ fn render_sources(rows: &[ListedSource]) -> String {
     table.render()
 }
 
-/// Summarizes a listing in one sentence.
 fn sum(listing: &BundleListing) -> String {
     let place = match &listing.bundle {
         Some(path) => path.display().to_string(),
@@ -233,10 +231,8 @@ pub struct RulesArgs {
 
 const HEADING: &str = "Rules";
 
-/// Maximum number of pages that are opened at once.
 const MAX_PAGES: usize = 10;
 
-/// Number of competitions between two messages about the progress.
 const PROGRESS_INTERVAL: usize = 10;
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -245,16 +241,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "expected a number of seconds".to_owned())
 }
 
-/// Kaggle's answer for one competition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
-    /// The bundle may be downloaded.
+    /// The user may download the bundle.
     Accepted,
     NotAccepted,
-    /// The bundle cannot be downloaded for another reason.
+    /// Kaggle refuses the bundle for another reason.
     Failed,
-    /// The rules were not checked, because Kaggle accepts no more requests for now.
+    /// Kaggle accepts no more requests for now, so no request was sent.
     NotAsked,
 }
 
@@ -262,13 +257,13 @@ enum State {
 struct Row {
     id: String,
     state: State,
-    /// The page on which the rules are accepted.
+    /// The page on which users accept the rules.
     url: String,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_json")]
     error: Option<CliError>,
 }
 
-/// A file of a further source.
+/// A file that a pipeline reads besides the bundle.
 #[derive(Debug, Serialize)]
 struct SourceRow {
     id: String,
@@ -290,7 +285,6 @@ tab) may still offer this, to an account whose phone number is verified; the gre
 do with it. Some old competitions may no longer admit new accounts: `prep run` prepares the others and lists these.";
 
 impl RulesArgs {
-    /// Checks the rules of `ids`.
     pub fn check(&self, session: &CliSession, ids: &[String]) -> VerbResult {
         let catalog = Catalog::open(&session.settings)?;
         let mut competitions = Vec::new();
@@ -360,7 +354,7 @@ impl RulesArgs {
         }
         let errors = rows.iter().filter_map(|row| row.error.as_ref());
         let exits = errors.map(|error| error.exit);
-        // Competitions without an answer take precedence, because the same command may succeed later.
+        // `Exit::Away` takes precedence, because the same command may succeed later.
         if exits.clone().any(|exit| exit == Exit::Away) {
             return Ok(Exit::Away);
         }
@@ -369,7 +363,6 @@ impl RulesArgs {
     }
 }
 
-/// Opens the pages of rules that are not accepted.
 fn open(session: &CliSession, rows: &[Row]) {
     let pages: Vec<&Row> = rows
         .iter()
@@ -421,7 +414,6 @@ fn source_row(id: &str, name: &str, url: &str, length: Result<u64, FetchError>) 
     }
 }
 
-/// Returns a line for each file of a further source.
 fn text_of_sources(rows: &[SourceRow]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -435,7 +427,7 @@ fn text_of_sources(rows: &[SourceRow]) -> String {
     text
 }
 
-/// Returns a summary, and instructions for the rules that are not accepted.
+/// Returns a summary, and instructions for rules that the user has not accepted.
 fn text(rows: &[Row]) -> String {
     let with = |state| rows.iter().filter(move |row| row.state == state);
     let mut text = format!(
@@ -463,9 +455,6 @@ fn text(rows: &[Row]) -> String {
 }
 
 /// Opens a page with the program that `BROWSER` names, otherwise with the system's default browser.
-///
-/// # Errors
-/// Returns a message if the program cannot be started.
 fn open_in_browser(url: &str, places: &Directories) -> Result<(), String> {
     let system = if cfg!(target_os = "macos") {
         "open"
@@ -480,7 +469,7 @@ fn open_in_browser(url: &str, places: &Directories) -> Result<(), String> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // This program does not wait for the browser to end, because the browser may stay open longer.
+    // Does not wait for the browser, which may stay open.
     match command.spawn() {
         Ok(_) => Ok(()),
         Err(error) => Err(format!(

@@ -1,8 +1,11 @@
 //! `prep grade`: grades submissions of one or many competitions, and shows the scores that earn medals.
 //!
-//! The operands select the action: ID and SUBMISSION.csv grade one submission, SUBMISSIONS.jsonl grades a list of
-//! submissions, and directories of runs grade the submissions in these directories. An ID alone, or `--leaderboard
-//! FILE`, shows thresholds.
+//! The operands select the action:
+//!
+//! - ID and SUBMISSION.csv grade one submission.
+//! - SUBMISSIONS.jsonl grades a list of submissions.
+//! - Directories of runs grade the submissions in these directories.
+//! - An ID alone, or `--leaderboard FILE`, shows thresholds.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -65,7 +68,7 @@ prep grade [OPTIONS] ID SUBMISSION.csv [--output DIR]
        prep grade [OPTIONS] RUNS_DIR... (--output DIR | --list)
        prep grade [OPTIONS] ID [--score SCORE]";
 
-/// The examples. This is a macro so that two constants can contain the text.
+/// A macro, so that two constants can contain the examples.
 macro_rules! examples {
     () => {
         "Examples:
@@ -132,7 +135,8 @@ impl GradeArgs {
         }
     }
 
-    /// Returns the error for an operand that is neither a competition nor a file. Only submissions in files have a report.
+    /// Returns the error for an operand that is neither a competition nor a file.
+    /// Without `--output` and `--list`, the operand may be a misspelled id.
     fn unknown(&self, catalog: &Catalog, word: &Path) -> CliError {
         match catalog.get(&name(word)) {
             Err(error) if word.extension().is_none() && self.output.is_none() && !self.list => {
@@ -150,7 +154,7 @@ impl GradeArgs {
     }
 }
 
-/// Returns whether the name of a file is that of a submission, not of a list.
+/// A submission is a CSV. Other files are lists of submissions.
 fn is_csv(path: &Path) -> bool {
     path.extension()
         .is_some_and(|suffix| suffix.eq_ignore_ascii_case("csv"))
@@ -165,14 +169,13 @@ fn no_such_path(path: &Path) -> CliError {
     CliError::new(Exit::Input, message).suggest(similar_path(path).as_deref())
 }
 
-/// Prints an action if the submission is missing or packed. The reason in the report is upstream's message, which names no
-/// action.
+/// Suggests an action if the submission is missing or packed. The report contains upstream's message, which suggests none.
 fn suggest_submission(session: &CliSession, path: &Path) {
     let suffix = path.extension().and_then(|suffix| suffix.to_str());
     let is_packed = suffix.is_some_and(|suffix| ["zip", "gz", "bz2", "xz"].contains(&suffix));
     match similar_path(path) {
         _ if is_packed && path.is_file() => {
-            let text = "submissions are not unpacked; unpack the file, and name the CSV file";
+            let text = "`prep` does not unpack submissions; unpack the file, and name the CSV file";
             session.printer.message(text);
         }
         Some(near) if !path.exists() => {
@@ -207,11 +210,16 @@ fn grade_one(
         })
     };
     let (grader, report, unrounded) = report(open, submission)?;
+    let written = args.output.as_ref();
+    let written = written.map(|directory| prep_app::write_report(&report, directory, key.as_ref()));
+    let written = written.transpose()?;
     if session.printer.json {
         let mut entry = grading::entry(&report);
         entry.insert("unrounded_score".into(), unrounded.into());
         let entry = grading::signed(entry, key.as_ref());
-        let text = grading::envelope(vec![entry], JsonObject::new());
+        let path = written.as_ref().map(|path| path.to_string_lossy());
+        let further = path.map(|path| ("report", (&*path).into()));
+        let text = grading::envelope(vec![entry], JsonObject::from_iter(further));
         session.printer.result(&text)?;
     } else {
         session.printer.table(&grading::rows(&[&report]))?;
@@ -230,8 +238,7 @@ fn grade_one(
         let text = grading::reward(&report, grader.reward(&report));
         write_atomically(path, |out| out.write_all(text.as_bytes()))?;
     }
-    if let Some(directory) = &args.output {
-        let path = prep_app::write_report(&report, directory, key.as_ref())?;
+    if let Some(path) = written {
         session
             .printer
             .message(format!("report: {}", path.display()));
@@ -242,7 +249,7 @@ fn grade_one(
     })
 }
 
-/// Grades a file with the data that `open` opens. Returns the data, the report, and the score without rounding.
+/// Returns the data, the report, and the score without rounding.
 fn report(
     open: impl FnOnce() -> Result<Grading, CliError>,
     path: &Path,
@@ -315,11 +322,11 @@ fn grade_list(
     Ok(Exit::combine(errors.iter().map(|error| error.exit)))
 }
 
-/// The path that a list of submissions contains for a run without a submission.
+/// The path in a list for a run without a submission.
 const NO_PATH: &str = "None";
 
-/// Warns about files of a list that do not exist. If none of the files exists, returns an error, because the list was
-/// probably written for another directory.
+/// Warns about files of a list that do not exist. If all are missing, returns an error, because the list was probably
+/// written for another directory.
 fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> {
     let named = graded.results.iter();
     let named = named.filter(|(entry, _)| entry.submission_path != NO_PATH);
@@ -354,7 +361,7 @@ fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> 
     }
 }
 
-/// Paths of files, relative to the directory of a run.
+/// Paths relative to the directory of a run.
 #[derive(Debug, Clone, Args)]
 pub struct PlacesArgs {
     /// Path of the submission in the directory of a run
@@ -370,10 +377,10 @@ pub struct PlacesArgs {
 
 const HEADING: &str = "Runs";
 
-/// File name of the list of submissions, in the directory of the report.
+/// The list of submissions in the directory of the report.
 const LIST: &str = "submissions.jsonl";
 
-/// Returns whether a path is a directory of runs, or the file `metadata.json` of such a directory.
+/// A directory of runs may also be named by its file `metadata.json`.
 fn is_runs_directory(path: &Path) -> bool {
     path.is_dir() || path.file_name().is_some_and(|name| name == "metadata.json")
 }
@@ -400,13 +407,10 @@ fn grade_runs(
     grade_list(session, catalog, &list, args)
 }
 
-/// Maximum number of directories that a message names.
+/// Maximum number of directories in a message.
 const MAX_NAMES: usize = 3;
 
-/// Returns the list of submissions as JSON Lines.
-///
-/// # Errors
-/// Returns an error if a directory cannot be read, or if none of the runs belongs to a competition.
+/// Returns the list of submissions as JSON Lines. Without a run of a known competition, this is an error.
 fn list(
     session: &CliSession,
     catalog: &Catalog,
@@ -422,8 +426,25 @@ fn list(
     let mut unknown = BTreeSet::new();
     let (mut runs, mut missing, mut has_known) = (0, 0, false);
     let is_known = |entry: &ListedRun| catalog.find(&entry.competition_id).is_some();
+    // A subdirectory that cannot be listed is not a run group.
+    let contains_groups = |path: &PathBuf| {
+        let mut inner = std::fs::read_dir(path).into_iter().flatten().flatten();
+        inner.any(|inner| {
+            let runs = prep_experiments::list(&inner.path(), &places);
+            inner.path().is_dir() && runs.is_ok_and(|runs| runs.iter().any(is_known))
+        })
+    };
     for path in paths {
-        for entry in prep_experiments::list(path, &places).map_err(CliError::of_experiments)? {
+        let found = prep_experiments::list(path, &places).map_err(CliError::of_experiments)?;
+        // Without this error, the runs of the groups would be left out.
+        if !found.iter().any(is_known) && contains_groups(path) {
+            let path = path.display();
+            return Err(
+                CliError::new(Exit::Input, format!("there is no run in {path}"))
+                    .help(format!("{path} contains run groups; write {path}/*/")),
+            );
+        }
+        for entry in found {
             runs += 1;
             missing += usize::from(entry.submission_path.is_none());
             has_known |= is_known(&entry);
@@ -437,20 +458,9 @@ fn list(
     if !has_known {
         let names = paths.iter().map(|path| path.display().to_string());
         let names = joined(names, MAX_NAMES);
-        // Subdirectories that cannot be listed are not run groups.
-        let contains_groups = |path: &&PathBuf| {
-            let mut inner = std::fs::read_dir(path).into_iter().flatten().flatten();
-            inner.any(|inner| {
-                let runs = prep_experiments::list(&inner.path(), &places);
-                inner.path().is_dir() && runs.is_ok_and(|runs| runs.iter().any(is_known))
-            })
-        };
-        let help = match paths.iter().find(contains_groups) {
-            Some(path) => format!("{0} contains run groups; write {0}/*/", path.display()),
-            None => "a run is a directory ID_anything, where ID is a competition".to_owned(),
-        };
         let message = format!("there is no run in {names}");
-        return Err(CliError::new(Exit::Input, message).help(help));
+        return Err(CliError::new(Exit::Input, message)
+            .help("a run is a directory ID_anything, where ID is a competition"));
     }
     let unknown: Vec<String> = unknown
         .iter()

@@ -26,8 +26,8 @@ pub struct ListArgs {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    /// The exit code for this competition. It is not `Success` if the manifest or another record of the competition cannot
-    /// be read. Then the other competitions are listed nevertheless.
+    /// The exit code for this competition: an error if a record of the competition cannot be read.
+    /// The command lists the other competitions nevertheless.
     #[serde(skip)]
     exit: Exit,
     id: String,
@@ -37,22 +37,21 @@ struct Row {
     /// Size of the bundle.
     bytes: Option<u64>,
     state: String,
-    /// The files that differ from the published ones, or that no run published, and how the last run failed.
+    /// Files that differ from the published ones, files that no run published, and how the last run failed.
     reason: Option<String>,
     /// The first prepared variant.
     variant: Option<String>,
-    /// All prepared variants.
     variants: Vec<String>,
     /// Whether the answers of the first variant are plain, sealed, or both.
     answers: Option<AnswersState>,
     /// The corrections that a variant can name.
     corrections: Vec<String>,
-    /// Whether scores on `variant` can be compared with those of the benchmark.
+    /// Whether scores on `variant` are comparable with those of the benchmark.
     comparable_with_v1: Option<bool>,
     /// The days on which the competition began and ended on Kaggle.
     launched: Option<Day>,
     closed: Option<Day>,
-    /// The reasons why scores cannot be compared.
+    /// Why scores are not comparable.
     not_comparable_because: Vec<String>,
 }
 
@@ -96,7 +95,7 @@ impl ListArgs {
 
 fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
-    // A pipeline with mistakes is still listed; `prep plan` shows its mistakes.
+    // Lists a pipeline with mistakes, too. `prep plan` shows its mistakes.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
     let (mut variants, mut shown, mut problem) = (Vec::new(), Vec::new(), None);
     let (mut reasons, mut sealed) = (Vec::new(), None);
@@ -114,18 +113,17 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
             Ok(Some(manifest)) => manifest,
             Ok(None) => continue,
             Err(error) => {
-                exit = Exit::combine([exit, CliError::from(error.clone()).exit]);
+                let error = CliError::from(error);
+                exit = Exit::combine([exit, error.exit]);
                 problem = Some("unreadable");
                 let prefix = format!("{}: ", entry.id);
-                let message = error
-                    .message
-                    .strip_prefix(&prefix)
-                    .unwrap_or(&error.message);
-                reasons.push(message.to_owned());
+                let message = error.message.strip_prefix(&prefix);
+                reasons.push(message.unwrap_or(&error.message).to_owned());
+                reasons.extend(error.help);
                 continue;
             }
         };
-        // If the pipeline has mistakes, the comparability is unknown.
+        // The comparability of a pipeline with mistakes is unknown.
         let comparability = Comparability::of_prepared(entry, &manifest).ok();
         let mark = match &comparability {
             Some(comparability) => comparability.mark(),
@@ -192,7 +190,7 @@ fn table(rows: &[Row]) -> PrintedTable {
     let mut table = PrintedTable::with_header("id  sets  >size  category  state  name")
         .optional(&["name", "category", "sets", "size"]);
     for row in rows {
-        // The set `all` is not shown, because it contains nearly all competitions.
+        // Omits the set `all`, which contains nearly all competitions.
         let sets: Vec<&str> = row
             .sets
             .iter()

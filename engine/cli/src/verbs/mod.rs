@@ -43,15 +43,15 @@ macro_rules! verbs {
             }
         }
 
-        /// The groups of verbs in the help: a heading, and the names of its verbs in CamelCase,
-        /// which are written with hyphens on the command line.
+        /// The groups in the help: a heading, and the names of verbs in CamelCase.
+        /// The command line writes these names with hyphens.
         pub const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),*])),*];
     };
 }
 
 verbs! {
     "Prepare" {
-        // `prepare` is the verb of upstream's command.
+        // Upstream's command has the verb `prepare`.
         #[command(alias = "prepare")]
         Run(run::RunArgs),
         Plan(plan::PlanArgs),

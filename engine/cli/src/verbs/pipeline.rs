@@ -208,7 +208,7 @@ impl GraphArgs {
     }
 }
 
-/// Format pipeline files
+/// Remove superfluous spaces and empty lines from pipelines
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -452,7 +452,7 @@ fn first_rows(rows: &Preview) -> String {
     table.render()
 }
 
-/// Returns a cell with at most [`MAX_CELL`] characters, and `-` for a missing one.
+/// Returns at most [`MAX_CELL`] characters, and `-` for a missing cell.
 fn shortened(cell: Option<&str>) -> String {
     let cell = cell.unwrap_or("-");
     match cell.chars().nth(MAX_CELL) {
@@ -478,7 +478,7 @@ fn facts(rows: &Preview) -> String {
     format!("{}\n\n{}", units::count(rows.rows, "row"), table.render())
 }
 
-/// Returns the YAML of the pipelines. Several pipelines become the documents of one YAML stream.
+/// Several pipelines become the documents of one YAML stream.
 fn texts(entries: &[&CatalogEntry]) -> Result<String, CliError> {
     let texts = entries.iter().map(|entry| entry.pipeline());
     let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;

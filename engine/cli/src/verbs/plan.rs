@@ -1,5 +1,5 @@
-//! `prep plan` shows the steps of a run and their reasons, and writes nothing; a missing cache is not created.
-//! `prep why` shows why steps would run now, and why they last ran.
+//! `prep plan`: shows the steps of a run and their reasons, and writes nothing, not even a missing cache.
+//! `prep why`: shows why steps would run now, and why they last ran.
 
 use clap::Args;
 use prep_app::{PlannedStep, PreparationOptions, Runs, for_people, reasons};
@@ -132,7 +132,7 @@ fn as_json(step: &PlannedStep, last: Option<&LastRun>) -> Value {
     })
 }
 
-/// Formats all steps as a table. The changes of a step are below its row.
+/// Formats a table of steps, with the changes of a step below its row.
 fn overview(steps: &[PlannedStep]) -> String {
     let table = step_table(steps.iter());
     let mut lines = table.lines();
@@ -144,7 +144,6 @@ fn overview(steps: &[PlannedStep]) -> String {
     text
 }
 
-/// Describes one step in detail.
 fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
     let state = match (&step.reason, step.runs) {
         (None, _) => "is up to date".to_owned(),

@@ -79,7 +79,7 @@ impl PushArgs {
         let prepared = prepared()?;
         let (ids, absent): (Vec<String>, Vec<String>) =
             selected.into_iter().partition(|id| prepared.contains(id));
-        // A set may contain competitions that are not prepared. A competition that the user named must be prepared.
+        // A set may contain competitions that are not prepared. A competition that the user names must be prepared.
         let required = |id: &&String| ids.is_empty() || self.selection.ids.contains(id);
         if let Some(id) = absent.iter().find(required) {
             return Err(prep_app::not_prepared(id).into());
@@ -136,8 +136,8 @@ impl PushArgs {
 }
 
 impl PushArgs {
-    /// Returns a message about the options and bundles that `prep remote pull` needs for the sent results. Returns `None` if
-    /// the command needs only a selection of competitions.
+    /// Returns a message with the options that `prep remote pull` needs, and the bundles that the mirror lacks.
+    /// Returns `None` if neither exists.
     fn pull(&self, all: &[PushResult]) -> Option<String> {
         let sent: Vec<&PushResult> = all
             .iter()
@@ -171,7 +171,7 @@ impl PushArgs {
     }
 }
 
-/// Returns whether no result of a competition could be sent.
+/// Returns whether this machine has no result of the competition.
 fn is_empty(pushed: &PushResult) -> bool {
     pushed.new + pushed.there == 0 && !pushed.not_here.is_empty()
 }
@@ -190,8 +190,7 @@ fn table(all: &[PushResult]) -> PrintedTable {
     table
 }
 
-/// Returns the exit code. A result that the remote rejects is a failed check, because two machines computed different
-/// results. A competition without any results is a missing input.
+/// A result that the remote rejects is a failed check, because two machines computed different results.
 fn exit(all: &[PushResult]) -> Exit {
     Exit::combine(all.iter().filter_map(|result| match result {
         result if !result.refused.is_empty() => Some(Exit::Check),
@@ -209,7 +208,7 @@ Examples:
 
 Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published checksums \
 are verified here. You can interrupt and repeat it. You must accept the rules of each competition, even if somebody else \
-downloaded its data: `prep fetch --check-rules` lists them.")]
+downloaded its data: `prep fetch --check-rules` lists the rules.")]
 pub struct PullArgs {
     #[command(flatten)]
     selection: Selection,
@@ -234,7 +233,7 @@ impl PullArgs {
                 .help("run `prep remote push` on a machine where they are prepared"));
         }
         session.printer.message(
-            "you must accept the rules of each competition; `prep fetch --check-rules` lists them",
+            "you must accept the rules of each competition; `prep fetch --check-rules` lists the rules",
         );
         let preparation = session.prepare(&task, &ids, true)?;
         summary::show(&session.printer, &preparation)?;
@@ -409,7 +408,6 @@ struct Common {
     output: OutputArg,
 }
 
-/// Default memory of a worker, in bytes.
 const DEFAULT_MEMORY_BYTES: u64 = 16 << 30;
 
 impl JobsArgs {
@@ -476,7 +474,7 @@ impl Common {
         let has_memory_setting = session.places.origin("memory") != "default";
         Ok(JobPlan {
             ids,
-            // The address contains no secrets. The jobs find credentials on the machines on which they run.
+            // The address contains no secrets. The jobs find credentials on their own machines.
             remote: address.without_secrets(),
             data_dir: absolute(&session.settings.data_dir),
             pipelines: session.settings.pipelines.as_deref().map(absolute),
@@ -495,7 +493,7 @@ impl Common {
     }
 }
 
-/// Checks that the jobs need no files of this machine, because pods see only the volume of the data directory.
+/// Rejects directories of this machine, because pods see only the volume of the data directory.
 fn require_no_local_files(session: &CliSession, plan: &JobPlan) -> Result<(), CliError> {
     let catalog = session.catalog()?;
     let is_own = |id: &String| {
@@ -518,8 +516,8 @@ fn require_no_local_files(session: &CliSession, plan: &JobPlan) -> Result<(), Cl
     }
 }
 
-/// Checks that the remote has a mirror and a signing key. Without a mirror, the jobs that prepare could not get the
-/// downloaded bundles. Without a key, other machines would not accept the results of the jobs.
+/// Checks that the remote has a mirror, which shares bundles between jobs, and a key.
+/// Other machines reject results that no key signs.
 fn require_mirror_and_key(session: &CliSession, remote: &RemoteSettings) -> Result<(), CliError> {
     let elsewhere = "; if the jobs have their own prep.toml, use --no-check";
     if !remote.has_mirror() {

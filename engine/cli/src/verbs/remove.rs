@@ -20,7 +20,8 @@ Examples:
   prep remove --set dev --keep-bundle --yes
 
 The command shows the space that it frees, and asks before it removes anything. It removes all variants. Bundles \
-outside of the data directory stay, and so do cached results that other competitions use.")]
+outside of the data directory stay, and so do cached results that other competitions use. Data that cannot be removed \
+do not stop the removal of the others.")]
 pub struct RemoveArgs {
     #[command(flatten)]
     selection: Selection,
@@ -78,13 +79,16 @@ impl RemoveArgs {
             session.printer.result(&text(&removed))?;
         }
         if !self.dry_run {
+            let bytes = units::bytes(removed.bytes());
             session.printer.message(format!("removed {bytes}"));
         }
-        Ok(Exit::Success)
+        let errors: Vec<CliError> = removed.errors.into_iter().map(CliError::from).collect();
+        session.printer.errors(&errors);
+        Ok(Exit::combine(errors.iter().map(|error| error.exit)))
     }
 }
 
-/// Asks for confirmation on the terminal. Returns `false` if stdin is not a terminal.
+/// Asks for confirmation. Returns `false` if stdin is not a terminal.
 fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
@@ -96,7 +100,7 @@ fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Returns a table with a row per competition, followed by the total of the cached results.
+/// Returns a row per competition, followed by the total of the cached results.
 fn text(removed: &RemovalResult) -> String {
     let mut table = PrintedTable::with_header("competition  >prepared  >bundle");
     let size = |space: Space| match space.files {

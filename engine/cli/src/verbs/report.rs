@@ -100,11 +100,11 @@ impl ReportArgs {
         Ok(Exit::Success)
     }
 
-    /// Reads the grading reports, grouped by experiment. Experiments are in the order of their first report.
+    /// Groups the reports by experiment, in the order of each experiment's first report.
     fn grading_reports(&self) -> Result<Vec<GradedExperiment>, CliError> {
         let mut graded: Vec<GradedExperiment> = Vec::new();
         for text in &self.grading {
-            // A value with `=` is treated as a path if such a file exists.
+            // A value with `=` is a path if such a file exists.
             let (name, path) = match text.split_once('=') {
                 Some((name, path)) if !Path::new(text).exists() => (name, path),
                 _ => ("experiment", text.as_str()),
@@ -127,7 +127,7 @@ impl ReportArgs {
     }
 }
 
-/// Removes the runs of competitions that cannot be shown because they have no pipeline, and warns about them.
+/// Removes runs of competitions that have no pipeline, and warns about these competitions.
 fn leave_out_unknown(session: &CliSession, catalog: &Catalog, graded: &mut [GradedExperiment]) {
     let mut ids = BTreeSet::new();
     for experiment in graded {
@@ -146,8 +146,7 @@ fn leave_out_unknown(session: &CliSession, catalog: &Catalog, graded: &mut [Grad
     }
 }
 
-/// Returns the competitions that were graded, are prepared, or whose last run failed, in `variant` if it is given
-/// and otherwise in any variant.
+/// Returns competitions that were graded, are prepared, or whose last run failed. Without `variant`, any variant counts.
 fn prepared_or_graded(
     task: &Task,
     variant: Option<&str>,
@@ -166,7 +165,7 @@ fn prepared_or_graded(
         let mut is_shown = was_graded;
         for variant in &variants {
             let directory = task.settings.data_dir_of(variant);
-            // The page shows why a manifest cannot be read.
+            // An unreadable manifest also selects the competition, because the page shows the error.
             is_shown |= !matches!(prep_app::manifest(&directory, &entry.id), Ok(None))
                 || FailedRun::read(&directory, &entry.id).is_some();
         }

@@ -52,6 +52,11 @@ pub struct RunArgs {
     /// Without this option they stay, for example archives that you unpacked there.
     #[arg(long)]
     remove_unpublished: bool,
+    /// Write the plain answers of sealed competitions again
+    ///
+    /// Without this option, a run does not prepare a competition whose answers `prep seal` encrypted.
+    #[arg(long)]
+    unseal: bool,
     /// Print the slowest steps: time, memory, and what they waited for
     ///
     /// --json prints the figures of all steps that ran.
@@ -80,7 +85,7 @@ pub struct RunArgs {
 
 const DOWNLOADS: &str = "Downloads";
 
-/// The examples. This is a macro so that two constants can contain the text.
+/// A macro, so that two constants can contain the examples.
 macro_rules! examples {
     () => {
         "Examples:
@@ -115,6 +120,7 @@ impl RunArgs {
         let options = PreparationOptions {
             locked: self.locked,
             remove_unpublished: self.remove_unpublished,
+            unseal: self.unseal,
             available_only: self.available,
             download: downloads,
             keep_going: !self.fail_fast,

@@ -28,7 +28,7 @@ The private files become DATA/ID/private.age, a tar archive in the format of age
 `validate`, `serve` and `mcp` open it with --identity, and keep the plain answers in memory only.
 
 The cache and the bundles also contain answers. On a machine where agents run, keep only DATA/ID without the bundle. If you \
-lose the identity, `prep run ID` makes the plain answers again.")]
+lose the identity, `prep run ID --unseal` makes the plain answers again.")]
 pub struct SealArgs {
     #[command(flatten)]
     selection: Selection,

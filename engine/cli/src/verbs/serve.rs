@@ -12,7 +12,7 @@ use prep_serve::{ServeError, Server, ServerEvent, ServerOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::{CliError, Exit};
-use crate::global::integer;
+use crate::global::{integer, positive_size};
 use crate::options::{IdentityArg, LogArgs, VariantArg};
 use crate::remedy;
 use crate::session::{CliSession, VerbResult};
@@ -45,7 +45,7 @@ pub struct ServeArgs {
     #[arg(long)]
     scores: bool,
     /// Largest upload, such as 1GB
-    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = units::parse_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "1GB", value_parser = positive_size)]
     max_upload: u64,
     /// Seconds without data before a client is disconnected
     ///
@@ -95,7 +95,7 @@ impl ServeArgs {
     }
 }
 
-/// Waits for Ctrl-C or SIGTERM, which end the server.
+/// Waits for a signal that ends the server: Ctrl-C or SIGTERM.
 async fn stopped() {
     let (interrupt, terminate) = (
         signal(SignalKind::interrupt()),
@@ -113,7 +113,7 @@ async fn stopped() {
     }
 }
 
-/// Formats an event for the log, for example `127.0.0.1:1234 POST /validate 200 1.2 MB valid 0.03 s`.
+/// Returns for example `127.0.0.1:1234 POST /validate 200 1.2 MB valid 0.03 s`.
 fn line(event: &ServerEvent) -> String {
     let mut text = format!("{} {} {}", event.client, event.request, event.status);
     if let Some(bytes) = event.bytes {

@@ -42,6 +42,8 @@ pub struct SummarizeArgs {
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
     /// A CSV of experiment_id,run_group, in place of reports
+    ///
+    /// Each run group is a directory that contains its own report. `prep grade runs/GROUP -o runs/GROUP` writes it.
     #[arg(long, value_name = "TABLE.csv")]
     groups: Option<PathBuf>,
     /// Directory of the run groups [default: the directory of the table]
@@ -84,7 +86,7 @@ pub struct SummarizeArgs {
 
 const DEFAULT_NAME: &str = "experiment";
 
-/// Options for reports that have fewer competitions than a set.
+/// Help for reports on fewer competitions than a set contains.
 const HELP_INCOMPLETE: &str = "--pad-missing counts missing runs as failed, and --set FILE uses your own list of competitions";
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -137,7 +139,7 @@ impl SummarizeArgs {
             found.push(one);
         }
         let printer = &session.printer;
-        // A few runs are usually no complete seed of any set. Their competitions are shown instead.
+        // A few runs are rarely a complete seed of any set, so this shows single competitions instead.
         let is_partial = self.set.is_empty() && !found.iter().any(has_figures);
         let per_competition = self.per_competition || is_partial && self.format == Format::Text;
         match (printer.json, self.format, per_competition) {
@@ -173,7 +175,7 @@ impl SummarizeArgs {
         named.map(set).collect()
     }
 
-    /// Returns the names of the experiments, and the paths of their reports in order.
+    /// Returns the names of the experiments, each with its reports in order.
     fn experiments(&self, session: &CliSession) -> Result<Vec<(String, Vec<PathBuf>)>, CliError> {
         let Some(table) = &self.groups else {
             let mut reports = Vec::new();
@@ -197,9 +199,17 @@ impl SummarizeArgs {
                 {
                     match found {
                         Ok(path) => reports.push(path),
-                        Err(why) => session
-                            .printer
-                            .warning(format!("{name}: the run group {group} is left out: {why}")),
+                        Err(why) => {
+                            let directory = runs.join(&group);
+                            let shown = directory.display();
+                            let advice = match directory.is_dir() {
+                                true => format!("; `prep grade {shown} -o {shown}` writes it"),
+                                false => String::new(),
+                            };
+                            session.printer.warning(format!(
+                                "{name}: the run group {group} is left out: {why}{advice}"
+                            ));
+                        }
                     }
                 }
                 Ok((name.to_owned(), reports))
@@ -228,8 +238,7 @@ impl SummarizeArgs {
         Ok(names)
     }
 
-    /// Returns the prefix of messages about an experiment. The default name is not printed, because it means nothing to the
-    /// user.
+    /// Returns the prefix of messages about an experiment. The default name means nothing to users, so it gets no prefix.
     fn label(&self, experiment: &Experiment) -> String {
         match self.groups.is_none() && experiment.name == DEFAULT_NAME {
             true => String::new(),
@@ -237,8 +246,8 @@ impl SummarizeArgs {
         }
     }
 
-    /// Reports sets without figures. A set without figures is an error if the user requested sets by name, or if the
-    /// experiment has no figures at all. Otherwise it is a message.
+    /// Reports sets without figures. A set that the user named is an error.
+    /// Other sets are an error only if the experiment has no figures at all.
     fn complete(
         &self,
         session: &CliSession,
@@ -272,7 +281,7 @@ impl SummarizeArgs {
                 let text = format!("{label}no figures for {}: {error}", sets.join(", "));
                 if is_empty || !self.set.is_empty() {
                     let error = CliError::new(Exit::Input, text);
-                    // The help is printed only once, because it applies to all sets.
+                    // Prints the help only once, because it applies to all sets.
                     let error = match exit {
                         Exit::Success if shows_competitions => error.help(HELP_INCOMPLETE),
                         Exit::Success => error.help(format!(
@@ -294,15 +303,14 @@ impl SummarizeArgs {
     }
 }
 
-/// Returns whether an experiment has figures of a set.
 fn has_figures(experiment: &Experiment) -> bool {
     experiment.sets.iter().any(|(_, figures)| figures.is_ok())
 }
 
-/// Maximum number of competitions that are named. Others are only counted.
+/// Maximum number of competition names. Messages only count the others.
 const MAX_NAMES: usize = 3;
 
-/// Explains why there are not more seeds: which competitions have the fewest runs.
+/// Explains which competitions prevent more seeds by having the fewest runs.
 fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     let LeftOut { most, fewest } = left_out;
     let have = if fewest.len() == 1 { "has" } else { "have" };
@@ -314,7 +322,7 @@ fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     )
 }
 
-/// Columns of figures: the heading, and the name of the metric.
+/// Columns of figures: the heading, and the metric.
 const COLUMNS: [(&str, &str); 7] = [
     ("any medal %", "any_medal_percentage"),
     ("gold %", "gold_medal_percentage"),
@@ -325,7 +333,6 @@ const COLUMNS: [(&str, &str); 7] = [
     ("submitted %", "submission_exists_percentage"),
 ];
 
-/// Returns a table with a row per experiment and set.
 pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
     let figures = COLUMNS.map(|(heading, _)| format!("  >{heading}"));
     let header = format!("experiment  set  >seeds{}", figures.concat());
@@ -354,7 +361,6 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
     table
 }
 
-/// Returns a table with a row per experiment and competition.
 pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
     let header = "competition  set  experiment  >runs  >logged gradings  >copies  >valid  >above median  >gold  >silver  >bronze  >score";
     let mut table = PrintedTable::with_header(header).optional(&["set", "experiment", "copies"]);
@@ -387,7 +393,7 @@ pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
     table
 }
 
-/// Returns a CSV with a row per experiment and set. The values are not rounded.
+/// Returns a row per experiment and set, with exact values.
 pub fn csv_by_set(experiments: &[Experiment]) -> String {
     let mut text = "experiment,set,competitions,seeds,padded".to_owned();
     for (name, _) in &METRICS {
@@ -413,7 +419,7 @@ pub fn csv_by_set(experiments: &[Experiment]) -> String {
     text
 }
 
-/// Returns a CSV with a row per experiment and competition. The values are not rounded.
+/// Returns a row per experiment and competition, with exact values.
 pub fn csv_by_competition(experiments: &[Experiment]) -> String {
     let mut text = "experiment,competition,complexity,runs,submissions,valid,above_median,gold,silver,bronze,any_medal,\
                     mean_score,score_standard_error,copies,looks,not_comparable\n"
@@ -447,7 +453,7 @@ pub fn csv_by_competition(experiments: &[Experiment]) -> String {
     text
 }
 
-/// Returns the heading of a set in the leaderboard in the benchmark's README.
+/// Returns the heading of a set on the leaderboard in the benchmark's README.
 fn heading(set: &str) -> String {
     match set {
         "low" | "lite" => "Low == Lite (%)".to_owned(),
@@ -458,8 +464,8 @@ fn heading(set: &str) -> String {
     }
 }
 
-/// Returns rows for the leaderboard in the benchmark's README. Other sets are further columns. Cells that only the authors of
-/// an experiment can fill in come from its entry in the budget file.
+/// Returns rows for the leaderboard in the benchmark's README, with more columns for other sets.
+/// Cells that only an experiment's authors know come from the budget file.
 pub fn markdown(experiments: &[Experiment], budgets: &Budgets) -> String {
     let mut columns: Vec<String> = ["low", "medium", "high", "all"].map(heading).to_vec();
     for (set, _) in experiments.iter().flat_map(|one| &one.sets) {
@@ -515,7 +521,7 @@ fn with_detail(budget: &Budget, field: &str, detail: &str, prefix: &str) -> Stri
         .to_owned()
 }
 
-/// Prints how many gradings the runs were chosen from, and warns about copies of the answers.
+/// Prints from how many gradings the runs were chosen, and warns about copies of the answers.
 fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     let competitions = &experiment.competitions;
     let counted = competitions.iter().filter(|one| one.looks.is_some());
@@ -535,7 +541,7 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
             copies.join(", ")
         ));
     }
-    // Competitions that do not belong to the benchmark have no other scores to compare with.
+    // Other competitions than the benchmark's have no published scores.
     let not_comparable = competitions
         .iter()
         .filter(|one| one.not_comparable > 0 && prep_app::definition(&one.competition).is_some());
@@ -548,7 +554,6 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     }
 }
 
-/// Returns all values as JSON.
 pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
     let experiments = experiments.iter().map(|experiment| {
         let sets = experiment.sets.iter().map(|(set, figures)| match figures {
@@ -605,7 +610,7 @@ fn competitions(
     })
 }
 
-/// Formats a value, for example `62.12 ± 1.52`. A single seed has no standard error.
+/// Returns for example `62.12 ± 1.52`. A single seed has no standard error.
 fn format_figure(figures: &SetSummary, metric: &str) -> String {
     match figures.estimate(metric) {
         None => "-".to_owned(),
@@ -614,7 +619,7 @@ fn format_figure(figures: &SetSummary, metric: &str) -> String {
     }
 }
 
-/// Formats a cell of a CSV. Adds quotes if necessary.
+/// Adds quotes if necessary.
 fn cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),

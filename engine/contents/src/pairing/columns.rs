@@ -5,47 +5,40 @@ use std::collections::{HashMap, VecDeque};
 use crate::Result;
 use crate::table::{Row, TableReader};
 
-/// Number of rows that are compared to find renamed columns.
+/// Number of rows in which renamed columns must agree.
 const MAX_SAMPLED_ROWS: usize = 10_000;
 
-/// A column that both tables have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonColumn {
     /// Name in `ours`.
     pub name: String,
-    /// Indices of the column in `theirs` and in `ours`.
+    /// Index of the column in each table.
     pub there: usize,
     pub here: usize,
 }
 
-/// A column of `theirs` that contains row numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexColumn {
     pub name: String,
-    /// Whether the column counts the rows from 0.
+    /// Whether the row numbers are 0, 1, 2 and so on.
     pub counts: bool,
 }
 
-/// The result of comparing the columns of two tables.
 #[derive(Debug, Clone, Default)]
 pub struct ColumnComparison {
-    /// Common columns, in the order of `ours`.
+    /// In the order of `ours`.
     pub common: Vec<CommonColumn>,
     pub index: Option<IndexColumn>,
-    /// Renamed columns, which have equal values: name in `theirs`, name in `ours`.
+    /// Columns with equal values but different names: name in `theirs`, name in `ours`.
     pub renamed: Vec<(String, String)>,
-    /// Columns that `theirs` does not have.
+    /// Columns only of `ours`.
     pub missing: Vec<String>,
-    /// Columns that `ours` does not have.
+    /// Columns only of `theirs`.
     pub added: Vec<String>,
     pub reordered: bool,
 }
 
 impl ColumnComparison {
-    /// Compares the columns of two tables.
-    ///
-    /// # Errors
-    /// If a table cannot be read.
     pub fn compare(theirs: &dyn TableReader, ours: &dyn TableReader) -> Result<ColumnComparison> {
         let (there, here) = (unique(theirs.columns()), unique(ours.columns()));
         let mut common = Vec::new();
@@ -73,7 +66,7 @@ impl ColumnComparison {
         let name_of = |place: usize| there.get(place).cloned().unwrap_or_default();
         let mut index = None;
         let found = added.iter().position(|place| is_index(&name_of(*place)));
-        // A comma after every row also creates a column without a name.
+        // An index column may lack a name, like the column that a comma at the end of every row creates.
         let has_numbers = match found.and_then(|found| added.get(found)) {
             Some(place) => has_integers(theirs, *place)?,
             None => false,
@@ -148,7 +141,7 @@ fn is_index(name: &str) -> bool {
         || name == "__index_level_0__"
 }
 
-/// Makes names unique by appending a number to repeated names, like pandas.
+/// Appends a number to repeated names, like pandas.
 fn unique(names: &[String]) -> Vec<String> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     let number = |name| {
@@ -162,7 +155,6 @@ fn unique(names: &[String]) -> Vec<String> {
     names.iter().map(String::as_str).map(number).collect()
 }
 
-/// Returns whether all cells are integers.
 fn has_integers(table: &dyn TableReader, place: usize) -> Result<bool> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     while rows.next(&mut row)? {
@@ -189,7 +181,7 @@ fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
 /// Column indices by the hash of the first values.
 type ColumnsByValues = HashMap<blake3::Hash, VecDeque<usize>>;
 
-/// Hashes the first values of each of these columns. Returns `None` for a column in which all values are equal.
+/// Hashes the first values of each column. Returns `None` for a column whose values are all equal.
 fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {
     let mut columns: Vec<(blake3::Hasher, Vec<u8>, bool)> = Vec::with_capacity(places.len());
     let (mut rows, mut row) = (table.rows()?, Row::default());
@@ -212,7 +204,7 @@ fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3
         .into_iter()
         .map(|(hasher, _, varied)| varied.then(|| hasher.finalize()))
         .collect();
-    // In a table without rows, renamed columns cannot be found.
+    // A table without rows has no hashes.
     found.resize(places.len(), None);
     Ok(found)
 }
@@ -243,7 +235,7 @@ mod tests {
             "id,a,c,f\n1,x,7,0\n2,y,9,0\n",
         );
         assert_eq!(found.renamed, [("b".to_owned(), "a".to_owned())]);
-        // A column with a single distinct value is not enough to detect a renaming.
+        // One distinct value is not enough to detect a renaming.
         assert_eq!(
             (found.missing, found.added),
             (
@@ -253,8 +245,7 @@ mod tests {
         );
     }
 
-    /// Regression test: each missing column was compared with each added column, and the file was read again for each
-    /// pair.
+    /// Each table must be read once, not once for each pair of columns.
     #[test]
     fn finding_renamed_columns_takes_linear_time() {
         let header = |letter: char| -> String {

@@ -1,16 +1,13 @@
-//! Pairs the rows of two tables, which are called `theirs` and `ours`. Positions in `theirs` are called `there`, and
-//! positions in `ours` are called `here`.
+//! Pairs the rows of two tables, `theirs` and `ours`. `there` is a position in `theirs`, `here` is one in `ours`.
 //!
-//! 1. Find the common columns. The next steps use only the common columns.
-//! 2. Compare the rows with the same position. If all rows are equal, or differ only in some cells, pair them by position.
-//! 3. Otherwise, compare the tables as multisets of rows, by hash, and pair equal rows at any position.
-//! 4. Pair the remaining rows by a key: a column whose values are unique in both tables, or a known id. Rows without a
-//!    pair are missing or added.
+//! 1. Find the common columns. Only they are compared.
+//! 2. Compare rows at the same position. If both tables have the same number of rows, no row moved, and the values of less
+//!    than half of the rows differ, pair all rows by position.
+//! 3. Otherwise, pair equal rows at any position, by hash.
+//! 4. Pair the remaining rows by a key: a column with unique values in both tables, or a known id.
 //!
-//! The order of the pairs shows whether rows moved. A [`RowDifferences`] receives the pairs whose rows differ.
-//!
-//! Pairing needs 32 bytes of memory for each row that differs from the row at the same position. It also keeps rows that
-//! have no equal row: at most two million rows or 256 MiB at a time.
+//! Pairing needs 32 bytes for each row that differs from the row at the same position. It also keeps at most
+//! `MAX_KEPT_BYTES` of unpaired rows.
 
 mod columns;
 mod pairs;
@@ -24,49 +21,46 @@ use pairs::{InPlace, count_moves, pair};
 use crate::Result;
 use crate::table::{Row, TableReader};
 
-/// Maximum number of unmatched rows in memory. The next constant limits their bytes.
+/// Maximum number and bytes of unpaired rows in memory.
 const MAX_KEPT_ROWS: u64 = 2_000_000;
 const MAX_KEPT_BYTES: u64 = 256 << 20;
-/// Maximum number of hashes in memory while columns are checked for duplicates.
+/// Maximum number of hashes in memory while columns are checked for unique values.
 const MAX_KEPT_HASHES: u64 = 8 << 20;
 
-/// Two rows that are paired but differ.
 pub struct RowPair<'a> {
-    /// Positions of the rows in `theirs` and in `ours`, from 0.
+    /// Positions of the rows, from 0.
     pub there: u64,
     pub here: u64,
     pub theirs: &'a Row,
     pub ours: &'a Row,
-    /// The key that paired the rows. `None` if they were paired by position.
+    /// The key that paired the rows. `None` if the position did.
     pub key: Option<&'a CommonColumn>,
 }
 
-/// Receives rows that differ.
 pub trait RowDifferences {
-    /// Receives a pair. Returns whether values differ, and not only how they are written.
+    /// Returns whether values differ, and not only how the values are written.
     fn pair(&mut self, pair: &RowPair<'_>) -> bool;
 }
 
-/// Options for pairing rows.
 pub struct Keys<'a> {
-    /// Columns that are known to be ids.
+    /// Whether a column is known to be an id.
     pub known: &'a dyn Fn(&str) -> bool,
-    /// Columns that must not be used as the key.
+    /// Whether a column must not be the key.
     pub never: &'a dyn Fn(&str) -> bool,
-    /// Whether rows must be paired by a key, even if pairing by position would be possible.
+    /// Whether rows must be paired by a key even if they could be paired by position.
     pub strict: bool,
     /// Maximum number of example rows of each table.
     pub examples: usize,
 }
 
-/// Rows that only one table has: their number, and the cells of the first of them.
+/// Rows that only one table has: their number, and the first of them.
 #[derive(Debug, Default)]
 pub struct Alone {
     pub count: u64,
     pub examples: Vec<Row>,
 }
 
-/// Hashes of the keys of rows without a pair. The caller can use them to find the rows in other files.
+/// Hashes of the keys of unpaired rows, with which the caller can find the rows in other files.
 #[derive(Debug, Clone, Default)]
 pub struct UnpairedKeys {
     pub key: String,
@@ -74,34 +68,27 @@ pub struct UnpairedKeys {
     pub only_here: HashSet<u128>,
 }
 
-/// The result of pairing.
 #[derive(Debug)]
 pub struct PairingResult<D> {
-    /// Number of rows in `theirs` and `ours`.
     pub rows: [u64; 2],
     /// Whether all rows are equal and in the same order.
     pub equal: bool,
-    /// The receiver of pairs that differ, with its judgement.
+    /// The receiver of the pairs that differ.
     pub differences: D,
     pub key: Option<CommonColumn>,
     pub missing: Alone,
     pub added: Alone,
-    /// Rows that occur in `theirs` more often than in `ours`.
+    /// Rows that `theirs` has more often than `ours`.
     pub repeated: Alone,
-    /// Number of pairs.
     pub pairs: u64,
-    /// Number of pairs that moved.
     pub reordered: u64,
     /// The first pairs whose two positions differ.
     pub elsewhere: Vec<(u64, u64)>,
     pub moved: Option<UnpairedKeys>,
 }
 
-/// Pairs the rows of two tables by the values of `columns`. `new` creates a receiver for pairs that differ. The first
-/// receiver gets the pairs by position. If these are discarded, a second receiver gets the pairs by a key.
-///
-/// # Errors
-/// If a table cannot be read.
+/// Pairs the rows of two tables by the values of `columns`. `new` creates a receiver of differing pairs: one for pairing by
+/// position and, if that is given up, one for pairing by key.
 pub fn pair_rows<D: RowDifferences>(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,
@@ -177,8 +164,7 @@ pub fn pair_rows<D: RowDifferences>(
         only_there: &found.only_there,
         only_here: &found.only_here,
     };
-    // If there is only one common column, each row consists of its key. Unmatched rows differ, so their keys differ, too,
-    // and no key can pair them.
+    // A single common column is the key. Unpaired rows differ in it, so no key can pair them.
     let key = match places_do && columns.len() == 1 && !keys.strict {
         true => None,
         false => sides.key(columns, keys)?,
@@ -187,7 +173,7 @@ pub fn pair_rows<D: RowDifferences>(
         if places_do {
             return Ok(paired);
         }
-        // Drop the result of pairing by position, because rows were added or removed.
+        // Rows were added or removed, so drop the pairs by position.
         paired.differences = new();
         sides.count_alone(&mut paired, &there, keys.examples)?;
         in_order(&mut paired, &mut found.equal, &in_place);
@@ -221,7 +207,6 @@ fn in_order<D>(paired: &mut PairingResult<D>, pairs: &mut [(u64, u64)], in_place
     paired.elsewhere = elsewhere.take(2).copied().collect();
 }
 
-/// Returns the first rows at these positions.
 fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Row>> {
     let mut wanted = places.iter().copied().take(count).peekable();
     let mut found = Vec::new();
@@ -237,7 +222,6 @@ fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Ro
     Ok(found)
 }
 
-/// Visits the rows of a table until `visit` returns false.
 fn for_each_row(
     table: &dyn TableReader,
     mut visit: impl FnMut(u64, &Row) -> Result<bool>,
@@ -250,7 +234,6 @@ fn for_each_row(
     Ok(())
 }
 
-/// Visits the rows at these positions until `visit` returns false.
 fn each_at(
     table: &dyn TableReader,
     places: &[u64],
@@ -266,16 +249,15 @@ fn each_at(
     })
 }
 
-/// The first unmatched rows of a table, which are kept in memory.
+/// The first unpaired rows of a table, kept in memory.
 struct Sample {
     rows: Vec<Row>,
     is_all: bool,
-    /// Memory of all unmatched rows, in bytes, including those that are not kept.
+    /// Memory of all unpaired rows in bytes, including rows that are not kept.
     bytes: u64,
 }
 
 impl Sample {
-    /// Reads the rows at these positions, up to the limits of memory.
     fn read(table: &dyn TableReader, places: &[u64]) -> Result<Sample> {
         let mut sample = Sample {
             rows: Vec::new(),
@@ -295,7 +277,6 @@ impl Sample {
     }
 }
 
-/// The rows of both tables that have no equal row.
 struct UnpairedRows<'a> {
     theirs: &'a dyn TableReader,
     ours: &'a dyn TableReader,
@@ -303,7 +284,6 @@ struct UnpairedRows<'a> {
     only_here: &'a [u64],
 }
 
-/// The result of pairing by a key, in the order of positions.
 #[derive(Default)]
 struct ByKey {
     pairs: Vec<(u64, u64)>,
@@ -313,7 +293,6 @@ struct ByKey {
 }
 
 impl UnpairedRows<'_> {
-    /// Counts rows that only one table has, and keeps the first of them as examples.
     fn count_alone<D>(
         &self,
         paired: &mut PairingResult<D>,
@@ -333,7 +312,7 @@ impl UnpairedRows<'_> {
         if only_there.is_empty() {
             return Ok(());
         }
-        // A row that occurs several times in the table was repeated. Other rows were added.
+        // A row that occurs several times in the table is repeated. Other rows are added.
         let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
         let mut wanted = only_there.iter().copied().peekable();
         let mut hashes = Vec::with_capacity(only_there.len());
@@ -373,10 +352,9 @@ impl UnpairedRows<'_> {
 
     /// Returns the column that identifies rows. It is the first of these that exists:
     ///
-    /// 1. a known id column whose values are unique in each table;
-    /// 2. a column whose values are unique in each table, if at least half of the values of one table also occur in the
-    ///    other table. If there are several such columns, the column with the largest number of common values is used;
-    /// 3. a known id column with repeated values;
+    /// 1. a known id with unique values;
+    /// 2. the column with unique values that shares the most values, if these are at least half of one table's values;
+    /// 3. a known id with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {
         let theirs = Sample::read(self.theirs, self.only_there)?;
@@ -386,7 +364,6 @@ impl UnpairedRows<'_> {
         let (theirs, ours) = (theirs.rows, ours.rows);
         let mut found: Vec<(usize, &CommonColumn)> = Vec::new();
         for column in columns.iter().filter(|column| !(keys.never)(&column.name)) {
-            // A known id is a key even if a row is repeated.
             let is_known = (keys.known)(&column.name);
             let may_repeat = is_known && !keys.strict;
             let values = |rows: &[Row], place: usize| -> Option<HashSet<u128>> {
@@ -418,7 +395,7 @@ impl UnpairedRows<'_> {
             };
             found.push((score, column));
         }
-        // Use the best column, and among equally good columns the first.
+        // The best column, or the first of equally good columns.
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         drop((theirs, ours));
         let columns: Vec<&CommonColumn> = found.into_iter().map(|(_, column)| column).collect();
@@ -454,7 +431,7 @@ impl UnpairedRows<'_> {
             let mut by_key: HashMap<Vec<u8>, (u64, Row)> = HashMap::new();
             each_at(self.theirs, self.only_there, |place, row| {
                 if is_within(row, key.there) {
-                    // If several rows of `theirs` have the same key, only the first can be paired.
+                    // Only the first row of `theirs` with a key can be paired.
                     match by_key.entry(row.cell(key.there).to_vec()) {
                         Entry::Vacant(entry) => {
                             entry.insert((place, row.clone()));
@@ -497,7 +474,7 @@ impl UnpairedRows<'_> {
     }
 }
 
-/// The key column, and the size in bytes of the rows of `theirs` that it has to pair.
+/// The key column, and the size in bytes of the rows of `theirs` to pair.
 struct Key {
     column: CommonColumn,
     bytes: u64,
@@ -506,7 +483,7 @@ struct Key {
 /// A table, and the positions of the rows to use. `None` means all rows.
 type RowsOfTable<'a> = (&'a dyn TableReader, Option<&'a [u64]>);
 
-/// Returns the first column whose values are unique in both tables. Checks several columns in one pass.
+/// Returns the first column whose values are unique in both tables.
 fn first_unique(
     columns: &[&CommonColumn],
     [theirs, ours]: [RowsOfTable<'_>; 2],
@@ -524,7 +501,7 @@ fn first_unique(
         if let Some((_, column)) = found {
             return Ok(Some((*column).clone()));
         }
-        // Check few columns at first, because usually the first column is unique.
+        // Usually the first column is unique, so check only one column in the first pass.
         let most = MAX_KEPT_HASHES / rows.max(other_rows).max(1);
         at_once = usize::try_from(most).unwrap_or(usize::MAX).max(1);
         left = rest;
@@ -532,7 +509,7 @@ fn first_unique(
     Ok(None)
 }
 
-/// Returns for each of these columns whether its values are unique, and the number of rows.
+/// Returns which of these columns have unique values, and the number of rows.
 fn are_unique((table, places): RowsOfTable<'_>, columns: &[usize]) -> Result<(Vec<bool>, u64)> {
     let mut hashes: Vec<Vec<u128>> = vec![Vec::new(); columns.len()];
     let mut count = 0;

@@ -1,6 +1,5 @@
 //! Pairs equal rows at any position, and finds rows that moved.
 
-/// The rows of both tables: pairs of equal rows, and rows that have no equal row.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     /// Positions of equal rows: (in `theirs`, in `ours`).
@@ -9,8 +8,7 @@ pub(super) struct Pairs {
     pub only_here: Vec<u64>,
 }
 
-/// Pairs rows with the same hash. If a hash occurs several times, its first row in `theirs` is paired with its first row
-/// in `ours`, its second row with its second row, and so on.
+/// Pairs rows with the same hash. The nth such row in `theirs` is paired with the nth in `ours`.
 pub(super) fn pair(mut theirs: Vec<(u128, u64)>, mut ours: Vec<(u128, u64)>) -> Pairs {
     theirs.sort_unstable();
     ours.sort_unstable();
@@ -81,9 +79,10 @@ impl InPlace {
     }
 }
 
-/// Returns the number of rows that would have to move to give both tables the same order. This is the number of all pairs,
-/// minus the length of a longest increasing subsequence. `in_place` contains the pairs of equal rows at the same position,
-/// and `pairs` contains all other pairs. Sorts `pairs` by the positions in `theirs`.
+/// Returns the number of rows that would have to move to give both tables the same order: all pairs minus a longest
+/// increasing subsequence.
+///
+/// `in_place` contains the pairs of equal rows at the same position, and `pairs` all other pairs.
 pub(super) fn count_moves(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {
     pairs.sort_unstable();
     if pairs.is_empty() {
@@ -135,7 +134,6 @@ mod tests {
         }
         assert_eq!(in_place.count(), 98);
         assert_eq!(count_moves(&mut [(90, 10), (10, 90)], &in_place), 2);
-        // An inserted row shifts all rows after it.
         assert_eq!(count_moves(&mut [(100, 101)], &in_place), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Reads CSV files in any dialect: detects the dialect, and reads the rows.
+//! Detects the dialect of a CSV file, and reads its rows.
 
 use std::io;
 use std::io::{BufRead, Read};
@@ -13,13 +13,12 @@ use super::{Row, Rows, TableReader, check_cells};
 use crate::read::open_buffered;
 use crate::{ContentsError, Result};
 
-/// The dialect of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvDialect {
     pub encoding: TextEncoding,
     pub byte_order_mark: bool,
     pub delimiter: u8,
-    /// Numbers of line endings by kind, outside and inside of quotes.
+    /// Numbers of line endings, inside and outside of quotes.
     pub crlf: u64,
     pub lf: u64,
     pub cr: u64,
@@ -40,7 +39,6 @@ impl CsvDialect {
     }
 }
 
-/// A CSV file, or a text file that is read as a table with one column.
 pub struct CsvTable {
     path: PathBuf,
     pub form: CsvDialect,
@@ -49,16 +47,11 @@ pub struct CsvTable {
     limits: DecodingLimits,
 }
 
-/// Bytes and lines from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 20;
 const SNIFFED_LINES: usize = 100;
 
 impl CsvTable {
-    /// Opens a CSV file and reads it once to detect its dialect. `delimiter` is the expected delimiter, see
-    /// [`guess_delimiter`].
-    ///
-    /// # Errors
-    /// If the file cannot be read, is not text, or exceeds a limit.
+    /// Opens a CSV file, and reads it to detect its dialect. See [`guess_delimiter`] about `delimiter`.
     pub fn open(path: &Path, delimiter: u8, limits: &DecodingLimits) -> Result<CsvTable> {
         let mut form = detect_dialect(path)?;
         let mut begin = Vec::new();
@@ -82,7 +75,7 @@ impl CsvTable {
             table.columns = names.collect();
         }
         rows.limits = *limits;
-        // A row may have more fields than the header. The surplus fields also become columns.
+        // Rows may be longer than the header. The additional fields become columns, too.
         let (mut width, mut count) = (table.columns.len(), 0);
         while rows.next(&mut row)? {
             width = width.max(row.len());
@@ -97,10 +90,7 @@ impl CsvTable {
         Ok(table)
     }
 
-    /// Opens a text file as a table with one column, which contains the lines.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is not text.
+    /// Opens a text file as a table with one column, `line`.
     pub fn lines(path: &Path, limits: &DecodingLimits) -> Result<CsvTable> {
         let mut form = detect_dialect(path)?;
         form.delimiter = 0;
@@ -138,7 +128,7 @@ impl TableReader for CsvTable {
     }
 }
 
-/// Returns a reader of the file's text as UTF-8, without a byte order mark.
+/// Returns the file's text as UTF-8 without a byte order mark.
 fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     let mut file = open_buffered(path)?;
     let mark = match form.encoding {
@@ -150,9 +140,10 @@ fn decoded(path: &Path, form: &CsvDialect) -> Result<Box<dyn BufRead>> {
     Ok(form.encoding.buffered(file))
 }
 
-/// Infers the delimiter of a file from its beginning. Returns `expected` if the header contains this character. Otherwise
-/// tries other common delimiters: at least half of the following lines must contain the delimiter as often as the
-/// header. If no delimiter fits, returns `expected`.
+/// Infers the delimiter of a file from its beginning. Prefers `expected` if the header contains it, and returns it if no
+/// common delimiter fits.
+///
+/// A delimiter fits if at least half of the lines contain it as often as the header does.
 pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
     let lines = begin.split(|byte| matches!(byte, b'\n' | b'\r'));
     let mut lines = lines.filter(|line| !line.is_empty()).map(unquoted_part);
@@ -160,7 +151,7 @@ pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
     if header.contains(&expected) {
         return expected;
     }
-    // The last line may be incomplete, and quotes may contain line breaks, so the majority of lines decides.
+    // The last line may be incomplete, and quotes may contain line breaks. Therefore the majority of lines decides.
     let lines: Vec<Vec<u8>> = lines.take(SNIFFED_LINES).collect();
     let count = |line: &[u8], wanted| memchr::memchr_iter(wanted, line).count();
     let fits = |wanted: &u8| {
@@ -172,7 +163,6 @@ pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
     others.into_iter().find(fits).unwrap_or(expected)
 }
 
-/// Returns the text of a line outside of quotes.
 fn unquoted_part(line: &[u8]) -> Vec<u8> {
     let mut is_quoted = false;
     let outside = line.iter().filter(|byte| {
@@ -182,8 +172,8 @@ fn unquoted_part(line: &[u8]) -> Vec<u8> {
     outside.copied().collect()
 }
 
-/// Returns the format of a binary file, or `None` for a text file. A file without control characters is treated as text
-/// even if it begins with the signature of a binary format, such as `PAR1`.
+/// Returns the format of a binary file, `None` for text. A file without control characters is text, even if it begins with
+/// the signature of a binary format, such as `PAR1`.
 fn other_format(head: &[u8]) -> Option<FileType> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
     let looks = FileType::detect(head);
@@ -200,7 +190,7 @@ fn other_format(head: &[u8]) -> Option<FileType> {
     (!is_text && has_controls).then_some(looks)
 }
 
-/// Detects properties of the file that can be found without dividing it into rows.
+/// Detects the properties that do not depend on the division into rows.
 fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let mut file = open_buffered(path)?;
     let mut form = CsvDialect {
@@ -270,7 +260,6 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
 struct CsvRows {
     input: Box<dyn BufRead>,
     delimiter: u8,
-    /// Whether quotes are special characters.
     quotes: bool,
     needless: u64,
     limits: DecodingLimits,
@@ -281,7 +270,7 @@ impl CsvRows {
         Ok(self.input.fill_buf()?.first().copied())
     }
 
-    /// Reads the rest of a quoted cell, after its first quote.
+    /// Reads the rest of a quoted cell, after the opening quote.
     fn quoted(&mut self, row: &mut Row) -> Result<()> {
         let begin = row.open().len();
         let mut doubled = false;
@@ -438,7 +427,6 @@ mod tests {
             let found = open_text(&text, &limits).err();
             assert!(matches!(found, Some(ContentsError::Limit(_))), "{found:?}");
         }
-        // Each row has a cell for each of the 100,000 names in the header.
         let mut square = vec![b','; 100_000];
         square.extend(b"\n1".repeat(100_000));
         let found = open_text(&square, &DecodingLimits::default()).err();

@@ -1,7 +1,7 @@
-//! Reads files as tables. A table consists of rows of cells, and each cell contains the text that pandas would print.
+//! Reads files as tables of cells. A cell contains the text that pandas would print.
 //!
-//! A missing cell is empty. A string that could be confused with another value is in quotes, for example an empty string,
-//! or `1` and `true` in JSON. Therefore two cells are equal only if their values are equal.
+//! A missing cell is empty. A string that looks like another value is in quotes, for example an empty string, or `1` in
+//! JSON. Therefore equal cells have equal values.
 
 mod csv;
 pub mod npy;
@@ -19,24 +19,21 @@ pub use npy::ArrayFile;
 pub use parquet::ParquetFile;
 pub use records::{RecordLayout, Records, is_json_lines, lists_of_objects, parse_within, unquoted};
 
-/// A format that is read as a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Csv(u8),
-    /// A text file, in which each line is a row.
+    /// A text file. Each line is a row.
     Lines,
     JsonLines,
-    /// A JSON document. The rows are the elements of its longest list of objects. If each line of the file is a document,
-    /// the file is read as [`Format::JsonLines`].
+    /// A JSON document. The rows are its longest list of objects. JSON lines are read as [`Format::JsonLines`].
     Json,
     Bson,
     Parquet,
-    /// A NumPy array, whose last dimension gives the columns.
+    /// A NumPy array. Its last dimension gives the columns.
     Array,
 }
 
 impl Format {
-    /// Finds the format by the ending of a path.
     pub fn from_path(path: &str) -> Option<Format> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let (_, ending) = name.rsplit_once('.')?;
@@ -54,7 +51,6 @@ impl Format {
     }
 }
 
-/// An opened file.
 pub enum DetectedFile {
     Csv(CsvTable),
     Records(Records),
@@ -63,10 +59,6 @@ pub enum DetectedFile {
 }
 
 impl DetectedFile {
-    /// Opens a file as a table in the format `format`.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is not of this format.
     pub fn open(path: &Path, format: Format, limits: &DecodingLimits) -> Result<DetectedFile> {
         let records = |source| Records::open(path, source, limits).map(DetectedFile::Records);
         match format {
@@ -93,11 +85,7 @@ impl DetectedFile {
     }
 }
 
-/// Applies `each` to the cells of a column, in the order of the rows. `each` receives the row and the index of the column.
-/// Returns `None` if the column does not exist.
-///
-/// # Errors
-/// Returns an error if the file cannot be read as a table in the format `format`.
+/// Applies `each` to each row, with the index of the column `column`. Returns `None` if the column does not exist.
 pub fn column<T>(
     path: &Path,
     format: Format,
@@ -118,16 +106,11 @@ pub fn column<T>(
     Ok(Some(found))
 }
 
-/// Returns the names of a file's columns.
-///
-/// # Errors
-/// Returns an error if the file cannot be read as a table in the format `format`.
 pub fn columns_of(path: &Path, format: Format, limits: &DecodingLimits) -> Result<Vec<String>> {
     let opened = DetectedFile::open(path, format, limits)?;
     Ok(opened.table().columns().to_vec())
 }
 
-/// Checks that a table in a file of this length does not have too many columns or cells.
 fn check_cells(limits: &DecodingLimits, bytes: u64, rows: u64, columns: usize) -> Result<()> {
     let cells = rows.saturating_mul(columns as u64);
     let checked = limits.check_columns(columns);
@@ -135,7 +118,7 @@ fn check_cells(limits: &DecodingLimits, bytes: u64, rows: u64, columns: usize) -
     checked.map_err(ContentsError::Limit)
 }
 
-/// The cells of a row. The same memory is reused for the next row.
+/// The cells of a row. The memory is reused for the next row.
 #[derive(Debug, Default, Clone)]
 pub struct Row {
     bytes: Vec<u8>,
@@ -169,8 +152,7 @@ impl Row {
         self.bytes.get(begin..end).unwrap_or_default()
     }
 
-    /// Returns the buffer to which the caller appends the bytes of the next cell. The caller must then call
-    /// [`end_cell`](Self::end_cell).
+    /// Returns the buffer for the next cell. The caller must call [`end_cell`](Self::end_cell) afterwards.
     pub fn open(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -179,20 +161,19 @@ impl Row {
         self.ends.push(self.bytes.len());
     }
 
-    /// Returns the memory that a copy of the row takes, in bytes.
+    /// Returns the memory of a copy of the row in bytes.
     pub fn bytes(&self) -> u64 {
         (size_of::<Row>() + self.bytes.len() + self.ends.len() * size_of::<usize>()) as u64
     }
 
-    /// Returns an error if the row takes more memory than one record may, or has more cells than a table may have
-    /// columns.
+    /// Fails if the row takes more memory than one record may, or has too many cells.
     pub(crate) fn check(&self, limits: &DecodingLimits) -> Result<()> {
         let checked = limits.check(Limit::Record, self.bytes());
         let checked = checked.and_then(|()| limits.check_columns(self.len()));
         checked.map_err(ContentsError::Limit)
     }
 
-    /// Returns whether the given cells are equal to the given cells of another row.
+    /// Returns whether `cells` of this row equal the cells `others` of `other`.
     pub fn equals(&self, cells: &[usize], other: &Row, others: &[usize]) -> bool {
         let pairs = cells.iter().zip(others);
         cells.len() == others.len()
@@ -201,7 +182,7 @@ impl Row {
                 .all(|(cell, other_cell)| self.cell(*cell) == other.cell(*other_cell))
     }
 
-    /// Hashes the given cells in this order, with 128 bits of BLAKE3, so that nobody can construct collisions.
+    /// Hashes the given cells in this order: 128 bits of BLAKE3, so that nobody can construct collisions.
     pub fn hash(&self, cells: &[usize]) -> u128 {
         let mut hasher = blake3::Hasher::new();
         for cell in cells {
@@ -213,29 +194,20 @@ impl Row {
     }
 }
 
-/// Returns the first 128 bits of a hash.
 pub(crate) fn short(hasher: &blake3::Hasher) -> u128 {
     let hash = hasher.finalize();
     let first = hash.as_bytes().first_chunk();
     first.map_or(0, |bytes| u128::from_le_bytes(*bytes))
 }
 
-/// A table whose rows can be read any number of times.
+/// A table whose rows can be read repeatedly.
 pub trait TableReader: Sync {
     fn columns(&self) -> &[String];
 
-    /// Returns an iterator over all rows.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     fn rows(&self) -> Result<Box<dyn Rows + '_>>;
 }
 
-/// An iterator over the rows of a table, starting with the first row.
 pub trait Rows {
     /// Reads the next row into `row`. Returns false after the last row.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is damaged.
     fn next(&mut self, row: &mut Row) -> Result<bool>;
 }

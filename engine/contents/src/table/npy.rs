@@ -1,5 +1,4 @@
-//! Reads NumPy arrays as tables of text. The index in the last dimension is the column of an element. The indices in all
-//! other dimensions determine its row.
+//! Reads NumPy arrays as tables of text. The index in the last dimension is the column; the other indices determine the row.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,10 +15,8 @@ use crate::{ContentsError, Result};
 /// Maximum number of columns. A longer last dimension is not treated as columns.
 const MAX_COLUMNS: u64 = 4096;
 
-/// Number of bytes that are read at once.
 const BLOCK_BYTES: u64 = 1 << 22;
 
-/// An array file.
 pub struct ArrayFile {
     file: File,
     header: NpyHeader,
@@ -28,10 +25,6 @@ pub struct ArrayFile {
 }
 
 impl ArrayFile {
-    /// Opens a NumPy array.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or does not contain an array of plain values.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ArrayFile> {
         let file = File::open(path).map_err(ContentsError::system_error(path))?;
         let length = file
@@ -56,13 +49,11 @@ impl ArrayFile {
         })
     }
 
-    /// Returns the header of the array.
     pub fn header(&self) -> &NpyHeader {
         &self.header
     }
 
-    /// Returns whether the array has three or more dimensions in Fortran order, so that elements of a row are far apart in
-    /// the file.
+    /// Returns whether elements of one row are far apart in the file: three or more dimensions in Fortran order.
     fn is_scattered(&self) -> bool {
         self.header.fortran_order && self.header.shape.len() > 2
     }
@@ -97,14 +88,11 @@ impl Rows for Blocks<'_> {
     }
 }
 
-/// Reads the rows of an array in blocks.
 struct Blocks<'a> {
     array: &'a ArrayFile,
-    /// Number of rows that were read.
     read: u64,
-    /// The bytes of the current block, row by row.
+    /// The current block, row by row.
     block: Vec<u8>,
-    /// Index of the next row in the block.
     next: usize,
 }
 
@@ -134,7 +122,7 @@ impl<'a> Blocks<'a> {
         let rows = self.array.count() / width;
         let left = rows - self.read;
         let wanted = match self.array.is_scattered() {
-            // The elements of a row are far apart in the file, so read all rows at once.
+            // Elements of a row are far apart, so read all rows at once.
             true => left,
             false => (BLOCK_BYTES / size / width).max(1).min(left),
         };
@@ -152,7 +140,6 @@ impl<'a> Blocks<'a> {
         if !header.fortran_order || header.shape.len() < 2 {
             read(self.read * width, &mut self.block)?;
         } else if header.shape.len() == 2 {
-            // In Fortran order, read column by column.
             let mut column_bytes = vec![0; self.block.len() / self.array.columns.len().max(1)];
             for column in 0..self.array.columns.len() {
                 read(column as u64 * rows + self.read, &mut column_bytes)?;
@@ -184,7 +171,7 @@ fn element_size(header: &NpyHeader) -> usize {
         .max(1)
 }
 
-/// Converts the index of an element in row-major order to its index in the file, which may be in column-major order.
+/// Converts an index in row-major order to the index in the file, which may be column-major.
 fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     if !header.fortran_order || header.shape.len() < 2 {
         return number;
@@ -247,7 +234,6 @@ mod tests {
         file
     }
 
-    /// Returns the elements row by row.
     fn elements(file: &tempfile::NamedTempFile) -> Vec<u64> {
         let array = ArrayFile::open(file.path(), &DecodingLimits::default()).unwrap();
         let (mut found, mut row, mut rows) = (Vec::new(), Row::default(), array.rows().unwrap());
@@ -258,8 +244,7 @@ mod tests {
         found
     }
 
-    /// Returns the position in the file of the element that has this number in the order of rows. If `is_fortran`, the file
-    /// is column-major.
+    /// Returns the position in the file of the element with this index in row-major order.
     fn offset(shape: &[u64], is_fortran: bool, number: u64) -> u64 {
         let (mut rest, mut indices) = (number, vec![0; shape.len()]);
         for (index, length) in indices.iter_mut().zip(shape).rev() {
@@ -280,7 +265,6 @@ mod tests {
 
     #[test]
     fn elements_are_read_row_by_row() {
-        // Enough rows for more than one block.
         let count = 3 * 300_000;
         let data: Vec<u8> = (0..count).flat_map(|n: u64| n.to_le_bytes()).collect();
         for (shape, is_fortran) in [

@@ -15,22 +15,17 @@ use crate::{ContentsError, Result};
 
 const BATCH: usize = 1 << 14;
 
-/// A Parquet file.
 pub struct ParquetFile {
     table: ParquetTable<File>,
     columns: Vec<String>,
-    /// Library and version in the footer.
+    /// Library and version, from the footer.
     pub writer: String,
-    /// The version of pandas, if the footer contains it.
+    /// Version of pandas, if the footer contains it.
     pub pandas: Option<String>,
     limits: DecodingLimits,
 }
 
 impl ParquetFile {
-    /// Opens a Parquet file.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is not a Parquet file.
     pub fn open(path: &Path, limits: &DecodingLimits) -> Result<ParquetFile> {
         let file = File::open(path).map_err(ContentsError::system_error(path))?;
         let length = file
@@ -66,7 +61,6 @@ impl ParquetFile {
         self.table.rows()
     }
 
-    /// Returns a description of the writer and the version of pandas.
     pub fn written_by(&self) -> String {
         let writer = self
             .writer
@@ -81,7 +75,7 @@ impl ParquetFile {
         }
     }
 
-    /// Returns the type of a column, ignoring variants between which writers can choose freely.
+    /// Returns the type of a column. Unifies types between which writers choose freely.
     pub fn type_of(&self, column: &str) -> Option<DataType> {
         let field = self.table.schema().field_with_name(column).ok()?;
         Some(match field.data_type() {
@@ -141,7 +135,7 @@ impl Rows for ParquetRows {
     }
 }
 
-/// Prints a value like pandas in CSV. An empty string is in quotes, because missing values are empty.
+/// Prints a value like pandas. An empty string is in quotes, because missing values are empty.
 fn print(column: &ArrayRef, row: usize, limits: &DecodingLimits, out: &mut Vec<u8>) -> Result<()> {
     if column.is_null(row) {
         return Ok(());
@@ -218,7 +212,7 @@ fn push_list(items: &ArrayRef, limits: &DecodingLimits, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// Prints a nested value: strings are in quotes, and missing values are printed as `null`.
+/// Prints a nested value: strings are in quotes, and missing values are `null`.
 fn push_inner(
     column: &ArrayRef,
     row: usize,

@@ -1,5 +1,4 @@
-//! Reads objects as a table whose columns are the keys of all objects. The objects are lines of JSON, elements of a list
-//! in a JSON document, or BSON documents.
+//! Reads objects as rows: lines of JSON, elements of a JSON list, or BSON documents. All their keys are columns.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,26 +13,23 @@ use super::{Row, Rows, TableReader, check_cells, short};
 use crate::read::open_buffered;
 use crate::{ContentsError, Result};
 
-/// Layout of the objects in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordLayout {
-    /// One object on each line.
     Lines,
-    /// The document is a list of objects, or an object whose longest list is used.
+    /// The document is a list, or an object whose longest list is used.
     List,
     Bson,
 }
 
-/// The objects of a file.
 pub struct Records {
     path: PathBuf,
     source: RecordLayout,
-    /// The member of the document that contains the list. `None` if the document is the list.
+    /// The member that contains the list. `None` if the document is the list.
     member: Option<String>,
     columns: Vec<String>,
-    /// Whether the file has no spaces after colons.
+    /// Whether no colon after a key is followed by a space.
     pub compact: bool,
-    /// A hash of the order of the keys in all objects.
+    /// A hash of the order of keys in all objects.
     pub key_order: u128,
     limits: DecodingLimits,
 }
@@ -41,14 +37,10 @@ pub struct Records {
 /// Name of the column for values that are not objects.
 const VALUE: &str = "value";
 
-/// Iterates over the values of a file.
 pub type Values = Box<dyn Iterator<Item = Result<JsonValue>>>;
 
 impl Records {
-    /// Opens a file. For a JSON document with several lists of objects, uses the longest list.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is not of this format.
+    /// Opens a file. Uses the longest list of objects of a JSON document.
     pub fn open(path: &Path, source: RecordLayout, limits: &DecodingLimits) -> Result<Records> {
         let member = match source {
             RecordLayout::List => longest(path, limits)?,
@@ -57,11 +49,8 @@ impl Records {
         Records::open_member(path, source, member, limits)
     }
 
-    /// Opens a file. `member` is the name of the member that contains the list. It must be `None` if the document itself
-    /// is the list, and for layouts other than [`RecordLayout::List`].
-    ///
-    /// # Errors
-    /// Same as for [`open`](Self::open).
+    /// Opens a file. `member` is the member that contains the list. It must be `None` if the document is the list, and for
+    /// layouts other than [`RecordLayout::List`].
     pub fn open_member(
         path: &Path,
         source: RecordLayout,
@@ -101,7 +90,7 @@ impl Records {
             let checked = checked.and_then(|()| limits.check(Limit::Record, name_bytes));
             checked.map_err(ContentsError::Limit)?;
         }
-        // Each record has a cell for each key that occurs in any record.
+        // Each row has a cell for each key of any object.
         let bytes = path
             .metadata()
             .map_err(ContentsError::system_error(path))?
@@ -111,10 +100,7 @@ impl Records {
         Ok(records)
     }
 
-    /// Reads the values of the file one by one. They are usually objects.
-    ///
-    /// # Errors
-    /// If the file cannot be opened.
+    /// Reads the values of the file one by one. Usually they are objects.
     pub fn values(&self) -> Result<Values> {
         let input = open_buffered(&self.path)?;
         Ok(match self.source {
@@ -147,15 +133,12 @@ fn elements<R: Read>(
     JsonElements::new(input, path).with_limits(limits)
 }
 
-/// Parses a JSON value that takes no more memory than one record may.
-///
-/// # Errors
-/// If the text is not JSON, or exceeds the limit.
+/// Parses JSON within the limit of memory for one record.
 pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue> {
     prep_formats::json::parse_within(text, limits).map_err(ContentsError::classify)
 }
 
-/// Returns whether no colon after a key is followed by a space in the file.
+/// Returns whether no colon after a key is followed by a space.
 fn is_compact(path: &Path) -> Result<bool> {
     const SPACED: &[u8] = b"\": ";
     let mut input = open_buffered(path)?;
@@ -165,7 +148,7 @@ fn is_compact(path: &Path) -> Result<bool> {
         if bytes.is_empty() {
             return Ok(true);
         }
-        // The three bytes of the pattern may be divided between two chunks.
+        // The pattern may be divided between two chunks.
         let begin = bytes.get(..SPACED.len().min(bytes.len()));
         tail.extend_from_slice(begin.unwrap_or_default());
         let found = memchr::memmem::find(bytes, SPACED).is_some();
@@ -182,14 +165,10 @@ fn is_compact(path: &Path) -> Result<bool> {
     }
 }
 
-/// Maximum length of the first line, which is parsed to find out whether each line is a document.
+/// Maximum length in bytes of a first line that is parsed to detect JSON lines.
 const FIRST_LINE: u64 = 1 << 24;
 
-/// Returns whether a `.json` file contains JSON lines instead of a single document. This is the case if the first line is
-/// a complete object and the next value begins with `{`.
-///
-/// # Errors
-/// Returns an error if the file cannot be read.
+/// Returns whether a `.json` file contains JSON lines: a complete object in the first line, and `{` after it.
 pub fn is_json_lines(path: &Path) -> Result<bool> {
     let mut input = open_buffered(path)?;
     let mut line = Vec::new();
@@ -216,12 +195,12 @@ pub fn is_json_lines(path: &Path) -> Result<bool> {
     }
 }
 
-/// Finds the member of a document that contains the longest list. Returns `None` if the document itself is a list.
+/// Returns the member with the longest list. `None` if the document is the list.
 fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     let Some(lists) = lists_of_objects(path, limits)? else {
         return Ok(None);
     };
-    // If several lists are equally long, the first one.
+    // The first one, if several lists are equally long.
     let longest = lists.into_iter().rev().max_by_key(|(_, length)| *length);
     match longest {
         Some((name, _)) => Ok(Some(name)),
@@ -231,11 +210,8 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     }
 }
 
-/// Returns the name and length of each member of a document that is a list of objects. Returns `None` if the document
-/// itself is a list.
-///
-/// # Errors
-/// If the file cannot be read, or is neither a list nor an object.
+/// Returns the name and length of each list of objects in a document. Returns `None` if the document is a list. Fails if it
+/// is neither a list nor an object.
 pub fn lists_of_objects(
     path: &Path,
     limits: &DecodingLimits,
@@ -253,7 +229,7 @@ pub fn lists_of_objects(
         }
     }
     let mut lists = Vec::new();
-    // Skip nested values, because only the number of items matters, and whether they are objects.
+    // Only the number of items matters, and whether they are objects.
     let members = elements(open_buffered(path)?, [], limits).with_nested(NestedValues::Skip);
     for member in members {
         let (key, value) = member.map_err(ContentsError::classify)?;
@@ -305,7 +281,7 @@ impl Rows for RecordRows<'_> {
     }
 }
 
-/// Writes a value as JSON. Strings are written without quotes, unless they could be confused with another value.
+/// Writes a value as JSON. Strings are written without quotes unless they could be confused with another value.
 fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     if let JsonValue::String(text) = value
         && !is_ambiguous(text.as_wtf8())
@@ -322,7 +298,6 @@ fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Hashes the keys at all depths, in the order of the document.
 fn hash_keys(value: &JsonValue, order: &mut blake3::Hasher) {
     match value {
         JsonValue::Object(object) => {
@@ -347,7 +322,7 @@ fn is_ambiguous(text: &[u8]) -> bool {
     }
 }
 
-/// Returns a cell as text, without the quotes of a cell that is quoted because its text is ambiguous.
+/// Returns a cell as text, without the quotes that distinguish strings from other values.
 pub fn unquoted(cell: &[u8]) -> Cow<'_, str> {
     match cell.first().map(|_| parse(cell)) {
         Some(Ok(JsonValue::String(text))) => {

@@ -1,5 +1,4 @@
-//! Reads arbitrary bytes as an archive of each kind, chosen by name. For any nesting of archives, members are visited
-//! or rejected, and never exceed the budget.
+//! Reads arbitrary bytes as an archive of each kind. Members are visited or rejected, and never exceed the budget.
 
 use std::io::{self, Write};
 
@@ -29,7 +28,6 @@ pub fn check(data: &[u8]) {
             total += io::copy(content, &mut io::sink())?;
             Ok(())
         });
-        // A file that is not an archive is visited as a file.
         assert!(total <= UNPACKED.max(data.len() as u64), "{name}: {total}");
         let left = std::fs::read_dir(resources.temp).map_or(0, Iterator::count);
         assert_eq!(left, 0, "{name}");

@@ -5,15 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 
-/// A handle to the memory budget, with a counter of the memory that was claimed through this handle and its clones. Cheap
-/// to clone.
+/// A handle to the memory budget. Clones of a handle share its counter of claimed memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
     budget: Arc<Budget>,
     counter: Arc<ClaimCounter>,
 }
 
-/// The budget that all claims share.
 #[derive(Debug)]
 struct Budget {
     total: u64,
@@ -21,18 +19,16 @@ struct Budget {
     changed: Condvar,
 }
 
-/// The free memory, and the queue of waiting claims. Claims are served in the order of their arrival, so that small claims
-/// cannot delay a large one forever.
+/// The free memory, and a first-in, first-out queue of claims, so that small claims cannot delay a large one forever.
 #[derive(Debug)]
 struct FreeMemory {
     bytes: u64,
-    /// Ticket number that the next claim to arrive gets.
+    /// Ticket number of the next claim that arrives.
     next: u64,
     /// Ticket number of the claim that is served next.
     served: u64,
 }
 
-/// The memory claimed through one handle and its clones: the current sum, and its maximum.
 #[derive(Debug, Default)]
 struct ClaimCounter {
     now: AtomicU64,
@@ -48,7 +44,7 @@ pub struct Claim {
     bytes: u64,
 }
 
-/// The claim of a running step. It can be exchanged for a claim of all memory.
+/// The claim of a running step. The step can exchange its claim for all memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StepClaim(Arc<Mutex<Option<Claim>>>);
 
@@ -57,28 +53,26 @@ impl StepClaim {
         StepClaim(Arc::new(Mutex::new(Some(claim))))
     }
 
-    /// Returns the number of claimed bytes. `None` outside of a step.
+    /// Returns `None` outside of a step.
     pub fn bytes(&self) -> Option<u64> {
         self.0.lock().as_ref().map(|claim| claim.bytes)
     }
 
-    /// Exchanges the claim for a claim of all memory. Waits until there are no other claims. Returns `false` if the step has
-    /// no claim, or if its claim is all memory already.
+    /// Waits until no other step has a claim, and claims all memory. Returns `false` if this step has no claim, or has
+    /// claimed all memory already.
     pub fn extend_to_all(&self, memory: &Memory) -> bool {
         let mut claim = self.0.lock();
         let is_extendable = claim
             .as_ref()
             .is_some_and(|claim| claim.bytes < memory.budget.total);
         if is_extendable {
-            // The old claim is dropped first. Otherwise, two steps that both exchange their claims would wait for each
-            // other.
+            // The old claim is dropped first. Otherwise, two steps that exchange their claims would wait for each other.
             *claim = None;
             *claim = Some(memory.claim(memory.budget.total));
         }
         is_extendable
     }
 
-    /// Returns the claimed memory to the budget.
     pub fn release(&self) {
         *self.0.lock() = None;
     }
@@ -101,7 +95,6 @@ impl Memory {
         }
     }
 
-    /// Returns a handle to the same budget with a separate counter.
     pub fn with_own_counter(&self) -> Memory {
         Memory {
             counter: Arc::default(),
@@ -109,8 +102,7 @@ impl Memory {
         }
     }
 
-    /// Claims `bytes`. Waits until they are free and all earlier claims are served. If `bytes` exceeds the total, waits
-    /// until there are no other claims, and claims the total.
+    /// Claims `bytes`, but at most the total. Waits until they are free and all earlier claims are served.
     pub fn claim(&self, bytes: u64) -> Claim {
         let bytes = bytes.min(self.budget.total);
         let mut free = self.budget.free.lock();
@@ -126,8 +118,7 @@ impl Memory {
         self.claimed(bytes)
     }
 
-    /// Claims `bytes` if they are free and no claim is waiting. Returns `None` otherwise, including if `bytes` exceeds
-    /// the total.
+    /// Claims `bytes` if they are free and no claim is waiting.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         let mut free = self.budget.free.lock();
         if free.served != free.next {
@@ -179,7 +170,6 @@ mod tests {
         drop((first, second));
         assert_eq!(counted.peak(), 100 << 20);
         assert!(counted.try_claim((100 << 20) + 1).is_none());
-        // A claim above the total waits until it is the only one, and gets the total.
         let large = memory.with_own_counter();
         let all = large.claim(1 << 40);
         assert!(memory.try_claim(1).is_none());

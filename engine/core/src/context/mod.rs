@@ -21,44 +21,40 @@ use crate::context::memory::{Memory, StepClaim};
 use crate::context::objects::OpenObjects;
 use crate::{Claim, StepError};
 
-/// Limits for all steps of a run together.
+/// Limits of a run, for all its steps together.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
-    /// Maximum number of steps that run concurrently. Also the maximum number of threads that work on one step. The
-    /// total number of threads of all steps is at most slightly larger than this number.
+    /// Maximum number of steps that run concurrently, and maximum number of threads of one step. All steps together may use
+    /// a few threads more than this number (`HELPER_THREADS`).
     pub jobs: usize,
-    /// Total memory of all running steps in bytes. A single step that needs more runs alone.
+    /// Memory of all running steps in bytes. A step that needs more runs alone.
     pub memory: u64,
 }
 
-/// Number of threads in the budget in addition to [`RunLimits::jobs`]. These threads mostly wait, for example for a disk to
-/// which they write while another thread reads.
+/// Number of threads in the budget in addition to [`RunLimits::jobs`]. They mostly wait, for example for a disk.
 const HELPER_THREADS: usize = 4;
 
-/// The memory limit divided by this number is the maximum memory of opened objects that no step uses at the moment.
+/// The memory limit divided by this number is the maximum memory of open objects that no step uses.
 const KEPT_MEMORY_DIVISOR: u64 = 64;
 
-/// The services that a step uses. Cheap to clone. Each running step has separate counters.
+/// The services that a step uses. Each running step has separate counters.
 #[derive(Clone)]
 pub struct Context {
     /// The cache of objects and results.
     pub store: Store,
     /// The cancellation flag of the run.
     pub cancel: Cancel,
-    /// Limits for all steps of the run together.
+    /// Limits of the run.
     pub limits: RunLimits,
     /// Progress counters of this step.
     pub progress: Arc<Progress>,
-    /// The budget of threads for all steps of the run. The thread on which a step runs is part of this budget. See also
-    /// [`Context::map_parallel`].
+    /// The budget of threads of all steps, including the thread on which each step runs.
     pub threads: Threads,
     pub(crate) memory: Memory,
     pub(crate) claim: StepClaim,
-    /// Locks that the running step relies on, for example the lock that prevents garbage collection and the lock of a
-    /// sink's target.
+    /// Locks that the running step needs, for example the lock of a sink's target.
     locks: Vec<Arc<LockGuard>>,
-    /// If true, steps whose results can come from another machine do not run. A missing result of such a step is then an
-    /// error.
+    /// If true, results that can come from another machine are never computed. If one is missing, the run fails.
     pub no_execute: bool,
     /// Locations of content that is not in the cache.
     pub outside: OutsideContent,
@@ -85,8 +81,7 @@ impl Context {
         }
     }
 
-    /// Returns the same context, but steps may keep results in memory instead of writing them to the cache. All results in
-    /// memory together may occupy up to `bytes` bytes.
+    /// Allows steps to keep results in memory instead of the cache, up to `bytes` bytes for all steps together.
     #[must_use]
     pub fn with_memory_results(self, bytes: u64) -> Context {
         let room_to_keep = self.limits.memory / KEPT_MEMORY_DIVISOR;
@@ -96,7 +91,6 @@ impl Context {
         }
     }
 
-    /// Returns the context of one step, with separate counters.
     pub(crate) fn for_step(
         &self,
         progress: Arc<Progress>,
@@ -117,8 +111,7 @@ impl Context {
         }
     }
 
-    /// Returns the same context for a step that writes files to publish. Its writers also compute SHA-256, so that the
-    /// files do not have to be read again.
+    /// Returns the same context with writers that also compute SHA-256. Published files then do not have to be read again.
     #[must_use]
     pub fn with_sha256(&self) -> Context {
         Context {
@@ -127,18 +120,16 @@ impl Context {
         }
     }
 
-    /// Returns the memory in bytes that the step has claimed, or the limit of the run outside of a step.
+    /// Returns the memory that the step has claimed, in bytes. Outside of a step, returns the limit of the run.
     pub fn claimed_memory(&self) -> u64 {
         self.claim.bytes().unwrap_or(self.limits.memory)
     }
 
-    /// Claims `bytes` bytes of additional memory without waiting. Returns `None` if they are not free. The step then has to
-    /// work with its initial claim.
+    /// Claims `bytes` bytes of additional memory without waiting. Returns `None` if they are not free.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         self.memory.try_claim(bytes)
     }
 
-    /// Returns the length of an object that is in memory or in the cache.
     pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
         self.objects
             .len_of(object)
@@ -147,9 +138,9 @@ impl Context {
 
     /// Returns the objects of a ledger entry that are not available.
     ///
-    /// An object that is only in memory is available if the entry lists it as unstored. Otherwise, steps that use the entry
-    /// would read the object from the cache on disk, where it is missing. If fetching an object from the remote has failed
-    /// once, the object is not available until the end of the run.
+    /// An object in memory is available only if the entry lists it as unstored. Otherwise, steps look for it on disk.
+    ///
+    /// If fetching an object from the remote fails, the object is not available until the end of the run.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
         if self.outside.has_lost() {
@@ -161,14 +152,14 @@ impl Context {
         missing
     }
 
-    /// Returns the same context with an additional lock. If another process takes over the lock, steps end with an error.
+    /// Adds a lock. If another process takes over the lock, steps end with an error.
     #[must_use]
     pub fn with_lock(mut self, lock: LockGuard) -> Context {
         self.locks.push(Arc::new(lock));
         self
     }
 
-    /// Returns an error if the run was cancelled, or if another process took over a lock that steps rely on.
+    /// Fails if the run was cancelled, or if another process took over a lock that steps rely on.
     pub fn check(&self) -> Result<(), StepError> {
         self.cancel.check()?;
         self.check_locks()
@@ -179,10 +170,7 @@ impl Context {
         Ok(locks.try_for_each(|lock| lock.check())?)
     }
 
-    /// Creates an unnamed file on the cache's file system. It is deleted when it is closed.
-    ///
-    /// # Errors
-    /// If the file cannot be created.
+    /// Creates an unnamed file on the cache's file system. Closing the file deletes it.
     pub fn temp_file(&self) -> io::Result<File> {
         tempfile::tempfile_in(self.temp_dir())
     }
@@ -193,10 +181,9 @@ impl Context {
     }
 }
 
-/// Pause between two attempts to take a lock.
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// A flag that steps check often, so that they stop quickly. Clones share the flag.
+/// A cancellation flag. Clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -211,7 +198,7 @@ impl Cancel {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Returns a reader of `inner` that fails once the flag is set. Its I/O error contains [`StepError::Cancelled`].
+    /// Returns a reader of `inner` that fails with [`StepError::Cancelled`] once the flag is set.
     pub fn reader<R>(&self, inner: R) -> CancellableReader<R> {
         CancellableReader {
             cancel: self.clone(),
@@ -219,8 +206,7 @@ impl Cancel {
         }
     }
 
-    /// Prevents garbage collection of the cache while the returned guard exists. If a collection is running, waits
-    /// until it ends or the flag is set.
+    /// Waits until no garbage collection of the cache runs. Prevents collections while the returned guard exists.
     pub fn in_use(&self, store: &Store) -> Result<LockGuard, StepError> {
         loop {
             self.check()?;
@@ -231,7 +217,7 @@ impl Cancel {
         }
     }
 
-    /// Returns an error once the flag is set. Loops call it with `?`.
+    /// Fails if the flag is set.
     pub fn check(&self) -> Result<(), StepError> {
         if self.is_cancelled() {
             Err(StepError::Cancelled)
@@ -261,7 +247,7 @@ impl<R: Seek> Seek for CancellableReader<R> {
     }
 }
 
-/// Counters that a step increases while it works. A reporter reads them to draw a progress bar.
+/// Counters of a running step, for progress bars.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Bytes processed so far.
@@ -293,11 +279,7 @@ impl Progress {
 const ITEMS_BETWEEN_CHECKS: usize = 16;
 
 impl Context {
-    /// Calls `each` for every item, on several threads. Returns the results in the order of the items. `bytes` is the memory
-    /// that each additional thread needs, as for [`map_parallel`](Self::map_parallel).
-    ///
-    /// # Errors
-    /// The first failure, or the cancellation of the run.
+    /// Same as [`map_parallel`](Self::map_parallel) with one call per item. Returns the results in the order of the items.
     pub fn map_in_order<'i, I: Sync, T: Send>(
         &self,
         items: &'i [I],
@@ -318,12 +300,10 @@ impl Context {
 
     /// Calls `each` for every number below `count`, on several threads. Returns the results in no particular order.
     ///
-    /// The work begins on the calling thread. Another thread joins whenever the budgets have a free thread and `bytes` bytes
-    /// of free memory. `start` creates a state for each thread, which is passed to all calls of `each` on this thread.
-    /// After the first failure, no further call begins.
+    /// The work begins on the calling thread. Another thread joins whenever a thread and `bytes` bytes of memory are free.
+    /// Each thread passes its own state, made by `start`, to its calls of `each`.
     ///
-    /// # Errors
-    /// The first failure, or the cancellation of the run.
+    /// Fails with the first failure of `each`, or if the run is cancelled. No call begins after that.
     pub fn map_parallel<S, T: Send>(
         &self,
         count: usize,
@@ -334,7 +314,7 @@ impl Context {
         let next = AtomicUsize::new(0);
         let failed: Mutex<Option<StepError>> = Mutex::default();
         let done: Mutex<Vec<T>> = Mutex::default();
-        // Works until no number is left. Calls `before` before each number.
+        // Calls `before` before each number.
         let work = |before: &dyn Fn(usize)| {
             let mut state = start();
             let mut results = Vec::new();
@@ -365,7 +345,7 @@ impl Context {
                 if number + 1 < count
                     && let Some((permit, claim)) = self.claim_thread(&threads, bytes)
                 {
-                    // If the system cannot start another thread, this thread does all the work.
+                    // If the system cannot start a thread, the calling thread does all the work.
                     let helper = Builder::new().spawn_scoped(scope, move || {
                         permit.work(|| work(&|_| ()));
                         drop(claim);
@@ -380,8 +360,7 @@ impl Context {
         }
     }
 
-    /// Takes one more thread and `bytes` bytes of memory for it, if both are free. `threads` is the number of threads that
-    /// work so far.
+    /// Takes a thread and `bytes` bytes of memory, if both are free. `threads` counts the threads of this call.
     fn claim_thread(&self, threads: &Cell<usize>, bytes: u64) -> Option<(Permit, Claim)> {
         if threads.get() >= self.limits.jobs {
             return None;

@@ -1,13 +1,11 @@
-//! Content that steps read: locations of content outside the cache (bundles, and files on another machine), and opened
-//! objects in memory. An opened object is treated in one of three ways:
+//! Content outside the cache (bundles, files on another machine), and objects that are open in memory.
 //!
-//! - *Shared*: the object is open as long as a step uses it. Steps that use it at the same time open it only once.
-//! - *Kept*: the object also stays open after its use, until its memory is needed for objects that were used later. This is
-//!   for small objects that have to be read entirely when they are opened.
-//! - *Held*: the object is not on disk at all, because reading it back would take as long as computing it. The step that
-//!   creates the object claims memory for it, and the ledger entry lists it as unstored. The scheduler keeps the object
-//!   until all steps that use it have ended. If a later run needs the object, it is missing and its step runs again, as
-//!   for any lost object.
+//! An open object has one of three lifetimes:
+//! - *Shared*: open while at least one step uses it. Concurrent users share it.
+//! - *Kept*: also open after its use, until other objects need the memory. For small objects that must be read entirely.
+//! - *Held*: only in memory, because reading the object from disk would take as long as computing it. The ledger entry lists
+//!   the object as unstored. The scheduler drops the object when all steps that use it have ended. If a later run needs the
+//!   object, its step runs again.
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -20,17 +18,15 @@ use prep_cache::{Digest, Stored};
 use super::memory::Memory;
 use crate::{Claim, StepError};
 
-/// An opened object: the result of the function that a step passed to open it.
 type OpenedObject = Arc<dyn Any + Send + Sync>;
 
-/// The slot of one opened object. A thread that opens the object holds the slot's lock, so that no second thread opens the
-/// same object. Other objects can be opened at the same time.
+/// A thread locks the slot while it opens the object, so that no second thread opens the same object.
 type Slot = Arc<Mutex<Option<Weak<dyn Any + Send + Sync>>>>;
 
-/// Maximum number of kept objects, because each may be mapped into memory.
+/// Maximum number of kept objects. It is limited because each may be mapped into memory.
 const MAX_KEPT_OBJECTS: usize = 64;
 
-/// An object that is only in memory. Steps can use it as long as this value exists.
+/// A held object. It is dropped with this value.
 pub(crate) struct MemoryResult {
     object: Stored,
     opened: OpenedObject,
@@ -43,18 +39,15 @@ impl MemoryResult {
     }
 }
 
-/// Objects that are open in memory. All steps share the cache of objects. Each step has a separate list of the results
-/// that it holds in memory.
+/// Open objects. All steps share `cache`.
 #[derive(Clone)]
 pub struct OpenObjects {
     cache: Arc<ObjectCache>,
-    /// Results that this step holds in memory.
     results: Arc<Mutex<Vec<Arc<MemoryResult>>>>,
 }
 
 impl OpenObjects {
-    /// Creates a cache with room for `max_kept_bytes` bytes of kept objects and `held_memory` bytes of held objects (see
-    /// the module's documentation). If `held_memory` is `None`, all results are stored on disk.
+    /// Limits the bytes of kept and of held objects. If `held_memory` is `None`, no object is held.
     pub(crate) fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> OpenObjects {
         OpenObjects {
             cache: Arc::new(ObjectCache::new(max_kept_bytes, held_memory)),
@@ -62,7 +55,6 @@ impl OpenObjects {
         }
     }
 
-    /// Returns the same cache for another step.
     pub(crate) fn for_step(&self) -> OpenObjects {
         OpenObjects {
             cache: self.cache.clone(),
@@ -70,10 +62,7 @@ impl OpenObjects {
         }
     }
 
-    /// Returns the result of `open` for a stored object. Steps that use the object at the same time share one result.
-    ///
-    /// # Errors
-    /// The error of `open`.
+    /// Returns the open object, or opens it with `open`. Concurrent users share one result.
     pub fn shared<T: Any + Send + Sync>(
         &self,
         object: &Digest,
@@ -82,12 +71,8 @@ impl OpenObjects {
         self.cache.shared(object, open)
     }
 
-    /// Same as [`shared`](Self::shared), but keeps the result for later steps while there is room for it. `bytes` returns
-    /// the memory of the result. Use this for objects that take long to open, for example because a table has to be read
-    /// entirely.
-    ///
-    /// # Errors
-    /// The error of `open`.
+    /// Same as [`shared`](Self::shared), but keeps the object for later steps while there is room. `bytes` returns the
+    /// memory that the open object occupies.
     pub fn shared_for_run<T: Any + Send + Sync>(
         &self,
         object: &Digest,
@@ -99,34 +84,32 @@ impl OpenObjects {
         Ok(opened)
     }
 
-    /// Claims `bytes` bytes for a result that stays in memory. Returns `None` if there is no room.
+    /// Claims `bytes` bytes for a held object. Returns `None` if there is no room.
     pub fn try_claim_for_result(&self, bytes: u64) -> Option<Claim> {
         self.cache.held_memory.as_ref()?.try_claim(bytes)
     }
 
-    /// Holds a result of this step in memory instead of storing it. Steps that use the result get `opened` from
-    /// [`get`](Self::get). `claim` is the claim of the memory that the result needs.
+    /// Holds an object of this step instead of storing it. [`get`](Self::get) then returns `opened`. `claim` is for its
+    /// memory.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.cache.hold(object, opened, claim);
         self.results.lock().push(held);
     }
 
-    /// Returns the opened object that a step passed to [`hold`](Self::hold), if it is still held.
+    /// Returns a held object.
     pub fn get<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
         self.cache.find(object)?.opened.clone().downcast().ok()
     }
 
-    /// Returns whether an object is held in memory instead of being stored.
+    /// Returns whether an object is held.
     pub fn holds(&self, object: &Digest) -> bool {
         self.cache.find(object).is_some()
     }
 
-    /// Returns the length of a held object.
     pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
         Some(self.cache.find(object)?.object.len)
     }
 
-    /// Returns the results that this step holds, and clears its list.
     pub(crate) fn take_results(&self) -> Vec<Arc<MemoryResult>> {
         std::mem::take(&mut *self.results.lock())
     }
@@ -136,10 +119,9 @@ struct ObjectCache {
     slots: Mutex<HashMap<(Digest, TypeId), Slot>>,
     /// Kept objects with their memory in bytes, most recently used last.
     kept: Mutex<VecDeque<(OpenedObject, u64)>>,
-    /// Maximum total memory of kept objects in bytes.
     max_kept_bytes: u64,
     held: Mutex<HashMap<Digest, Weak<MemoryResult>>>,
-    /// Memory budget of held objects. `None` if all results are stored.
+    /// `None` if no object is held.
     held_memory: Option<Memory>,
 }
 
@@ -161,7 +143,7 @@ impl ObjectCache {
     ) -> Result<Arc<T>, StepError> {
         let slot = {
             let mut slots = self.slots.lock();
-            // Remove slots that no thread waits for and whose object is no longer used.
+            // Remove unused slots: no thread waits for the slot, and no step uses its object.
             slots.retain(|_, slot| {
                 let is_used = |cached: &Option<Weak<_>>| {
                     cached
@@ -187,7 +169,7 @@ impl ObjectCache {
         Ok(opened)
     }
 
-    /// Keeps an opened object that needs `bytes` bytes of memory. Drops the least recently used objects to make room.
+    /// Keeps an object that occupies `bytes` bytes. Drops the least recently used objects to make room.
     fn keep(&self, opened: OpenedObject, bytes: u64) {
         if bytes > self.max_kept_bytes {
             return;
@@ -201,7 +183,6 @@ impl ObjectCache {
         }
     }
 
-    /// Makes an object available to steps as long as the returned value exists.
     fn hold(&self, object: Stored, opened: OpenedObject, claim: Claim) -> Arc<MemoryResult> {
         let held = Arc::new(MemoryResult {
             object,
@@ -233,7 +214,6 @@ mod tests {
         let open = |number: u32| objects.shared(&object, || Ok(number)).map(|opened| *opened);
         let first = objects.shared(&object, || Ok(1_u32));
         assert!(matches!(open(2), Ok(1)));
-        // The same object opened as another type is independent.
         assert!(matches!(objects.shared(&object, || Ok("text")), Ok(text) if *text == "text"));
         drop(first);
         assert!(matches!(open(3), Ok(3)));
@@ -265,7 +245,6 @@ mod tests {
     #[test]
     fn different_objects_are_opened_at_the_same_time() {
         let objects = ObjectCache::new(100, None);
-        // Wait until both objects are being opened.
         let both = Barrier::new(2);
         std::thread::scope(|scope| {
             for name in [b"a", b"b"] {
@@ -283,28 +262,26 @@ mod tests {
 /// Location of content that is not in the cache.
 #[derive(Clone)]
 pub enum Location {
-    /// A file. It may no longer exist.
+    /// A file on this machine. It may no longer exist.
     Path(PathBuf),
     /// A file on another machine.
     Ranges(Arc<dyn Ranges>),
 }
 
-/// Content on another machine that is read in place, range by range. Implementations verify the bytes that they return.
+/// Content on another machine that is read range by range. Implementations verify the bytes.
 pub trait Ranges: Send + Sync {
     /// Returns the length in bytes.
     fn bytes(&self) -> u64;
 
-    /// Reads up to `buffer.len()` bytes at `offset`. Returns 0 at the end.
-    ///
-    /// # Errors
-    /// If the content is not available, the error contains [`StoreError::Missing`](prep_cache::StoreError::Missing).
+    /// Reads up to `buffer.len()` bytes at `offset`. Returns 0 at the end. Fails with
+    /// [`StoreError::Missing`](prep_cache::StoreError::Missing) if the content is not available.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
 
-    /// Announces ranges that will be read later, in any order, so that adjacent ranges can be fetched together.
+    /// Announces ranges that will be read later. Implementations can fetch adjacent ranges together.
     fn expect(&self, ranges: Vec<std::ops::Range<u64>>);
 }
 
-/// Known locations of content that is not in the cache. Clones share the locations.
+/// Locations of content outside the cache. Clones share the locations.
 #[derive(Clone, Default)]
 pub struct OutsideContent {
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
@@ -312,35 +289,32 @@ pub struct OutsideContent {
 }
 
 impl OutsideContent {
-    /// Registers the path of content that is not in the cache, such as a bundle.
+    /// Registers the path of content, for example of a bundle.
     pub fn set_path(&self, content: Digest, path: PathBuf) {
         let location = Location::Path(path);
         self.locations.write().insert(content, location);
     }
 
-    /// Registers content that is on another machine, and the object through which it is read.
+    /// Registers a reader of content on another machine.
     pub fn set_ranges(&self, content: Digest, ranges: Arc<dyn Ranges>) {
         let location = Location::Ranges(ranges);
         self.locations.write().insert(content, location);
     }
 
-    /// Returns the location of content that is not in the cache.
+    /// Returns the location of content, if registered.
     pub fn location(&self, content: &Digest) -> Option<Location> {
         self.locations.read().get(content).cloned()
     }
 
-    /// Records that a step needed this content and did not find it.
     pub(crate) fn record_lost(&self, content: Digest) {
         self.lost.write().insert(content);
     }
 
-    /// Returns whether a step needed any content and did not find it.
     pub(crate) fn has_lost(&self) -> bool {
         !self.lost.read().is_empty()
     }
 
-    /// Returns whether a step needed this content and did not find it. A source that so far only reported the content's
-    /// digest then has to fetch the content.
+    /// Returns whether a step needed this content and did not find it. Its source must then fetch the content.
     pub fn is_lost(&self, content: &Digest) -> bool {
         self.lost.read().contains(content)
     }

@@ -31,20 +31,18 @@ pub struct Port {
 pub struct Node {
     /// Id of the competition.
     pub competition: String,
-    /// Name of the step within its competition, as shown to users: `train`, `public/train.csv`.
+    /// Name of the step, unique within its competition: `train`, `public/train.csv`.
     pub name: String,
     /// The action of the node.
     pub action: Action,
 }
 
-/// An input of a node: its name, and the name of the output that it reads.
 #[derive(Debug, Clone)]
 pub(crate) struct Edge {
     pub input: String,
     pub output: String,
 }
 
-/// Returns the number of a node.
 fn index(id: NodeId) -> u32 {
     id.index() as u32
 }
@@ -73,10 +71,7 @@ impl Graph {
         Graph::default()
     }
 
-    /// Adds a node with its inputs. Names are unique within a competition.
-    ///
-    /// # Errors
-    /// If the competition already has a node with this name.
+    /// Adds a node with its inputs. Fails if the competition already has a node with this name.
     pub fn add(
         &mut self,
         competition: &str,
@@ -107,10 +102,7 @@ impl Graph {
         Ok(id)
     }
 
-    /// Adds all nodes of another graph.
-    ///
-    /// # Errors
-    /// If both graphs have a step with the same name in the same competition.
+    /// Adds all nodes of another graph. Fails if both graphs have the same step of the same competition.
     pub fn append(&mut self, other: Graph) -> Result<(), GraphError> {
         let before = self.nodes.node_count();
         for (competition, name) in other.names.keys() {
@@ -134,8 +126,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Groups the nodes of `order` into connected components. The nodes of each component are in the same order as in
-    /// `order`.
+    /// Groups the nodes of `order` into connected components, each in the order of `order`.
     pub(crate) fn components(&self, order: &[NodeId]) -> Vec<Vec<NodeId>> {
         let mut sets = UnionFind::<u32>::new(self.nodes.node_count());
         for edge in self.nodes.edge_references() {
@@ -178,10 +169,7 @@ impl Graph {
         self.len() == 0
     }
 
-    /// Returns all nodes in topological order: each node comes after the nodes whose outputs it uses.
-    ///
-    /// # Errors
-    /// If the graph has a cycle.
+    /// Returns all nodes in topological order, inputs first. Fails if the graph has a cycle.
     pub fn order(&self) -> Result<Vec<NodeId>, GraphError> {
         toposort(&self.nodes, None).map_err(|cycle| {
             let node = &self.nodes[cycle.node_id()];
@@ -189,7 +177,7 @@ impl Graph {
         })
     }
 
-    /// Returns the inputs of a node: the name of each input, and the output that it reads.
+    /// Returns the inputs of a node, sorted by name, with the outputs that they read.
     pub fn inputs(&self, id: NodeId) -> Vec<(String, Port)> {
         let mut inputs: Vec<(String, Port)> = self
             .nodes
@@ -209,7 +197,7 @@ impl Graph {
         inputs
     }
 
-    /// Returns the nodes that use an output of this node, each once.
+    /// Returns the nodes that use an output of this node.
     pub fn users(&self, id: NodeId) -> Vec<NodeId> {
         let mut users: Vec<NodeId> = self
             .nodes
@@ -229,71 +217,62 @@ pub type Outputs = BTreeMap<String, Value>;
 /// A pure function of the content of its inputs.
 ///
 /// If kind, version, parameters and input digests are equal, the outputs must be equal, on any machine and with any number
-/// of threads. The engine relies on this: it shares results between machines, and does not run a step whose result it can
-/// find by its key.
+/// of threads. The engine finds results by these four, and shares results between machines.
 pub trait Step: Send + Sync {
-    /// Returns the name of the kind, one word, as in the documentation.
+    /// Returns the name of the kind, one word.
     fn kind(&self) -> &'static str;
-    /// Returns the version of the kind's behaviour. Raise it if a change of the code changes the outputs for the same
-    /// inputs.
+    /// Returns the version of the kind. Raise it if a change of the code changes outputs.
     fn version(&self) -> u32;
-    /// Returns the normalised parameters. They must not contain anything that does not affect the result.
+    /// Returns the normalised parameters: only values that affect the outputs.
     fn params(&self) -> serde_json::Value;
-    /// Returns whether the result may come from another machine. `false` for checks, because a check also verifies results
-    /// that come from other machines.
+    /// Returns whether the result may come from another machine. False for checks: each machine repeats them.
     fn is_shared(&self) -> bool {
         true
     }
-    /// Returns a rough upper bound of the memory that the step needs, in bytes. The scheduler claims this amount before it
-    /// runs the step.
+    /// Returns a rough upper bound of the step's memory in bytes. The scheduler claims it before the step runs.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }
     /// Computes the outputs.
-    ///
-    /// # Errors
-    /// Any failure of the step. Its kind shows what has to change before the step can succeed.
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError>;
 }
 
 /// The state of a source, determined without reading its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
-    /// The digest of the content is known from an earlier run. The content itself may no longer exist.
+    /// The digest of the content is known from an earlier run. The content itself may be deleted.
     Known {
         /// Digest of the value that [`Source::run`] would return.
         value: Digest,
     },
-    /// The source exists, but it was never read, or it has changed since it was read.
+    /// The source was never read, or has changed since.
     Unread {
         /// Size of the content in bytes.
         bytes: u64,
     },
-    /// The source was read and rejected, and has not changed since. [`Source::run`] would return an error again.
+    /// The source was read and is invalid. It has not changed since, so [`Source::run`] would fail again.
     Rejected {
         /// The error.
         message: String,
     },
-    /// The content is not on this machine. [`Source::run`] fetches it, or returns an error that explains why it cannot be
-    /// fetched.
+    /// The content is not on this machine. [`Source::run`] tries to fetch it.
     Missing,
 }
 
-/// Fetches bytes from outside the cache and identifies them by their content.
+/// Reads bytes from outside the cache, and identifies them by digest.
 pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// Returns the state of the source without reading its content. A digest in the state must be the digest of the value
-    /// that `run` would return. This function writes nothing, except for a digest that another machine has recorded.
+    /// Returns the state of the source without reading its content. Writes at most a digest that another machine has
+    /// recorded.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
-    /// Reads the source, and fetches its content first if necessary.
+    /// Reads the source. Fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
-    /// Returns the path of the content, for steps that read it in place. Returns `None` if the content is not on this
-    /// machine.
+    /// Returns the path of the content, for steps that read it in place. `None` if the content is not on this machine.
     fn location(&self) -> Option<PathBuf>;
 }
 
-/// Updates a target outside the cache, such as a directory, so that it agrees with the sink's inputs.
+/// Updates a target outside the cache, such as a directory.
 pub trait Sink: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
@@ -301,19 +280,18 @@ pub trait Sink: Send + Sync {
     fn version(&self) -> u32;
     /// Returns the normalised parameters, like [`Step::params`].
     fn params(&self) -> serde_json::Value;
-    /// Returns in words how the target differs from the state that `key` identifies. `None` if it does not differ.
+    /// Describes how the target differs from the state that `key` identifies. `None` if it does not differ.
     fn difference(&self, context: &Context, key: &Digest) -> Result<Option<String>, StepError>;
-    /// Returns a file to lock while the sink runs. The lock prevents other processes, on this or another machine, from
-    /// changing the same target at the same time. The file and its directory are created if they do not exist.
+    /// Returns a file to lock while the sink runs, so that no other process changes the target. The engine creates the file.
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// Returns an upper bound of the memory that one thread of the sink needs, in bytes. The scheduler claims this amount
-    /// before it runs the sink. [`Context::map_parallel`] claims the memory of additional threads.
+    /// Returns an upper bound of the memory of one thread of the sink, in bytes. [`Context::map_parallel`] claims the
+    /// memory of additional threads.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }
-    /// Updates the target. Afterwards the target is in the state that `key` identifies.
+    /// Brings the target into the state that `key` identifies.
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError>;
 }
 

@@ -1,13 +1,9 @@
-//! Values: the data that flow between steps. A value can describe cached objects, a file outside the cache (a bundle), or
-//! a directory outside the cache.
+//! Values: the data that flow between steps; and the keys of steps.
 //!
-//! # Keys
+//! A key record contains everything that a step's result depends on. Paths, times, thread counts and batch sizes are not in
+//! it. SQL is in parsed form, so its comments and formatting do not change the key.
 //!
-//! A key record contains everything that a step's result depends on. The hash of the record is the step's key.
-//!
-//! A key record contains no paths, times, thread counts or batch sizes, because the result does not depend on them. SQL is
-//! part of `params` in parsed form, so comments and formatting do not change the key. The record is stored with the
-//! result. If a step runs again, comparing its new record with the stored one shows the reason.
+//! The record is stored with the result. If the step runs again, the reason is the difference between both records.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +14,7 @@ use crate::StepError;
 
 /// The result of a step: a JSON body, and the cached objects that it refers to.
 ///
-/// The value itself is stored as an object, and its digest is the value's identity. Two values are equal if and only if
-/// their digests are equal, regardless of the step that produced them. If a step that ran again produces an equal value,
-/// the steps that use it do not run.
+/// Values are stored by digest. If a step runs again and its new value has the same digest, steps that use it do not run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Value {
     /// The content, opaque to the engine.
@@ -35,23 +29,17 @@ impl Value {
         Value { body, objects }
     }
 
-    /// Returns the value's identity, its digest, without storing the value.
+    /// Returns the digest that identifies the value. Does not store the value.
     pub fn digest(&self) -> Digest {
         Digest::of_bytes(self.encode().as_bytes())
     }
 
-    /// Stores the value and returns its identity.
-    ///
-    /// # Errors
-    /// If the value cannot be written.
+    /// Stores the value and returns its digest.
     pub fn save(&self, store: &Store) -> Result<Digest, StoreError> {
         store.put(self.encode().as_bytes())
     }
 
-    /// Reads a value by its identity.
-    ///
-    /// # Errors
-    /// If the value is not in the cache, or if the stored bytes are not a value.
+    /// Reads the value with this digest.
     pub fn load(store: &Store, digest: &Digest) -> Result<Value, StepError> {
         let bytes = store.read(digest)?;
         serde_json::from_slice(&bytes).map_err(|cause| StepError::Value {
@@ -61,9 +49,6 @@ impl Value {
     }
 
     /// Parses the body as a `T`.
-    ///
-    /// # Errors
-    /// If the body does not have the structure of `T`.
     pub fn decode<'v, T: Deserialize<'v>>(&'v self) -> Result<T, StepError> {
         T::deserialize(&self.body).map_err(|error| {
             StepError::internal(format!(
@@ -92,8 +77,7 @@ pub struct FileValue {
     /// Column names, if the file is a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// Whether the content is outside the cache. The location of the content is then registered in
-    /// [`Context::outside`](crate::Context::outside).
+    /// Whether the content is outside the cache. Its location is in [`Context::outside`](crate::Context::outside).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
 }
@@ -119,7 +103,7 @@ impl FileValue {
         }
     }
 
-    /// Describes a file outside the cache: a bundle, or a file of another source.
+    /// Describes a file outside the cache, such as a bundle.
     pub fn outside(digest: Digest, bytes: u64) -> FileValue {
         FileValue {
             outside: true,
@@ -127,15 +111,12 @@ impl FileValue {
         }
     }
 
-    /// Parses a value.
-    ///
-    /// # Errors
-    /// If the value does not describe a file.
+    /// Parses a value. Fails if it does not describe a file.
     pub fn from_value(value: &Value) -> Result<FileValue, StepError> {
         value.decode()
     }
 
-    /// Returns the value to store.
+    /// Converts the description into a value.
     pub fn into_value(self) -> Value {
         let objects = if self.outside {
             Vec::new()
@@ -146,12 +127,12 @@ impl FileValue {
     }
 }
 
-/// The body of a value that is a directory outside the cache. The locations of its files are registered in
+/// The body of a value that is a directory outside the cache. The locations of its files are in
 /// [`Context::outside`](crate::Context::outside).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "folder")]
 pub struct DirectoryValue {
-    /// The files by their paths in the directory, with `/` between the segments.
+    /// The files by path; segments are separated by `/`.
     pub files: BTreeMap<String, DirectoryFile>,
 }
 
@@ -165,15 +146,12 @@ pub struct DirectoryFile {
 }
 
 impl DirectoryValue {
-    /// Parses a value.
-    ///
-    /// # Errors
-    /// If the value does not describe a directory.
+    /// Parses a value. Fails if it does not describe a directory.
     pub fn from_value(value: &Value) -> Result<DirectoryValue, StepError> {
         value.decode()
     }
 
-    /// Returns the value to store.
+    /// Converts the description into a value.
     pub fn into_value(self) -> Value {
         Value::new(serde_json::json!(self), Vec::new())
     }
@@ -184,10 +162,9 @@ impl DirectoryValue {
 pub struct KeyRecord {
     /// Kind of the step: `read`, `split`, `csv` ...
     pub step: String,
-    /// Version of the kind's behaviour. It is raised when a new version of `prep` computes other outputs from the same
-    /// inputs.
+    /// Version of the kind, see [`Step::version`](crate::Step::version).
     pub version: u32,
-    /// Normalised parameters: parameters that give the same result have the same JSON.
+    /// Normalised parameters: parameters with the same effect have the same JSON.
     pub params: serde_json::Value,
     /// Digests of the inputs by name.
     pub inputs: BTreeMap<String, Digest>,
@@ -203,7 +180,7 @@ impl KeyRecord {
     pub fn to_json(&self) -> serde_json::Value {
         let inputs = self.inputs.iter();
         let inputs = inputs.map(|(name, digest)| (name.clone(), digest.to_string().into()));
-        // Built without `json!`, which would serialise the parameters and parse them again.
+        // `json!` would serialise the parameters and parse them again.
         let members = [
             ("step", self.step.as_str().into()),
             ("version", self.version.into()),
@@ -215,8 +192,7 @@ impl KeyRecord {
     }
 }
 
-/// Formats JSON with sorted keys and without whitespace. Equal values give equal strings, regardless of the order in which
-/// their keys were inserted.
+/// Formats JSON with sorted keys and without whitespace, so that equal values give equal strings.
 pub fn canonical(value: &serde_json::Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -250,14 +226,13 @@ fn write(value: &serde_json::Value, out: &mut String) {
     }
 }
 
-/// Appends a comma unless the next element is the first.
 fn push_comma(position: usize, out: &mut String) {
     if position > 0 {
         out.push(',');
     }
 }
 
-/// Writes a string in quotes. Only `"`, `\` and control characters are escaped.
+/// Only `"`, `\` and control characters are escaped.
 fn text(value: &str, out: &mut String) {
     let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if value.bytes().all(is_plain) {

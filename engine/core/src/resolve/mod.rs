@@ -1,11 +1,11 @@
-//! Determines which steps are up to date, which have to run, and why, without running any step. Visits the nodes twice:
+//! Determines, without running any step, which steps are up to date, and why the others have to run.
 //!
-//! - Forward, inputs first. If the input digests of a node are known, the node has a key. If the ledger has no outputs for
-//!   this key, the node is *stale*. Nodes that use outputs of a stale node are *pending*, because it is unknown whether the
-//!   stale node will produce the same outputs as before. If it does, the pending nodes are up to date.
-//! - Backward, inputs last. An object in the outputs of a node may be missing from the cache, because garbage collection
-//!   removed it or it was never stored. The object is computed again only if a node that runs needs it. Then the node that
-//!   produces the object runs. Nodes that only copy a reference to the object into their outputs wait for that node.
+//! The first pass visits inputs first. A node whose input digests are known has a key. If the ledger has no entry for the
+//! key, the node is *stale*, and the nodes that use its outputs are *pending*: the stale node may produce the same outputs
+//! as before, and then they do not run.
+//!
+//! The second pass visits inputs last. If an object of a known output is missing from the cache, it is produced again only
+//! if a node that runs needs it. Nodes that only pass on a reference to the object wait for the node that produces it.
 
 pub(crate) mod work;
 
@@ -20,11 +20,8 @@ use crate::resolve::work::changes;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
 use work::{MissingObject, NodeState, Resolution};
 
-/// Determines the state of each node, and which nodes have to run. Does not run any node. Independent components of the
-/// graph are resolved concurrently. `last` contains the last runs of the steps, which explain why a step runs again.
-///
-/// # Errors
-/// If the graph has a cycle, or if the cache or a node cannot be examined.
+/// Determines the state of each node, and which nodes have to run. Connected components of the graph are resolved
+/// concurrently. `last` explains why a step runs again.
 pub fn resolve(
     graph: &Graph,
     context: &Context,
@@ -89,7 +86,7 @@ impl ResolveError {
     }
 }
 
-/// Returns the states of the nodes of a connected component. `part` contains these nodes, inputs first.
+/// Returns the states of the nodes of a connected component `part`, which has inputs first.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
@@ -110,7 +107,6 @@ fn resolve_part(
     Ok(states)
 }
 
-/// Returns the state of one node, given the states of its inputs.
 fn resolve_node(
     graph: &Graph,
     context: &Context,
@@ -135,7 +131,7 @@ fn resolve_node(
     resolve_with(graph, context, id, inputs, last)
 }
 
-/// Returns the state of one node, given the digests of its inputs.
+/// Returns the state of a node whose input digests are known.
 pub(crate) fn resolve_with(
     graph: &Graph,
     context: &Context,
@@ -225,7 +221,6 @@ pub(crate) fn missing_output(graph: &Graph, port: &crate::Port) -> StepError {
     ))
 }
 
-/// Returns the key record of a step or sink.
 fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     let (version, params) = match action {
         Action::Source(_) => (0, serde_json::Value::Null),
@@ -240,8 +235,7 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns the reason for which a node with the key record `new` runs. If the last run of the node had the same key record
-/// and did not fail, the reason is `same`.
+/// Returns why a node with the key record `new` runs: `same` if the last run had the same record and did not fail.
 fn reason(
     last: &LastRuns,
     node: &Node,

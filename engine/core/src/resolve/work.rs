@@ -1,18 +1,14 @@
-//! Determines which nodes have to run, from the states of all nodes. Also reads the last runs of steps, which explain why
-//! a step has to run.
+//! Determines which nodes have to run, and reads the last runs of steps, which explain why.
 //!
-//! A stale node runs. A pending node may run. A node with known outputs runs only if one of its objects is missing from the
-//! cache and a node that runs needs this object. If the object comes from an input of the node, the node does not run, but
-//! waits until another node has produced the object again.
+//! A stale node runs. A pending node may run. A node with known outputs runs only if it produced a missing object that a
+//! running node needs. Nodes that only pass on this object wait.
 //!
 //! # Last runs
 //!
-//! The last runs of steps come from the history. The history is read when it is first needed. If everything is up to date,
-//! it is never read.
+//! Each target directory has a separate history of runs. It is read on first use, so never if everything is up to date.
 //!
-//! Each target directory has a separate history, because a run into one directory does not explain why a step runs for
-//! another directory. A user may replace a target directory by a copy of another one, to which the history does not apply.
-//! Therefore a history is used only if it contains the publication that the target directory records.
+//! A user may replace a target directory by a copy of another one. Therefore a history is used only if it contains the
+//! publication that the target directory records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -24,19 +20,17 @@ use serde::{Deserialize, Serialize};
 use crate::KeyRecord;
 use crate::graph::{Graph, NodeId};
 
-/// The nodes that run, and the nodes that wait for them.
 pub(crate) struct Work {
-    /// Nodes that run, or may run once their inputs are known, with the reason.
+    /// Nodes that run, or may run once their inputs are known.
     pub reasons: HashMap<NodeId, Reason>,
-    /// New states of known nodes that wait for an object that they pass on.
+    /// New states of nodes that wait for an object that they pass on.
     pub waiting: Vec<(NodeId, NodeState)>,
-    /// The missing objects that the waiting nodes pass on and wait for.
+    /// The missing objects for which the waiting nodes wait.
     pub passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
 }
 
 impl Resolution {
-    /// Returns the nodes whose results were never stored, with the reason [`Reason::Unstored`]. A node that only
-    /// passes on the result of another node is not included.
+    /// Returns the nodes that produced results which were kept only in memory, without nodes that only pass them on.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
         let unstored_reason = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
@@ -51,7 +45,7 @@ impl Resolution {
     }
 }
 
-/// Returns the objects of a node's known outputs that are missing from the cache. Empty if the outputs are not known.
+/// Returns the missing objects of a node's outputs. Empty if the outputs are not known.
 fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObject] {
     match states.get(&id) {
         Some(NodeState::Known { missing, .. }) => missing,
@@ -59,8 +53,7 @@ fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObjec
     }
 }
 
-/// Returns an input node of `id` from which `id` receives this missing object. Returns `None` if `id` itself produces the
-/// object.
+/// Returns an input node of `id` that has the missing object. Returns `None` if `id` itself produces the object.
 fn input_with_object(
     graph: &Graph,
     states: &HashMap<NodeId, NodeState>,
@@ -72,8 +65,7 @@ fn input_with_object(
     feeding.find(|node| missing_of(states, *node).contains(missing_object))
 }
 
-/// Visits the nodes in reverse topological order, and collects the work. A node is visited after all nodes that use its
-/// outputs.
+/// Visits each node after all nodes that use its outputs, and collects the work.
 struct WorkFinder<'a> {
     graph: &'a Graph,
     states: &'a HashMap<NodeId, NodeState>,
@@ -81,7 +73,7 @@ struct WorkFinder<'a> {
 }
 
 impl Work {
-    /// Determines the work. `order` contains all nodes in topological order, inputs first.
+    /// `order` contains all nodes, inputs first.
     pub fn new(graph: &Graph, order: &[NodeId], states: &HashMap<NodeId, NodeState>) -> Work {
         let mut finder = WorkFinder {
             graph,
@@ -132,7 +124,7 @@ impl WorkFinder<'_> {
         Some(Reason::InputPending { step })
     }
 
-    /// Returns whether a node that uses outputs of `id` runs, or itself waits for this object.
+    /// Returns whether a node that uses outputs of `id` runs, or waits for this object.
     fn is_needed(&self, id: NodeId, missing_object: &MissingObject) -> bool {
         let users = self.graph.users(id);
         users
@@ -151,11 +143,11 @@ impl WorkFinder<'_> {
 /// One field in which two key records differ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Path of the field: `step`, `version`, `params.sql`, `inputs.train` ...
+    /// Path of the field, for example `version`, `params.sql`, `inputs.train`.
     pub field: String,
-    /// The old value, `null` if the field did not exist.
+    /// The old value. `null` if the field did not exist.
     pub old: serde_json::Value,
-    /// The new value, `null` if the field no longer exists.
+    /// The new value. `null` if the field no longer exists.
     pub new: serde_json::Value,
 }
 
@@ -163,44 +155,41 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
-    /// There is no record of an earlier execution.
+    /// No earlier run is recorded.
     FirstRun,
-    /// The key record differs from that of the last execution.
+    /// The key record differs from that of the last run.
     Changed {
         /// The fields that differ.
         changes: Vec<Change>,
     },
-    /// The last execution had the same key record and failed. It would fail again.
+    /// The last run had the same key record and failed. The step would fail again.
     Failed {
-        /// The error message of the last execution.
+        /// The error message of the last run.
         message: String,
     },
-    /// The ledger has an entry for the key, but an object of the result is no longer in the cache, and another step needs
-    /// the object.
+    /// Another step needs an object of the result, and the object is no longer in the cache.
     OutputMissing {
         /// The missing object.
         object: Digest,
     },
-    /// The ledger has an entry for the key, but an object of the result was kept only in memory, and another step needs the
-    /// object.
+    /// Another step needs an object of the result, and the object was kept only in memory.
     Unstored {
-        /// The object that was not stored.
+        /// The object.
         object: Digest,
     },
-    /// Another step has to run first, because this step uses its output. The output determines whether this step runs.
+    /// The step uses an output of another step, which runs first. That output decides whether this step runs.
     InputPending {
-        /// Name of the other step. The JSON name is not `step`, because JSON objects that contain a reason may already
-        /// have a field `step`.
+        /// Name of the other step. JSON objects that contain a reason may have a field `step`, so the JSON name differs.
         #[serde(rename = "waits_for")]
         step: String,
     },
-    /// The target of a sink does not agree with the inputs.
+    /// The target of a sink differs from its inputs.
     NotCurrent {
         /// The difference, from [`Sink::difference`](crate::Sink::difference).
         #[serde(default)]
         difference: String,
     },
-    /// The source was never read, or it has changed since it was read.
+    /// The source was never read, or has changed since.
     Unread {
         /// Size of the source in bytes.
         bytes: u64,
@@ -209,7 +198,6 @@ pub enum Reason {
     Missing,
 }
 
-/// Returns the fields in which two key records differ, sorted by their paths.
 pub(crate) fn changes(old: &KeyRecord, new: &KeyRecord) -> Vec<Change> {
     let mut found = Vec::new();
     compare("", &old.to_json(), &new.to_json(), &mut found);
@@ -276,7 +264,6 @@ pub enum NodeState {
 }
 
 impl NodeState {
-    /// Returns the reason why a node in this state runs.
     pub(crate) fn reason(&self) -> Reason {
         match self {
             NodeState::Stale { reason, .. } => reason.clone(),
@@ -298,7 +285,6 @@ pub struct MissingObject {
 }
 
 impl MissingObject {
-    /// Returns the reason why the step that produces the object runs.
     pub(crate) fn reason(&self) -> Reason {
         let object = self.object;
         match self.is_unstored {
@@ -308,16 +294,15 @@ impl MissingObject {
     }
 }
 
-/// The states of all nodes, and the work that follows from them.
+/// The states of all nodes, and which nodes run.
 pub struct Resolution {
     /// The state of each node.
     pub states: HashMap<NodeId, NodeState>,
     /// All nodes, inputs first.
     pub order: Vec<NodeId>,
-    /// Nodes that run, or may run once their inputs are known, with the reason.
+    /// Nodes that run, or may run once their inputs are known.
     pub work: HashMap<NodeId, Reason>,
-    /// For each node that does not run but waits: the missing objects for which it waits. Another node produces these
-    /// objects again, and a node that runs needs them. Missing objects that no node needs are not listed.
+    /// For each node that waits: the missing objects that it passes on and that a running node needs.
     pub(crate) passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     /// The last runs of the steps.
     pub last: Arc<LastRuns>,
@@ -341,25 +326,23 @@ pub type LastSteps = BTreeMap<String, LastRun>;
 /// Returns the key of the publication that a target directory records for a competition.
 type PublishedKey = Box<dyn Fn(&str) -> Option<Digest> + Send + Sync>;
 
-/// A competition's history, and the last runs of its steps.
 #[derive(Clone)]
 struct ReadHistory {
     history: Arc<History>,
     steps: Arc<LastSteps>,
 }
 
-/// The last runs of all competitions into one target directory, read on first use.
+/// The last runs into one target directory, by competition. Read on first use.
 pub struct LastRuns {
-    /// The store and the scope of the histories. `None` if the runs have no history.
+    /// `None` if the runs have no history.
     place: Option<(Store, HistoryScope)>,
     published: PublishedKey,
-    /// The histories that were read, by competition.
     read: Mutex<HashMap<String, ReadHistory>>,
 }
 
 impl LastRuns {
-    /// Creates a reader of the histories in `store` that belong to `scope`. `published` returns the key of the publication
-    /// that the target directory records for a competition, or `None` if the directory records no publication.
+    /// Creates a reader of the histories of `scope`. `published` returns the key of a competition's publication that the
+    /// target directory records, if any.
     pub fn new(
         store: &Store,
         scope: HistoryScope,
@@ -372,7 +355,7 @@ impl LastRuns {
         }
     }
 
-    /// Creates a reader for runs that have no target directory, such as previews. They leave no history.
+    /// Creates a reader for runs without a target directory, such as previews. They leave no history.
     pub fn without_history() -> LastRuns {
         LastRuns {
             place: None,
@@ -381,25 +364,17 @@ impl LastRuns {
         }
     }
 
-    /// Returns the last runs of a competition's steps. Runs that another version of this program recorded in a different
-    /// format are omitted.
-    ///
-    /// # Errors
-    /// If the history exists but cannot be read.
+    /// Returns the last runs of a competition's steps. Omits records of other versions of the program in an unknown format.
     pub fn load(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
         Ok(self.read(competition)?.steps)
     }
 
-    /// Returns the history of a competition. The result is empty if the competition has no history.
-    ///
-    /// # Errors
-    /// If the history exists but cannot be read.
+    /// Returns the history of a competition. Empty if the competition has no history.
     pub fn history(&self, competition: &str) -> Result<Arc<History>, StoreError> {
         Ok(self.read(competition)?.history)
     }
 
-    /// Stores the history of a competition in `store`, for later runs. Needs the parameter `store`, because the store from
-    /// which histories are read may be read-only.
+    /// Stores the history in `store`. The store from which histories are read may be read-only, so it is not used here.
     pub(crate) fn set(
         &self,
         store: &Store,
@@ -422,8 +397,7 @@ impl LastRuns {
             None => History::default(),
         };
         let history = match (self.published)(competition) {
-            // No step of the history has the key of the recorded publication. Therefore the history describes another
-            // directory, which had this path earlier.
+            // No step has the key of the recorded publication, so the history belongs to another directory.
             Some(key) if history.steps.values().all(|step| step.key != key) => History::default(),
             _ => history,
         };
@@ -440,7 +414,7 @@ fn steps(history: &History) -> LastSteps {
     let steps = history.steps.iter();
     let steps =
         steps.filter_map(|(name, step)| Some((name, LastRun::deserialize(&step.record).ok()?)));
-    // A recorded failure is newer than the last success of its step, so it replaces the record of that success.
+    // A recorded failure is newer than the last success of its step.
     let failed = history.failed.iter().filter_map(|(name, step)| {
         let last = LastRun::deserialize(&step.record).ok()?;
         let failed = Some(step.message.clone());

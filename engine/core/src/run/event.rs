@@ -1,4 +1,4 @@
-//! Events of a run, as data for progress bars, logs and JSON, with measurements and durations of its steps.
+//! Events of a run, for progress bars, logs and JSON; and measurements of its steps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub enum StepOutcome {
         /// Duration in milliseconds.
         millis: u64,
     },
-    /// The step did not run, because its outputs are in the cache or in the remote.
+    /// The step did not run, because its outputs are in the cache or a remote.
     Reused,
     /// The step failed.
     Failed {
@@ -25,7 +25,7 @@ pub enum StepOutcome {
         /// The error and its causes in one line.
         message: String,
     },
-    /// The step did not run, because a step that it depends on failed, or because the run ended after another failure.
+    /// The step did not run, because a step on which it depends failed, or because another failure ended the run.
     Skipped {
         /// Name of the step that failed.
         because: String,
@@ -34,10 +34,10 @@ pub enum StepOutcome {
     Cancelled,
 }
 
-/// An event of a run. The fields `competition` and `step` identify the node.
+/// An event of a run.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// A step begins. Its counters change until it ends.
+    /// A step starts.
     StepStarted {
         /// Id of the competition.
         competition: String,
@@ -47,7 +47,7 @@ pub enum Event {
         kind: &'static str,
         /// Why it runs.
         reason: Reason,
-        /// Counters of bytes and files, which the step updates while it runs.
+        /// Counters that the step updates while it runs.
         progress: Arc<Progress>,
     },
     /// A step ended.
@@ -63,7 +63,7 @@ pub enum Event {
     },
 }
 
-/// Receives events. It is called from several threads and must not block for long.
+/// Receives events from several threads. Must not block for long.
 pub trait Reporter: Send + Sync {
     /// Receives one event.
     fn event(&self, event: &Event);
@@ -79,13 +79,13 @@ impl Reporter for NullReporter {
 /// Resources that one step used. Times are in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Figures {
-    /// Start time, measured from the start of the run.
+    /// Start time, since the start of the run.
     pub began: u64,
-    /// Duration from start to end.
+    /// Duration.
     pub wall: u64,
-    /// Processor time. It does not include the helper thread that a long query uses for sorting.
+    /// Processor time, without the helper thread that sorts for a long query.
     pub cpu: u64,
-    /// Bytes read from files and connections. Reads through memory-mapped files are not counted.
+    /// Bytes read from files and connections, without memory-mapped files.
     pub read: u64,
     /// Bytes written to files and connections.
     pub written: u64,
@@ -95,14 +95,14 @@ pub struct Figures {
     pub waited: WaitTimes,
 }
 
-/// The time for which a step waited after it became ready and before it started, by reason, in milliseconds.
+/// The time between becoming ready and starting, by reason, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct WaitTimes {
-    /// Waiting because the maximum number of steps was running.
+    /// The maximum number of steps was running.
     pub turn: u64,
-    /// Waiting because another process was running the same step or updating the same target.
+    /// Another process was running the same step or updating the same target.
     pub lock: u64,
-    /// Waiting for memory that other steps had claimed.
+    /// Other steps had claimed the memory.
     pub memory: u64,
 }
 
@@ -125,7 +125,7 @@ pub struct Timing {
 }
 
 impl RunReport {
-    /// Returns the measurements of all steps that ran, the slowest first.
+    /// Returns the measurements of the steps that ran, slowest first.
     pub fn timings(&self, graph: &Graph) -> Vec<Timing> {
         let timing = |(id, figures): (&NodeId, &Figures)| {
             let node = graph.node(*id);

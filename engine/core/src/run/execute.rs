@@ -1,4 +1,4 @@
-//! Executes one node on its thread, and the queue of the nodes that wait for a thread.
+//! Runs one node on its thread, and keeps the queue of nodes that have not started.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,41 +23,34 @@ use crate::{
     StepError, Value, WaitTimes, WithRemedy,
 };
 
-/// Memory claim of a source in bytes; sources read in chunks.
+/// Memory claim of a source in bytes. Sources read in chunks.
 const SOURCE_MEMORY_BYTES: u64 = 16 << 20;
 
 /// A node that can start.
 pub(super) struct Task {
     pub id: NodeId,
-    /// State of the node according to the last resolution.
     pub state: Option<NodeState>,
-    /// The missing objects, if the node waits only for missing objects that it passes on. Otherwise `None`.
+    /// If the node waits only for missing objects that it passes on: these objects.
     pub passed_on: Option<BTreeSet<MissingObject>>,
-    /// Digests of the inputs by name.
     pub digests: BTreeMap<String, Digest>,
     pub waits: WaitStart,
 }
 
-/// The result of a task.
 pub(super) struct TaskResult {
     pub id: NodeId,
-    /// The state that the node had before it ran. `None` if the node was up to date and did not run, or if its state could
-    /// not be determined.
+    /// State before the run. `None` if the node did not run, or if its state could not be determined.
     pub state: Option<NodeState>,
     /// `Ok(None)` if another process holds the node's lock.
     pub result: Result<Option<NodeResult>, StepError>,
 }
 
-/// The result of a node that ended without an error. `ran` contains the measurements if the node ran. It is `None` if the
-/// node was up to date.
+/// The result of a node that did not fail. `ran` is `None` if the node was up to date.
 pub(super) enum NodeResult {
     Outputs {
         record: Option<KeyRecord>,
         outputs: BTreeMap<String, Digest>,
-        /// The objects that the outputs refer to.
         objects: Vec<Digest>,
         ran: Option<Figures>,
-        /// Results that are only kept in memory.
         held: Vec<Arc<MemoryResult>>,
     },
     Sink {
@@ -67,7 +60,6 @@ pub(super) enum NodeResult {
 }
 
 impl NodeResult {
-    /// Returns the result that the ledger entry `entry` of the key record `record` contains.
     fn from_entry(record: KeyRecord, entry: LedgerEntry) -> NodeResult {
         NodeResult::Outputs {
             record: Some(record),
@@ -79,8 +71,7 @@ impl NodeResult {
     }
 }
 
-/// Takes the lock of a node. Returns `Some(None)` if the node does not need a lock, and `None` if another process holds the
-/// lock.
+/// Takes the lock of a node. Returns `None` if another process holds the lock, and `Some(None)` if the node needs no lock.
 fn try_lock(
     shared: &RunShared,
     id: NodeId,
@@ -113,8 +104,7 @@ fn try_lock(
 }
 
 impl Task {
-    /// Executes the node on this thread: checks whether it has to run, takes its lock, loads its inputs, claims memory,
-    /// runs, and records the result.
+    /// Runs the node on this thread, if it has to run.
     pub fn execute(self, shared: &RunShared) -> TaskResult {
         let id = self.id;
         let mut state = None;
@@ -123,7 +113,7 @@ impl Task {
         TaskResult { id, state, result }
     }
 
-    /// Returns whether a node that runs needs one of the `missing` objects of this node, so that this node has to run.
+    /// Returns whether a running node needs one of the `missing` objects of this node.
     fn needs(&self, missing: &[MissingObject]) -> bool {
         match &self.passed_on {
             Some(needed) => missing.iter().any(|one| needed.contains(one)),
@@ -208,8 +198,7 @@ impl Task {
     }
 }
 
-/// Runs a step. If it fails because its memory did not suffice, waits until the step can claim all memory, and runs it
-/// again.
+/// Runs a step. If its memory did not suffice, claims all memory and runs the step again.
 fn run_step(step: &dyn Step, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
     match step.run(context, inputs) {
         Err(error)
@@ -222,8 +211,7 @@ fn run_step(step: &dyn Step, context: &Context, inputs: &Inputs) -> Result<Outpu
     }
 }
 
-/// Loads the input values of a node, from a remote if necessary. Also returns the memory that the node has to claim, in
-/// bytes.
+/// Loads the input values of a node. Also returns the memory to claim, in bytes.
 fn load(
     shared: &RunShared,
     id: NodeId,
@@ -242,7 +230,6 @@ fn load(
     Ok((inputs, bytes))
 }
 
-/// A node that has its lock, inputs and memory, so that it can run.
 struct PreparedTask {
     id: NodeId,
     record: Option<KeyRecord>,
@@ -285,7 +272,7 @@ impl PreparedTask {
             }
             (Action::Step(step), Some(record)) => {
                 let key = record.key();
-                // Another process may have computed the result while this one waited for the lock.
+                // Another process may have computed the result while this process waited for the lock.
                 if let Some(entry) = context.store.lookup(&key)?
                     && context.missing(&entry).is_empty()
                 {
@@ -360,13 +347,11 @@ impl PreparedTask {
     }
 }
 
-/// Returns all objects that the input values refer to.
 fn input_objects(inputs: &Inputs) -> Vec<Digest> {
     let objects = inputs.values().flat_map(|value| &value.objects);
     objects.copied().collect()
 }
 
-/// Measures a step on its thread.
 struct Stopwatch {
     started: Instant,
     before: Usage,
@@ -404,26 +389,22 @@ fn panic_error(panic: &(dyn Any + Send)) -> StepError {
     StepError::internal(format!("a step panicked: {text}"))
 }
 
-/// Nodes that have not started. A node waits for other nodes, is ready, or is blocked because another process holds its
-/// lock.
+/// Nodes that have not started. A node is waiting for other nodes, ready, or blocked by another process that holds its lock.
 pub(super) struct NodeQueue {
-    /// If true, the node that became ready first starts first. Otherwise the node that became ready last does.
+    /// Whether the node that became ready first starts first. Otherwise, the node that became ready last starts first.
     oldest_first: bool,
-    /// For each node that was added, the number of nodes that have to end before it can start.
+    /// For each node, the number of nodes that must end before it can start.
     waiting: HashMap<NodeId, usize>,
-    /// Nodes that can start, in the order in which they became ready.
+    /// Ready nodes, in the order in which they became ready.
     ready: Vec<NodeId>,
-    /// Nodes whose lock another process holds.
     blocked: Vec<NodeId>,
     times: HashMap<NodeId, WaitStart>,
 }
 
-/// Times at which a node began to wait.
 #[derive(Clone, Copy)]
 pub(super) struct WaitStart {
-    /// The node became ready.
     pub ready: Instant,
-    /// The node was first set aside because its lock was taken.
+    /// When the node was first set aside because its lock was taken.
     pub blocked: Option<Instant>,
 }
 
@@ -447,12 +428,10 @@ impl NodeQueue {
         }
     }
 
-    /// Returns an empty queue that starts nodes in the same order.
     pub fn empty_copy(&self) -> NodeQueue {
         NodeQueue::new(self.oldest_first)
     }
 
-    /// Adds a node that can start when `dependencies` other nodes have ended.
     pub fn add(&mut self, id: NodeId, dependencies: usize) {
         self.waiting.insert(id, dependencies);
         if dependencies == 0 {
@@ -460,7 +439,7 @@ impl NodeQueue {
         }
     }
 
-    /// Records that a dependency of `id` has ended. Returns whether all dependencies have now ended.
+    /// Records that a dependency of `id` has ended. Returns whether it was the last one.
     pub fn count_down(&mut self, id: NodeId) -> bool {
         let Some(count) = self.waiting.get_mut(&id) else {
             return false;
@@ -469,13 +448,11 @@ impl NodeQueue {
         *count == 0
     }
 
-    /// Makes a node ready. Without `oldest_first`, it is the next node to start.
     pub fn make_ready(&mut self, id: NodeId) {
         self.ready.push(id);
         self.times.insert(id, WaitStart::now());
     }
 
-    /// Removes and returns the next node, and the times at which it began to wait.
     pub fn pop(&mut self) -> Option<(NodeId, WaitStart)> {
         let id = match self.oldest_first {
             true if !self.ready.is_empty() => self.ready.remove(0),
@@ -486,7 +463,7 @@ impl NodeQueue {
         Some((id, times.unwrap_or_else(WaitStart::now)))
     }
 
-    /// Puts back a node that could not be started. It is the next node to start.
+    /// Puts back a node that could not be started, as the next node to start.
     pub fn put_back(&mut self, id: NodeId) {
         match self.oldest_first {
             true => self.ready.insert(0, id),
@@ -494,39 +471,32 @@ impl NodeQueue {
         }
     }
 
-    /// Sets a node aside because another process holds its lock.
     pub fn block(&mut self, id: NodeId) {
         self.blocked.push(id);
         let times = self.times.entry(id).or_insert_with(WaitStart::now);
         times.blocked.get_or_insert_with(Instant::now);
     }
 
-    /// Returns whether nodes wait for locks of other processes.
     pub fn has_blocked(&self) -> bool {
         !self.blocked.is_empty()
     }
 
-    /// Makes blocked nodes ready again.
     pub fn retry_blocked(&mut self) {
         self.ready.extend(self.blocked.drain(..).rev());
     }
 
-    /// Drops the blocked nodes, which then never start.
     pub fn drop_blocked(&mut self) {
         self.blocked.clear();
     }
 
-    /// Removes ready nodes for which `is_kept` returns false.
     pub fn retain_ready(&mut self, is_kept: impl Fn(&NodeId) -> bool) {
         self.ready.retain(is_kept);
     }
 
-    /// Returns whether a node was added.
     pub fn contains(&self, id: NodeId) -> bool {
         self.waiting.contains_key(&id)
     }
 
-    /// Returns all nodes that were added.
     pub fn all(&self) -> impl Iterator<Item = NodeId> {
         self.waiting.keys().copied()
     }

@@ -1,32 +1,32 @@
 //! Executes a graph concurrently, within limits.
 //!
-//! A node starts when all nodes whose outputs it uses have ended. Each running node has a separate thread. Therefore
-//! the scheduler, on the caller's thread, never waits for a disk, a remote or another process. The node's thread does the
-//! following:
+//! A node starts when all nodes whose outputs it uses have ended. Each running node has a separate thread, which may wait
+//! for a disk, a remote or another process. The scheduler, on the caller's thread, never does. The thread of a node:
 //!
-//! 1. If the digests of the node's inputs were unknown before, it resolves the node again. If the ledger now has outputs
-//!    for the node's key, the node ends without running (early cutoff).
-//! 2. It takes the lock of the node's key (for a sink, the lock of its target), so that several processes never do the
-//!    same work. If another process has the lock, the node is set aside and tried again later. While it is set aside,
-//!    it occupies neither a job slot nor memory.
-//! 3. It loads the inputs, claims memory, and runs the node's action.
+//! 1. Resolves the node again, if its input digests were unknown before. If the ledger has outputs for its key, the node
+//!    ends (early cutoff).
+//! 2. Takes the lock of the node's key, or of a sink's target. If another process holds the lock, the node is set aside
+//!    without memory and job slot, and tried again later.
+//! 3. Loads the inputs, claims memory, and runs the node's action.
 //!
-//! If the system cannot start a thread, the node waits until a running node has ended. If no node is running, the
-//! scheduler runs the node on its own thread.
+//! # Order
 //!
-//! Among the ready nodes, the node that became ready last starts first, so that one competition is completed before the
-//! next one begins. If the end of a node makes several nodes ready, the node with the largest inputs starts first, because
-//! otherwise a long step may run alone at the end.
+//! Among the ready nodes, the node that became ready last starts first, so that one competition ends before the next one
+//! begins. Among nodes that become ready at the same time, the node with the largest inputs starts first: otherwise, a long
+//! step may run alone at the end.
 //!
-//! If a cached object turns out to be damaged or missing, the run does not fail. The graph is resolved again, which
-//! finds the step that produces the object, and the run continues. A step that needs the object fails in two cases: the
-//! object is missing again although the run has just created it, or the step has lost the object too often. A source whose
-//! digest is known, but whose content is no longer available, is treated in the same way: it runs when a step needs the
-//! content.
+//! # Failures
 //!
-//! If a node fails, the scheduler skips all nodes that depend on it. Without `keep_going`, no node starts after a failure,
-//! and all remaining nodes are skipped. After a cancellation, running steps stop at their next check, and none of their
-//! results becomes visible.
+//! If an object of the cache is damaged or missing, the graph is resolved again, and the step that produces the object runs.
+//! The same applies to the content of a source whose digest is known. The step that needs the object fails if the object was
+//! created since the last resolution, or if the step has lost the object too often.
+//!
+//! If a node fails, the scheduler skips the nodes that depend on it; without `keep_going`, all nodes that have not started.
+//!
+//! After a cancellation, running steps stop at their next check, and their results are not stored.
+//!
+//! If the system cannot start a thread, the node waits for a running node to end. If there are none, it runs on the
+//! scheduler's thread.
 
 pub(crate) mod event;
 mod execute;
@@ -51,8 +51,7 @@ use scheduler::Scheduler;
 pub struct RunOptions {
     /// Whether nodes that do not depend on a failed node still run.
     pub keep_going: bool,
-    /// Whether the node that became ready first starts first. Otherwise, the node that became ready last does. Results do
-    /// not depend on this order.
+    /// Whether the node that became ready first starts first. Otherwise, the node that became ready last starts first.
     pub oldest_first: bool,
 }
 
@@ -65,7 +64,7 @@ pub struct RunReport {
     pub outputs: HashMap<NodeId, BTreeMap<String, Digest>>,
     /// Measurements of the nodes that ran.
     pub figures: HashMap<NodeId, Figures>,
-    /// The errors of failed nodes. Their outcomes contain the same errors as text.
+    /// The errors of failed nodes.
     pub errors: HashMap<NodeId, StepError>,
 }
 
@@ -89,17 +88,12 @@ struct RunShared {
     began: Instant,
 }
 
-/// Pause between two attempts to take locks that other processes hold.
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
-/// Stack of a node's thread in bytes. It is large because plans of long queries are processed recursively. Unused stack
-/// takes no memory.
+/// Stack of a node's thread in bytes. Plans of long queries are processed recursively.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Runs the work of `resolution`. Blocks until the run has ended.
-///
-/// # Errors
-/// If the cache or the engine itself fails. The errors of nodes are part of the report instead.
+/// Runs the work of `resolution`, and waits for its end. Errors of nodes are in the report.
 pub fn run(
     graph: Arc<Graph>,
     context: Context,
@@ -124,7 +118,6 @@ pub fn run(
     Ok(scheduler.report)
 }
 
-/// Starts nodes and processes ended nodes until no remaining node can start.
 fn drive<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<RunShared>,
@@ -137,7 +130,7 @@ fn drive<'scope>(
         scheduler.stop |= shared.context.cancel.is_cancelled();
         while running < jobs && !scheduler.stop {
             let permit = shared.context.threads.try_take();
-            // One node may run even without a permit, because the scheduler's own thread is idle while the node runs.
+            // One node may run without a permit, because the scheduler's thread is idle while the node runs.
             if permit.is_none() && running > 0 {
                 break;
             }
@@ -177,7 +170,7 @@ fn drive<'scope>(
     }
 }
 
-/// Starts a thread for a node. Returns the task if the system cannot start a thread.
+/// Returns the task if the system cannot start a thread.
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<RunShared>,
@@ -191,7 +184,7 @@ fn start<'scope>(
     let thread = try_spawn_scoped(scope, builder, task, move |task: Box<Task>| {
         let ending = task.execute(shared);
         drop(permit);
-        // This cannot fail: the scheduler receives the results of all nodes before it drops the channel.
+        // The scheduler receives the results of all nodes before it drops the channel.
         let _ = ended.send(ending);
     });
     thread.map(drop)

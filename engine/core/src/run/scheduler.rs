@@ -1,7 +1,4 @@
-//! Decides which node starts next, and updates the states of nodes when a node ends.
-//!
-//! After the run, updates the history. For each step, the history contains the key record that the step had when it was
-//! last up to date, and why the step last ran. It also contains the checks that failed.
+//! Decides which node starts next, and updates the states of nodes when a node ends. Writes the history after the run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -25,23 +22,19 @@ pub(super) struct Scheduler {
     shared: Arc<RunShared>,
     keep_going: bool,
     pub states: HashMap<NodeId, NodeState>,
-    /// For each node that waits for missing objects in order to pass them on: the objects that it waits for.
+    /// For each node that waits for missing objects in order to pass them on: these objects.
     passed_on: HashMap<NodeId, BTreeSet<MissingObject>>,
     pub report: RunReport,
     pub queue: NodeQueue,
-    /// Results that are only in memory and that nodes may still need.
     memory_results: MemoryResults,
-    /// Why each started node runs.
     pub reasons: HashMap<NodeId, Reason>,
-    /// Whether no further node starts.
     pub stop: bool,
-    /// Name of the first node that failed, if no node starts after a failure (without `keep_going`).
+    /// Name of the first node that failed, if `keep_going` is false.
     stopped_by: Option<String>,
-    /// Each object that a node needed but that was damaged or missing, with the number of times that the node lost it.
+    /// How often each node needed an object that was damaged or missing.
     lost: HashMap<(NodeId, Digest), usize>,
     /// Objects that nodes have created since the last resolution. Filled only after an object was lost.
     created: HashSet<Digest>,
-    /// Whether the graph has to be resolved again.
     pub needs_resolve: bool,
 }
 
@@ -66,7 +59,6 @@ impl Scheduler {
         scheduler
     }
 
-    /// Initialises the states, the outcomes of nodes that do not run, and the queue from a resolution.
     fn init(&mut self, resolution: Resolution) {
         for (id, state) in &resolution.states {
             if resolution.work.contains_key(id) {
@@ -92,8 +84,7 @@ impl Scheduler {
         self.passed_on = resolution.passed_on;
     }
 
-    /// Returns the scheduler that continues the same run after a new resolution. Nodes that have ended do not run again,
-    /// unless their results were lost.
+    /// Continues the run after a new resolution. Nodes that have ended do not run again, unless their results were lost.
     pub fn resume(self, resolution: Resolution) -> Scheduler {
         let mut next = Scheduler {
             states: HashMap::new(),
@@ -127,8 +118,7 @@ impl Scheduler {
         next
     }
 
-    /// Skips the nodes that depend on a node that failed before this resolution. The failed node does not run again, so its
-    /// dependents would wait forever.
+    /// Skips the nodes that depend on a failed node. The failed node does not run again, so they would wait forever.
     fn skip_users_of_failed(&mut self) {
         let outcomes = self.report.outcomes.iter();
         let failed = outcomes.filter(|(id, outcome)| {
@@ -139,9 +129,7 @@ impl Scheduler {
         failed.into_iter().for_each(|id| self.skip_users(id));
     }
 
-    /// Registers the unfinished nodes that may need a result in memory, for each such result. The outputs of several nodes
-    /// may refer to one result, because a node can pass it on from an input. All nodes that use such an output are
-    /// registered.
+    /// Registers, for each object in memory, the unfinished nodes that may need it. Several nodes may pass on one object.
     fn pass_on_results(&mut self) {
         if self.memory_results.is_empty() {
             return;
@@ -155,12 +143,10 @@ impl Scheduler {
         self.memory_results.retain(|id| !outcomes.contains_key(&id));
     }
 
-    /// Records an object as lost, if `error` reports that the node needed this object and did not find it. Returns whether
-    /// resolving the graph again may help. It cannot help if `error` reports no lost object, if the object was created since
-    /// the last resolution, or if the node has lost it too often.
+    /// Records the object that was lost, if `error` reports one. Returns whether resolving the graph again may help: the
+    /// node did not lose the object too often, and the object was not created since the last resolution.
     ///
-    /// A node may lose an object several times. For example, if the remote is not reachable while the graph is resolved, a
-    /// node may start before the node that has to produce its input.
+    /// A node may lose an object repeatedly, for example if the remote was unreachable during the resolution.
     fn handle_lost(&mut self, id: NodeId, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
@@ -173,7 +159,7 @@ impl Scheduler {
         may_help
     }
 
-    /// Records the objects of a node's outputs that the node has created and not received from its inputs.
+    /// Records the objects of a node's outputs that are not in its inputs.
     fn record_created(
         &mut self,
         id: NodeId,
@@ -193,7 +179,6 @@ impl Scheduler {
         self.created.extend(created);
     }
 
-    /// Returns the next node that can start.
     pub fn next(&mut self) -> Option<Task> {
         loop {
             let (id, waits) = self.queue.pop()?;
@@ -212,7 +197,7 @@ impl Scheduler {
         }
     }
 
-    /// Processes the end of a node, or sets the node aside if another process holds its lock.
+    /// Processes the end of a node. Sets the node aside if another process holds its lock.
     pub fn process(&mut self, ending: TaskResult) {
         let TaskResult { id, state, result } = ending;
         if let Some(state) = state {
@@ -268,7 +253,7 @@ impl Scheduler {
                 self.outcome(id, ran)
             }
             Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
-            // An object that the node needs was lost. The node runs again when the object has been restored.
+            // The node runs again when the lost object is restored.
             Err(error) if self.handle_lost(id, &error) => return,
             Err(error) => {
                 if !self.keep_going {
@@ -297,7 +282,7 @@ impl Scheduler {
             }
         }
         if ready.len() > 1 {
-            // Nodes become ready in this order, and the last node that becomes ready starts first.
+            // The node that becomes ready last starts first.
             ready.sort_by_cached_key(|user| self.input_bytes(*user));
         }
         ready
@@ -305,8 +290,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps the results `held` of the node `id` in memory until all nodes that use its outputs have ended. `objects`
-    /// contains all objects to which these outputs refer. Results of other nodes that are among `objects` are kept as long.
+    /// Keeps `objects` in memory, if they are not stored, until the nodes that use outputs of `id` have ended. `held` are
+    /// the objects that this node created.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;
@@ -316,7 +301,6 @@ impl Scheduler {
         self.memory_results.add(held, &objects, &users);
     }
 
-    /// Returns the nodes that use outputs of a node and have not ended.
     fn unfinished_users(&self, id: NodeId) -> HashSet<NodeId> {
         let users = self.shared.graph.users(id).into_iter();
         users
@@ -324,7 +308,6 @@ impl Scheduler {
             .collect()
     }
 
-    /// Returns the objects that the known outputs of a node refer to.
     fn objects_of(&self, id: NodeId) -> impl Iterator<Item = Digest> {
         let objects = match self.states.get(&id) {
             Some(NodeState::Known { objects, .. }) => objects.as_slice(),
@@ -333,7 +316,7 @@ impl Scheduler {
         objects.iter().copied()
     }
 
-    /// Returns the total length of the objects that a node's inputs refer to.
+    /// Returns the total length of the objects in a node's inputs.
     fn input_bytes(&self, id: NodeId) -> u64 {
         let inputs = self.shared.graph.inputs(id);
         let nodes: HashSet<NodeId> = inputs.iter().map(|(_, port)| port.node).collect();
@@ -385,13 +368,11 @@ impl Scheduler {
         }
     }
 
-    /// Returns `competition/step`.
     fn full_name(&self, id: NodeId) -> String {
         let node = self.shared.graph.node(id);
         format!("{}/{}", node.competition, node.name)
     }
 
-    /// Records the outcome of the nodes that never started: cancelled, or skipped after a failure.
     pub fn close(&mut self) {
         let open = self.queue.all();
         let open: Vec<NodeId> = open
@@ -411,8 +392,7 @@ impl Scheduler {
     }
 }
 
-/// Results that are only in memory, each with its *users*: the nodes that may need the result and have not ended. A result
-/// without users is dropped.
+/// Objects that are only in memory, each with its *users*: unfinished nodes that may need it. Drops objects without users.
 #[derive(Default)]
 pub(super) struct MemoryResults(Vec<(Arc<MemoryResult>, HashSet<NodeId>)>);
 
@@ -421,8 +401,7 @@ impl MemoryResults {
         self.0.is_empty()
     }
 
-    /// Adds the results `held` of a node. Then adds `users` to the users of each result that is one of `objects`, even if
-    /// another node produced it.
+    /// Adds the objects `held`. Adds `users` to each object that is one of `objects`, including objects of other nodes.
     pub fn add(
         &mut self,
         held: Vec<Arc<MemoryResult>>,
@@ -438,7 +417,7 @@ impl MemoryResults {
         }
     }
 
-    /// Removes users for which `may_need` returns false, and then drops the results that have no users.
+    /// Removes users for which `may_need` returns false. Drops objects without users.
     pub fn retain(&mut self, may_need: impl Fn(NodeId) -> bool) {
         for (_, users_left) in &mut self.0 {
             users_left.retain(|id| may_need(*id));
@@ -447,8 +426,7 @@ impl MemoryResults {
     }
 }
 
-/// Writes the history of each competition in which a step ran or a check failed. The history contains the key record of
-/// each step that is now up to date, and why the step last ran.
+/// Writes the history of each competition in which a step ran or a check failed.
 pub(super) fn record(
     shared: &RunShared,
     scheduler: &Scheduler,
@@ -473,8 +451,8 @@ pub(super) fn record(
         {
             continue;
         }
-        // `last` reads each history only once. A run that publishes reads it before it changes the target directory, to
-        // compare its key with that of the last publication. Therefore this is the history from before the run.
+        // `last` reads each history once, before the run changes the target directory. So this history is from before the
+        // run.
         let history = History::clone(&*shared.last.history(competition)?);
         let old = &history.steps;
         let mut failed = history.failed.clone();
@@ -529,8 +507,8 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Returns the record of a failed check, or `None` if the node is not a check that failed. The result of a check depends
-/// only on its key record, so the check would fail again. Other failures are not recorded, because the next run may succeed.
+/// Returns the record of a failed check. A check depends only on its key record, so it would fail again. Other failures are
+/// not recorded, because the next run may succeed.
 fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

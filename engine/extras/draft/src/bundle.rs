@@ -1,7 +1,6 @@
 //! Reads the content of a bundle: its tables, and patterns that match all other files.
 //!
-//! Zip archives inside the bundle are read, too, because a pipeline can read their members. If a directory contains more
-//! than [`MAX_TABLES`] tables, they are treated as ordinary files.
+//! Zip archives inside the bundle are read, too, because a pipeline can read their members.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
@@ -18,16 +17,15 @@ use crate::write::ANSWER_WORDS;
 const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// Maximum number of bytes of a table that are read to infer the types of its columns.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// Maximum length in bytes of an archive that is itself compressed inside the bundle. Such an archive is decompressed
-/// into memory, because a compressed archive cannot be read at random positions.
+/// Maximum length in bytes of a compressed archive inside the bundle, because it is decompressed into memory.
 const MAX_INNER_BYTES: u64 = 512 << 20;
 /// Maximum depth of nested archives.
 const MAX_DEPTH: usize = 2;
 /// Maximum number of tables in a directory. If there are more, they are treated as files.
 const MAX_TABLES: usize = 12;
-/// Maximum number of file names that are stored to compare with identifiers.
+/// Maximum number of file names that are stored for the comparison with ids.
 pub const MAX_NAMES: usize = 200_000;
-/// Maximum number of directories in which files with the same names are divided by directory.
+/// Maximum number of parallel directories, see [`divided`].
 const MAX_PARALLEL: usize = 6;
 
 /// The content of a bundle.
@@ -71,8 +69,7 @@ impl BundleContent {
         sorted(walk.found)
     }
 
-    /// Reads a bundle of which only the list of members and the beginnings of tables were downloaded. `fronts` contains
-    /// the path and the first bytes of each table.
+    /// Reads a bundle from its list of members and the first bytes of its tables.
     pub fn of_preview(
         entries: &[ZipEntry],
         fronts: &[(String, Vec<u8>)],
@@ -103,14 +100,11 @@ impl BundleContent {
 
 type FoundFiles = Vec<(String, Result<BundleTable, NotTable>)>;
 
-/// A walk through a bundle and the archives within it.
 struct Walk<'a> {
     resources: &'a Resources<'a>,
-    /// Limits the number of members and of bytes of all nested archives together.
+    /// Limits the members and bytes of all nested archives together.
     budget: ArchiveBudget,
-    /// Bytes of the values that are kept.
     kept_bytes: u64,
-    /// The files, with their paths in a pipeline.
     found: FoundFiles,
 }
 
@@ -143,7 +137,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Drops the table's values if the values of all tables would exceed the limit [`MAX_KEPT_BYTES`]. Returns the table.
+    /// Drops the table's values if the values of all tables would exceed [`MAX_KEPT_BYTES`].
     fn with_values(&mut self, mut table: BundleTable) -> BundleTable {
         let kept_bytes = self.kept_bytes + table.value_bytes;
         if kept_bytes > MAX_KEPT_BYTES {
@@ -156,7 +150,7 @@ impl Walk<'_> {
         table
     }
 
-    /// Reads a nested archive. Returns false if it cannot be read. Then it is treated as a file.
+    /// Reads a nested archive. If it cannot be read, returns false, and the caller adds it as a file.
     fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
         let mut list = |archive: &dyn ReadAt, range| {
             let Ok(listing) = ZipDirectory::read(archive, range, &self.budget) else {
@@ -186,13 +180,11 @@ fn is_zip(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".zip")
 }
 
-/// Returns whether a file is hidden, or one of the files that macOS adds to archives.
 fn is_hidden(path: &str) -> bool {
     path.split('/')
         .any(|part| part.starts_with('.') || part == "__MACOSX")
 }
 
-/// Divides the files into tables and groups.
 fn sorted(found: FoundFiles) -> BundleContent {
     let mut bundle = BundleContent::default();
     let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
@@ -218,9 +210,8 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// Divides the files below the directory `top` into one group per directory, for example `images` and `masks`. This
-/// requires at most [`MAX_PARALLEL`] directories that contain nearly the same file names. Otherwise returns all files as
-/// one group.
+/// Divides the files below `top` into one group per directory, for example `images` and `masks`. Returns a single group
+/// unless at most [`MAX_PARALLEL`] directories contain nearly the same file names.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &paths {
@@ -228,7 +219,6 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
         files.push(path.clone());
     }
     let names: BTreeSet<_> = paths.iter().map(|path| path.rsplit('/').next()).collect();
-    // Nearly every name is in nearly every directory.
     let is_parallel = |paths: &Vec<String>| paths.len() * 10 >= names.len() * 8;
     let is_few = (2..=MAX_PARALLEL).contains(&directories.len()) && names.len() > 1;
     match is_few && directories.values().all(is_parallel) {
@@ -237,9 +227,8 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     }
 }
 
-/// Returns the directory by which a file is grouped. This is the topmost directory of its path, for example `train` for
-/// `train/a/1.jpg`. If the file is in an archive, this is the topmost directory inside the archive, preceded by the
-/// archive's path.
+/// Returns the directory by which a file is grouped: the topmost one of its path, such as `train` for `train/a/1.jpg`.
+/// For a member of an archive, the directory is inside the archive and follows the archive's path.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));
@@ -317,7 +306,6 @@ impl FileGroup {
     }
 }
 
-/// Escapes a path, so that no character is a wildcard.
 fn escaped(path: &str) -> String {
     let mut out = String::new();
     for c in path.chars() {
@@ -346,7 +334,7 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Regression test: each nested archive had its own budget, so a bundle of 40 kB took a minute.
+    /// Regression test: with a budget for each nested archive, a bundle of 40 kB took a minute.
     #[test]
     fn nested_archives_share_the_budget_of_the_bundle() {
         let inner = zip("#/t.csv", 10, b"id,x\n1,2\n");

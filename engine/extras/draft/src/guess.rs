@@ -12,10 +12,9 @@ use crate::table::BundleTable;
 
 /// Maximum number of classes of one-hot answers.
 const MAX_CLASSES: usize = 300;
-/// Maximum number of targets that are guessed from columns that the test table does not have. If the test table lacks
-/// more columns, none of them is guessed to be a target.
+/// Maximum number of guessed targets. If the test table lacks more columns of the table, none of them is a target.
 const MAX_LACKING: usize = 8;
-/// Maximum number of ids that are compared with the names of files to find out whether files belong to rows.
+/// Maximum number of ids that are compared with the names of files.
 const MAX_COMPARED: usize = 2000;
 /// Maximum number of groups of files that belong to rows.
 const MAX_ROW_FILES: usize = 3;
@@ -38,11 +37,9 @@ pub struct DraftChoices {
     pub id: Option<String>,
     /// The columns to predict.
     pub targets: Vec<String>,
-    /// The metric.
     pub metric: Option<String>,
 }
 
-/// The result of the guess, from which the draft is written.
 pub(crate) struct Guess<'b> {
     pub split: SplitGuess<'b>,
     /// The sample submission among the tables.
@@ -52,28 +49,23 @@ pub(crate) struct Guess<'b> {
     pub notes: Vec<String>,
 }
 
-/// The data that a draft splits: the rows of a table, or files.
 pub(crate) enum SplitGuess<'b> {
-    /// The rows of a table.
     Rows(TargetTable<'b>),
-    /// At least two files of one pattern. `None` for all files of the bundle.
+    /// The files of a group that contains at least two, or all files of the bundle if `None`.
     Files(Option<&'b FileGroup>),
 }
 
-/// A table with a target.
 pub(crate) struct TargetTable<'b> {
     pub table: &'b BundleTable,
     /// The column that identifies a row, or the new column with its number.
     pub id: String,
-    /// Whether ids are unique.
     pub is_unique: bool,
     /// Whether the id is the number of the row, because no column identifies it.
     pub is_numbered: bool,
     pub target: Target,
-    /// The column that names groups of rows. Rows of the same group stay in one part.
+    /// The column that names groups of rows. A group stays in one part.
     pub group: Option<String>,
     pub missing: MissingTargets,
-    /// Groups of files that belong to rows.
     pub files: Vec<RowFiles<'b>>,
 }
 
@@ -86,10 +78,9 @@ pub(crate) struct RowFiles<'b> {
     pub missing: usize,
 }
 
-/// The columns that are predicted.
 pub(crate) enum Target {
     Columns(Vec<String>),
-    /// One column of the table. The submission has a column for each class, which is a value of this column.
+    /// One column. The submission has a column for each class, which is a value of this column.
     OneHot {
         column: String,
         classes: Vec<String>,
@@ -97,7 +88,6 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Returns the columns of the table that are predicted.
     pub fn columns(&self) -> Vec<&str> {
         match self {
             Target::Columns(names) => names.iter().map(String::as_str).collect(),
@@ -110,7 +100,6 @@ impl Target {
     }
 }
 
-/// The meaning of missing targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingTargets {
     /// All rows have a target.
@@ -121,10 +110,7 @@ pub(crate) enum MissingTargets {
     Masks,
 }
 
-/// Guesses everything that the author has not chosen: the table to split, the id and the targets.
-///
-/// # Errors
-/// Returns the names of the chosen columns if no table has all of them.
+/// Guesses everything that the author has not chosen. Returns the chosen columns if no table has all of them.
 pub(crate) fn guess<'b>(
     bundle: &'b BundleContent,
     choices: &DraftChoices,
@@ -206,8 +192,7 @@ pub(crate) fn guess<'b>(
     })
 }
 
-/// Returns the target that the author chose if it is a property of files, for example their directory. Returns `None` if
-/// a table of the bundle has a column of that name.
+/// Returns the chosen target if it is a property of files, such as their directory, and no table has such a column.
 fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> {
     let [target] = choices.targets.as_slice() else {
         return None;
@@ -217,8 +202,8 @@ fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> 
     (choices.id.is_none() && is_of_files && !is_of_table).then(|| target.clone())
 }
 
-/// Returns whether a table only describes classes, not files. There must be a group of files in subdirectories, with more
-/// than twice as many files as the table has rows. Also, no column of the table may contain the names of files.
+/// Returns whether a table describes classes, not files. None of its columns contains the names of files, and a group of
+/// files in subdirectories has more than twice as many files as the table has rows.
 fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
     let mut groups = bundle.files.iter();
     let has_classes = groups.any(|files| files.is_nested && files.count as u64 > 2 * table.rows);
@@ -227,8 +212,7 @@ fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
 }
 
 impl<'b> TargetTable<'b> {
-    /// Creates a guess without the properties that [`with`](Self::with) sets later. If `id` is `None`, row numbers are
-    /// the ids.
+    /// Creates a guess. If `id` is `None`, row numbers are the ids. [`with`](Self::with) sets the other properties.
     fn new(table: &'b BundleTable, id: Option<String>, target: Target) -> TargetTable<'b> {
         TargetTable {
             table,
@@ -283,7 +267,6 @@ impl<'b> TargetTable<'b> {
         }
     }
 
-    /// Adds notes that explain the guess to the author.
     fn note(&self, notes: &mut Vec<String>) {
         let path = &self.table.path;
         let id = match self.is_numbered {
@@ -323,9 +306,10 @@ fn is_plain(table: &BundleTable) -> bool {
     table.columns.len() > 1 && table.names().all(is_plain)
 }
 
-/// Guesses the id and the targets from the columns of the sample submission. The id is the first column of the sample
-/// submission that the test table has, too. The targets are the columns of the sample submission that the test table does
-/// not have. Without a test table, the id is the first column of the sample submission.
+/// Guesses the id and the targets from the columns of the sample submission:
+///
+/// - The id is the first column that the test table has, too, or the first column if there is no test table.
+/// - The targets are the columns that the test table does not have.
 fn by_sample<'b>(
     table: &'b BundleTable,
     sample: &BundleTable,
@@ -367,7 +351,7 @@ fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> 
     })
 }
 
-/// Guesses from the test table: the targets are the columns that the test table does not have.
+/// Guesses that the targets are the columns that the test table does not have.
 fn by_test<'b>(table: &'b BundleTable, test: &BundleTable) -> Option<TargetTable<'b>> {
     let (known, targets): (Vec<String>, Vec<String>) =
         table.names().cloned().partition(|name| test.has(name));
@@ -376,8 +360,7 @@ fn by_test<'b>(table: &'b BundleTable, test: &BundleTable) -> Option<TargetTable
     few.then(|| TargetTable::new(table, id, Target::Columns(targets)))
 }
 
-/// Guesses the id and the target without other tables. The id is the first column with unique values. The target is a
-/// column with a usual name such as `label`, or otherwise the last column.
+/// Guesses the id, which is the first column with unique values, and the target without other tables.
 fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     let id = identifier(table, table.names());
     let target = usual_target(table, id.map(String::as_str))?;
@@ -385,7 +368,7 @@ fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     Some(TargetTable::new(table, id.cloned(), target))
 }
 
-/// Returns a name for the number of a row.
+/// Returns a name for the column of row numbers that no other column has.
 fn row_number(table: &BundleTable) -> String {
     let mut name = "row_id".to_owned();
     while table.names().any(|other| other.eq_ignore_ascii_case(&name)) {
@@ -438,7 +421,7 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// Finds the largest group of files. Groups whose path contains `train` are preferred, whatever their size.
+/// Returns the largest group of files. A group whose path contains `train` is preferred, whatever its size.
 fn by_files(bundle: &BundleContent) -> SplitGuess<'_> {
     // A group of one file cannot be split. If there are only such groups, `None` stands for all files of the bundle.
     let groups = bundle.files.iter().filter(|files| files.count > 1);
@@ -455,14 +438,13 @@ fn is_unique(table: &BundleTable, name: &str) -> bool {
     different.len() == values.len() && !values.contains(&None) && !values.is_empty()
 }
 
-/// Returns whether cells are strings, numbers or booleans, and not lists or objects.
 fn is_scalar(table: &BundleTable, name: &str) -> bool {
     table
         .column(name)
         .is_some_and(|column| column.declared != "json")
 }
 
-/// Returns the first column that may identify a row: its values are unique, and not decimal numbers, lists or objects.
+/// Returns the first column that may identify a row. Its values are unique, and not decimal numbers, lists or objects.
 fn identifier<'t>(
     table: &BundleTable,
     names: impl IntoIterator<Item = &'t String>,
@@ -521,7 +503,6 @@ fn has_group_word(name: &str) -> bool {
     GROUP_WORDS.split(' ').any(|word| name.contains(word))
 }
 
-/// Returns the meaning of missing targets in a table.
 fn missing_targets(table: &BundleTable, target: &Target) -> MissingTargets {
     let mut found = MissingTargets::None;
     let columns = target.columns().into_iter();
@@ -545,7 +526,6 @@ fn is_run_lengths(text: &str) -> bool {
     !words.is_empty() && words.len().is_multiple_of(2) && words.iter().all(is_number)
 }
 
-/// Kinds of targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TargetKind {
     /// Two integers.
@@ -554,11 +534,9 @@ pub(crate) enum TargetKind {
     Classes,
     /// Other numbers.
     Numbers,
-    /// Anything else.
     Other,
 }
 
-/// Returns the kind of a column's values.
 pub(crate) fn target_kind(table: &BundleTable, name: &str) -> TargetKind {
     let Some((column, texts)) = table.column(name).zip(table.texts(name)) else {
         return TargetKind::Other;

@@ -8,9 +8,7 @@
 //! words    names and strings in the syntax of YAML and SQL
 //! ```
 //!
-//! The written pipeline runs without changes. The sample submission shows the columns of a submission, so a table that
-//! also has the columns of the sample submission is treated as the training data. Comments in the pipeline mark everything
-//! that could not be guessed. If the bundle contains neither a table nor files that can be split, the draft fails.
+//! The pipeline runs without changes. Its comments mark what the author has to check.
 
 #![forbid(unsafe_code)]
 
@@ -27,8 +25,7 @@ pub use guess::DraftChoices;
 use guess::SplitGuess;
 use table::BundleTable;
 
-/// Maximum number of notes of the same kind. One kind is about files that cannot be read, the other about tables whose
-/// values were not examined.
+/// Maximum number of notes about files that cannot be read, and of notes about tables whose values were not examined.
 const MAX_NOTES: usize = 4;
 /// Maximum number of tables whose columns an error lists.
 const MAX_LISTED_TABLES: usize = 4;
@@ -49,7 +46,7 @@ pub enum DraftError {
     NoColumns { names: Vec<String>, help: String },
     #[error("the bundle of `{id}` contains no file")]
     Empty { id: String },
-    /// The bundle has fewer than two files and no table to split. A pipeline that splits a single file would not run.
+    /// The bundle has no table to split and fewer than two files. A pipeline that splits a single file would not run.
     #[error(
         "the bundle of `{id}` has no table with rows to split, and no two files that could be split"
     )]
@@ -75,7 +72,7 @@ fn of_columns(names: &[String]) -> String {
     }
 }
 
-/// Returns whether a draft reads the bundle's member `path` as a table, according to its name.
+/// Returns whether a draft reads a file with this name as a table.
 pub fn is_table(path: &str) -> bool {
     table::format(path).is_some()
 }
@@ -83,7 +80,7 @@ pub fn is_table(path: &str) -> bool {
 /// Writes a pipeline for the bundle of the competition `id`.
 ///
 /// # Errors
-/// Returns an error if no table has the chosen columns, or if the bundle has neither a table nor several files to split.
+/// Fails if no table has the chosen columns, or if the bundle has neither a table nor several files to split.
 pub fn draft(
     id: &str,
     mut bundle: BundleContent,
@@ -125,8 +122,8 @@ pub fn draft(
     Ok(DraftText { text, notes })
 }
 
-/// Adds a column for each chosen name that means a member of JSON objects: `info.id` is the member `id` of the objects in
-/// the column `info`. Returns the choices with the new columns' names instead.
+/// Adds a column for each chosen name such as `info.id`: the member `id` of the JSON objects in the column `info`.
+/// Returns the choices with the names of the new columns instead.
 fn add_members(bundle: &mut BundleContent, choices: &DraftChoices) -> DraftChoices {
     let mut choices = choices.clone();
     for name in choices.id.iter_mut().chain(&mut choices.targets) {

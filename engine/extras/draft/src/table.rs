@@ -1,7 +1,7 @@
 //! Reads a table of a bundle: its columns, the types that a pipeline declares for them, and its first rows.
 //!
-//! The types of CSV columns are inferred as pandas infers them, because a run later compares the declared types with
-//! pandas' types. JSON and Parquet files are copied to a temporary file and read with the crate `contents`.
+//! The types of CSV columns are inferred as pandas infers them, because a run compares the declared types with pandas'
+//! types.
 
 use std::fs::File;
 use std::io::Read;
@@ -20,17 +20,15 @@ use prep_formats::pandas::{
 };
 use prep_formats::text_encoding::{TextEncoding, Utf8Reader};
 
-/// Maximum number of bytes of a table whose values are kept.
+/// Maximum size in bytes of the rows whose values are kept.
 const MAX_VALUE_BYTES: u64 = 24 << 20;
 /// Maximum number of bytes of a JSON or Parquet file that are read.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Number of bytes of a CSV file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
-/// Maximum length in bytes of the last line of JSON lines, if only [`MAX_RECORD_BYTES`] of the file were read. This line
-/// is incomplete, so it is removed.
+/// Maximum length in bytes of the last line of JSON lines, which is removed if the file is not read to its end.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// A table of a bundle.
 #[derive(Debug)]
 pub struct BundleTable {
     /// The path of the table in a pipeline: `train.zip/train.csv`.
@@ -39,13 +37,12 @@ pub struct BundleTable {
     pub rows: u64,
     /// Whether columns and the number of rows were determined from the entire file.
     pub is_whole: bool,
-    /// Size in bytes of the rows whose values are kept. It is 0 if the values were dropped to save memory.
+    /// Size in bytes of the rows whose values are kept. It is 0 if the values were dropped.
     pub value_bytes: u64,
-    /// The keys of the table's declaration in a pipeline that differ from their defaults, with their values.
+    /// The keys of the table's declaration that differ from their defaults, with their values.
     pub keys: Vec<(&'static str, String)>,
 }
 
-/// A column of a table.
 #[derive(Debug)]
 pub struct BundleColumn {
     pub name: String,
@@ -55,15 +52,13 @@ pub struct BundleColumn {
     pub declared: &'static str,
     /// Whether the column can be written only as text, for example times and lists of Parquet.
     pub as_text: bool,
-    /// If the column contains one member of the JSON objects in another column: the other column and the member's path,
-    /// for example `info` and `id`. `None` if the column is in the file itself.
+    /// The other column and the member's path, such as `info` and `id`, if the column contains a member of JSON objects.
     pub member_of: Option<(String, String)>,
     /// The cells of the first rows, as strings. `None` if they are unknown.
     pub values: Option<ObjectColumn>,
 }
 
-/// The reason why a file with the name of a table, such as `a.csv`, is not read as a table. `None` if the author needs no
-/// explanation.
+/// The reason why a file that is named like a table is not read as a table. `None` if the author needs no explanation.
 pub type NotTable = Option<String>;
 
 impl BundleTable {
@@ -85,8 +80,8 @@ impl BundleTable {
         self.columns.iter().map(|column| &column.name)
     }
 
-    /// Adds a column with one member of the JSON objects in another column. `path` is, for example, `info.id`. Returns
-    /// the name of the new column, or `None` if no row has a value at this path.
+    /// Adds a column with a member of JSON objects. `path` is, for example, `info.id`. Returns the name of the new
+    /// column, or `None` if no row has a value at this path.
     pub fn add_member(&mut self, path: &str) -> Option<String> {
         let (column, inside) = path.split_once('.')?;
         let parent = self.column(column).filter(|one| one.declared == "json")?;
@@ -112,7 +107,6 @@ impl BundleTable {
         Some(name)
     }
 
-    /// Returns the first cells of a column as text. A missing cell is `None`.
     pub fn texts(&self, name: &str) -> Option<Vec<Option<&str>>> {
         self.column(name)?.texts()
     }
@@ -161,11 +155,7 @@ pub fn format(path: &str) -> Option<Format> {
     })
 }
 
-/// Reads a table's columns and first rows. `open` opens the table. `is_whole` is false if only the beginning of the file
-/// is available.
-///
-/// # Errors
-/// Returns an error if the file is not a table.
+/// Reads a table's columns and first rows. `is_whole` is false if only the beginning of the file is available.
 pub fn read<'r>(
     path: &str,
     open: &dyn Fn() -> Result<Box<dyn Read + 'r>, NotTable>,
@@ -274,8 +264,7 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
         text: padded,
         ..options
     };
-    // If `front` ends within a quoted cell, its values cannot be read. Then the frame is empty, but the scanner already
-    // found the columns.
+    // If `front` ends within a quoted cell, the frame is empty. But the scanner already found the columns.
     let frame = read_frame(&front, &options).unwrap_or_default();
     let columns = schema.columns.into_iter().map(|column| {
         let mut column = BundleColumn {
@@ -305,8 +294,7 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
     })
 }
 
-/// Returns the columns in which a number has leading zeros, such as `0042`. These columns are read as text, because a
-/// file may be named `0042`, too.
+/// Returns the columns that contain numbers such as `0042`. They are read as text, because a file may be named `0042`.
 fn padded(front: &[u8], options: &ReadOptions) -> Vec<String> {
     let options = ReadOptions {
         all_text: true,
@@ -324,7 +312,6 @@ fn is_padded(value: CellValue<'_>) -> bool {
     text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the cells of a column as strings.
 fn texts(data: &ColumnData) -> ObjectColumn {
     let mut texts = ObjectColumn::default();
     for value in data.values() {
@@ -334,8 +321,7 @@ fn texts(data: &ColumnData) -> ObjectColumn {
     texts
 }
 
-/// Returns the type that a pipeline declares for a column of a CSV file. If the table was not read to its end, a later row
-/// may have another type, so the type is `inferred`.
+/// Returns the type that a pipeline declares for a CSV column. The type is `inferred` if a later row may change it.
 fn declared(column: &BundleColumn, is_whole: bool) -> &'static str {
     match column.kind {
         // No later row can change the type of a text column.
@@ -348,7 +334,6 @@ fn declared(column: &BundleColumn, is_whole: bool) -> &'static str {
     }
 }
 
-/// The number of values of a member of JSON objects, by type.
 #[derive(Default)]
 struct MemberTypes {
     texts: u64,
@@ -374,7 +359,7 @@ impl MemberTypes {
         self.texts + self.booleans + self.integers + self.numbers + self.others
     }
 
-    /// Returns the type that a pipeline declares for the member. `records` is the number of all objects.
+    /// Returns the type that a pipeline declares. `records` is the number of all objects.
     fn declared(&self, records: u64) -> (&'static str, ColumnType) {
         let numbers = self.integers + self.numbers;
         match self.count() {
@@ -409,14 +394,12 @@ fn list(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
     })
 }
 
-/// Reads JSON lines with one object per line.
 fn lines(place: &Path, limits: &DecodingLimits, is_whole: bool) -> Option<BundleTable> {
     let records = Records::open(place, RecordLayout::Lines, limits).ok()?;
     let table = of_records(&records).filter(|table| table.rows > 1)?;
     Some(BundleTable { is_whole, ..table })
 }
 
-/// Reads JSON objects whose members are the columns of a table.
 fn of_records(records: &Records) -> Option<BundleTable> {
     let names = records.columns().iter();
     let mut columns: Vec<_> = names

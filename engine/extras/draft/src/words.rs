@@ -23,7 +23,6 @@ pub fn sql_name(name: &str) -> String {
     }
 }
 
-/// Returns a text as a string literal of SQL.
 pub fn sql_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
@@ -55,7 +54,6 @@ pub fn yaml(text: &str) -> String {
     out
 }
 
-/// Joins strings with a separator.
 pub fn joined(texts: impl IntoIterator<Item = String>, separator: &str) -> String {
     texts.into_iter().collect::<Vec<_>>().join(separator)
 }

@@ -1,7 +1,7 @@
 //! Writes the pipeline: fills the templates `rows.yaml` and `files.yaml`.
 //!
-//! A template contains the names of values in braces. If a line names a value that does not exist, the line is omitted.
-//! So a template shows all lines that a draft can contain.
+//! A template contains the names of values in braces. A line is omitted if it names a value that does not exist. So the
+//! template shows all lines that a draft can contain.
 
 use std::collections::BTreeMap;
 use std::ptr;
@@ -27,7 +27,6 @@ const MAX_PLACEHOLDER: usize = 40;
 pub(crate) const ANSWER_WORDS: [&str; 6] =
     ["mask", "label", "annot", "truth", "target", "segmentation"];
 
-/// The values of a template by name.
 #[derive(Default)]
 struct TemplateValues(Vec<(&'static str, String)>);
 
@@ -42,7 +41,7 @@ impl TemplateValues {
         }
     }
 
-    /// Adds several lines as a value, without the last line break. Adds no value if `lines` is empty.
+    /// Adds lines as a value, without the last line break. Adds no value if `lines` is empty.
     fn add_lines(&mut self, name: &'static str, lines: &str) {
         self.add_if(!lines.is_empty(), name, lines.trim_end());
     }
@@ -83,7 +82,6 @@ impl TemplateValues {
     }
 }
 
-/// Returns a pipeline for the bundle of `id`.
 pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<&str>) -> String {
     let (template, mut values, category) = match &guess.split {
         SplitGuess::Rows(rows) => {
@@ -140,7 +138,7 @@ fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> 
     lines.map(|line| format!("{start}{line}\n")).collect()
 }
 
-/// Returns the declaration of a table of files, for a group of files. The line begins with `start`.
+/// Returns the declaration of a table of files. The line begins with `start`.
 fn files_declaration(start: &str, name: &str, files: &FileGroup) -> String {
     let count = units::count(files.count as u64, "file");
     format!(
@@ -149,12 +147,11 @@ fn files_declaration(start: &str, name: &str, files: &FileGroup) -> String {
     )
 }
 
-/// Returns an entry of a section: an output or a check, with its query.
 fn entry(name: &str, query: &str) -> String {
     format!("  {name}:{}\n", yaml_query(query))
 }
 
-/// Returns a named check with its assertions, or an empty string if there are no assertions.
+/// Returns a named check, or an empty string if there are no assertions.
 fn named_check(name: &str, assertions: &[String]) -> String {
     match assertions {
         [] => String::new(),
@@ -163,11 +160,9 @@ fn named_check(name: &str, assertions: &[String]) -> String {
     }
 }
 
-/// Writes a pipeline that splits the rows of a table.
 struct RowsWriter<'a> {
     rows: &'a TargetTable<'a>,
     table: &'a BundleTable,
-    /// Names of tables that are already used.
     taken: Vec<String>,
     values: TemplateValues,
 }
@@ -214,7 +209,6 @@ impl RowsWriter<'_> {
         name
     }
 
-    /// Declares the table to split.
     fn add_rows(&mut self, labelled: &str) {
         let (rows, table) = (self.rows, self.table);
         let is_unlabelled = rows.missing == MissingTargets::Unlabelled;
@@ -251,7 +245,6 @@ impl RowsWriter<'_> {
         values.add("known", is_unlabelled.then(known).unwrap_or_default());
     }
 
-    /// Declares, publishes and checks the files that belong to rows.
     fn add_files(&mut self, labelled: &str) {
         let rows = self.rows;
         let (mut tables, mut public, mut private) = (String::new(), String::new(), String::new());
@@ -311,7 +304,6 @@ impl RowsWriter<'_> {
         self.values.add_lines("file_checks", &checks);
     }
 
-    /// Lists the remaining tables and files of the bundle as comments.
     fn others(&mut self, bundle: &BundleContent, sample: Option<&BundleTable>) -> String {
         let rows = self.rows;
         let mut out = String::new();
@@ -391,14 +383,12 @@ impl RowsWriter<'_> {
         values.add_if(!has_others, "only_targets", "");
     }
 
-    /// Returns whether the id column is text in queries.
     fn has_text_id(&self) -> bool {
         let column = self.table.column(&self.rows.id);
         column.is_some_and(|column| matches!(column.declared, "text" | "inferred"))
     }
 
-    /// Returns the SQL expression for the id as text, so that a query can compare it with names of files. `before` is a
-    /// qualifier of the column, such as `t.`, or empty.
+    /// Returns the SQL expression for the id as text. `before` is a qualifier of the column, such as `t.`, or empty.
     fn text_id(&self, before: &str) -> String {
         let id = format!("{before}{}", sql_name(&self.rows.id));
         match self.has_text_id() {
@@ -407,9 +397,8 @@ impl RowsWriter<'_> {
         }
     }
 
-    /// Returns the query that selects the files of `part`, which is `train` or `test`. `files` is the table of files, and
-    /// `column` is its column that equals the id. If `repeats` is true, several files have the same name, so the query
-    /// also selects their paths.
+    /// Returns the query that selects the files of `part` (`train` or `test`) from the table `files`, by its column that
+    /// equals the id. If files have the same name (`repeats`), the query also selects their paths.
     fn files_query(&self, part: &str, files: &str, column: &str, repeats: bool) -> String {
         if self.rows.is_unique {
             let path = if repeats { ", f.path" } else { "" };
@@ -472,8 +461,8 @@ impl RowsWriter<'_> {
     }
 }
 
-/// Returns the columns of JSON values that contain targets: an item of `REPLACE` for each column of objects, which removes the
-/// targets, and the names of the other columns.
+/// Returns an item of `REPLACE` for each column of JSON objects with targets, which removes the targets from the objects.
+/// Also returns the names of other JSON columns with targets.
 fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>, Vec<&'t str>) {
     let mut columns: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {
@@ -496,8 +485,7 @@ fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>
     (objects.into_iter().map(strip).collect(), others)
 }
 
-/// Returns a constant that fills the column `name` of a sample submission. If `is_class` is true, the constant is a value
-/// of the column if possible.
+/// Returns a constant for a column of a sample submission: if `is_class` is true, a value of the column if possible.
 fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {
@@ -519,7 +507,6 @@ fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     }
 }
 
-/// Writes the name of a column in a named check.
 fn check_column(name: &str) -> String {
     match name.chars().all(|c| c.is_alphanumeric() || c == '_') {
         true => name.to_owned(),
@@ -527,8 +514,8 @@ fn check_column(name: &str) -> String {
     }
 }
 
-/// Returns the template values for a pipeline that splits files, because no table can be split. `label` is the property
-/// of files to predict, if the author chose one. `files` is the group to split, or `None` for all files.
+/// Returns the template values for a pipeline that splits files. `label` is the property of files to predict, if the
+/// author chose one. `files` is the group to split, or `None` for all files.
 fn files_values(
     bundle: &BundleContent,
     files: Option<&FileGroup>,

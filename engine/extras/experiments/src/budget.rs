@@ -1,7 +1,7 @@
 //! The budget of an experiment, which a person fills in: hours, hardware, model and its cut-off date.
 //!
-//! The file is YAML. It maps fields to values, or the name of each experiment to its fields. Values are plain or quoted
-//! strings on one line.
+//! The file is YAML. It maps fields to values, or the name of each experiment to its fields. A value is a plain or quoted
+//! string on one line.
 //!
 //! ```yaml
 //! my-agent:
@@ -16,28 +16,23 @@ use std::path::Path;
 
 use crate::report::{self, ExperimentsError};
 
-/// The fields that a person may fill in, in the order of the documentation.
+/// All fields, in the order of the documentation.
 pub const BUDGET_FIELDS: [&str; 9] = [
     "agent", "model", "cutoff", "hours", "hardware", "date", "leakage", "source", "reports",
 ];
 
-/// The fields of one experiment that are filled in.
+/// The values of the fields that are filled in, by field.
 pub type Budget = BTreeMap<String, String>;
 
-/// The budgets in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Budgets {
-    /// The fields outside any experiment, which apply to all experiments.
+    /// Fields outside of experiments, which apply to all experiments.
     common: Budget,
     named: BTreeMap<String, Budget>,
 }
 
 impl Budgets {
-    /// Reads the budgets from a YAML file.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read, a line is neither `field: value` nor `experiment:`, or a field is
-    /// unknown or occurs twice.
+    /// Reads the budgets from a YAML file. An unknown or repeated field is an error.
     pub fn read(path: &Path) -> Result<Budgets, ExperimentsError> {
         let text = report::read(path)?;
         let mut budgets = Budgets::default();
@@ -75,7 +70,6 @@ impl Budgets {
         Ok(budgets)
     }
 
-    /// Returns the fields of an experiment.
     pub fn of(&self, experiment: &str) -> Budget {
         let mut fields = self.common.clone();
         let own = self.named.get(experiment).cloned().unwrap_or_default();
@@ -84,7 +78,7 @@ impl Budgets {
     }
 }
 
-/// Splits `key: value`. Returns `None` for a line of another kind, for example an element of a list.
+/// Splits `key: value`. Returns `None` for another line, for example an element of a list.
 fn split(line: &str) -> Option<(String, String)> {
     let (key, value) = line.split_once(':')?;
     let value = match value.strip_prefix(' ') {

@@ -1,19 +1,19 @@
 //! Summarizes grading reports in the form of the leaderboard in the README of upstream, the benchmark MLE-bench.
 //!
-//! An *experiment* is one agent in one setting. It consists of *run groups*. Each run group has one grading report, which
-//! contains one *run* per competition and attempt. The k-th runs of all competitions of a set make up *seed* k. A metric
-//! of a seed is, for example, the percentage of its competitions with a medal. The value of the experiment is the mean
-//! over the seeds, with its standard error.
+//! - An *experiment* is one agent in one setting. It consists of *run groups*.
+//! - A *run group* has one grading report, which contains one *run* per competition and attempt.
+//! - *Seed* k consists of the k-th runs of all competitions of a set.
+//! - A *metric* of a seed is, for example, the percentage of its competitions with a medal. The metric of the experiment is
+//!   the mean over the seeds, with its standard error.
 //!
 //! ```text
-//! report   reads grading reports of upstream and of `prep`, and the table that assigns run groups to experiments
-//! summary  sets of competitions; runs -> seeds; percentages, mean and standard error of an experiment for each set
+//! report   reads grading reports, and the file that assigns run groups to experiments
+//! summary  combines runs into seeds, and computes the metrics of an experiment for each set
 //! list     lists the submissions in a directory of runs, for grading
 //! budget   hours, hardware and model of an experiment, from a file that a person fills in
 //! ```
 //!
-//! The values equal those of upstream's script, which uses the first runs of each competition. With [`Choice::last`], the
-//! last runs are used instead.
+//! The values equal those of upstream's script.
 
 mod budget;
 mod list;

@@ -1,9 +1,10 @@
 //! Lists the submissions in a directory of runs, for grading.
 //!
-//! A run group is a directory with a file `metadata.json`, whose key `runs` lists the names of the runs in order. Without
-//! `metadata.json`, the runs are the subdirectories whose names contain `_`. The name of a run is `ID_...`, where `ID` is
-//! the id of the competition. Its directory contains `submission/submission.csv`, and logs and code if the agent wrote
-//! any.
+//! A run group is a directory with a file `metadata.json`, whose key `runs` names the runs in order. Without this file, the
+//! runs are the subdirectories whose names contain `_`.
+//!
+//! A run has the name `ID_...`, where `ID` is the id of the competition. Its directory contains `submission/submission.csv`,
+//! and optionally logs and code.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,18 +12,16 @@ use crate::report;
 use crate::report::ExperimentsError;
 use prep_formats::json::{JsonValue, WriteOptions};
 
-/// A line of the list. It has the same keys as in upstream, in the same order.
+/// A line of the list, with the same keys as in upstream, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
     pub competition_id: String,
-    /// `None` if the run has no submission.
     pub submission_path: Option<String>,
     pub logs_path: Option<String>,
     pub code_path: Option<String>,
 }
 
 impl Submission {
-    /// Formats the line as Python's `json.dumps` does.
     pub fn line(&self) -> String {
         let path = |path: &Option<String>| JsonValue::from(path.as_deref());
         let line = JsonValue::from([
@@ -31,13 +30,13 @@ impl Submission {
             ("logs_path", path(&self.logs_path)),
             ("code_path", path(&self.code_path)),
         ]);
-        // ASCII can represent every string, so writing does not fail.
+        // Writing cannot fail, because ASCII can represent every string.
         let line = line.to_json(&WriteOptions::default()).unwrap_or_default();
         String::from_utf8_lossy(&line).into_owned()
     }
 }
 
-/// The paths of a run's files, relative to its directory.
+/// The paths of a run's files, relative to the directory of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListPlaces {
     pub submission: PathBuf,
@@ -55,10 +54,7 @@ impl Default for ListPlaces {
     }
 }
 
-/// Lists the submissions of a run group. `path` is the directory of the group, or the `metadata.json` in it.
-///
-/// # Errors
-/// Returns an error if the directory or its `metadata.json` cannot be read, or if `metadata.json` does not list runs.
+/// Lists the submissions of a run group. `path` is the directory of the group, or its `metadata.json`.
 pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, ExperimentsError> {
     let (directory, metadata) = match path.is_dir() {
         true => (path, path.join("metadata.json")),
@@ -86,7 +82,7 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, Experim
         .collect())
 }
 
-/// Returns the names of the runs that the metadata list, in the order of the file.
+/// Returns the names of the runs in `metadata.json`, in the order of the file.
 fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
     let text = report::read(metadata)?;
     match report::parse_json(&text, metadata)?.get("runs") {
@@ -107,7 +103,6 @@ fn subdirectories(directory: &Path) -> Result<Vec<String>, ExperimentsError> {
     Ok(entries.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Removes `.` and repeated separators from a path.
 fn normalized(path: &Path) -> PathBuf {
     path.components()
         .filter(|part| !matches!(part, Component::CurDir))

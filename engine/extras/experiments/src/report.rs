@@ -1,14 +1,15 @@
-//! Reads grading reports of MLE-bench (upstream) and of `prep grade`, and the table that assigns run groups to experiments.
+//! Reads grading reports of MLE-bench (upstream) and of `prep grade`, and the file that assigns run groups to experiments.
 //!
-//! Upstream's reports are written by Python's `json`, which writes `NaN` and `Infinity` although JSON has no such numbers.
-//! Such a score is read as `None`, because medals do not depend on it. The table is a CSV file with the columns
-//! `experiment_id,run_group`. A run group is a directory with one file `*grading_report*.json`.
+//! Upstream's reports can contain `NaN` and `Infinity`, which JSON does not allow. Such a score is read as `None`, because
+//! medals do not depend on it.
+//!
+//! The file with the run groups is CSV with the columns `experiment_id,run_group`. A run group is a directory with one file
+//! `*grading_report*.json`.
 
 use std::path::{Path, PathBuf};
 
 use prep_formats::json::{self, JsonObject, JsonValue, WriteOptions};
 
-/// One graded submission, or a run without a submission.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GradedRun {
     pub competition: String,
@@ -20,23 +21,18 @@ pub struct GradedRun {
     pub above_median: bool,
     pub exists: bool,
     pub valid: bool,
-    /// Path of the submission, if the report names it.
     pub submission: Option<String>,
-    /// Time of the grading, if the report names it.
     pub created_at: Option<String>,
-    /// Variant of the answers, if the report names it.
     pub variant: Option<String>,
-    /// Whether the submission was byte-identical to the answers, if the report states it.
+    /// Whether the submission was byte-identical to the answers.
     pub is_answers: bool,
-    /// Whether the report states that the score cannot be compared with upstream's scores.
+    /// Whether the score cannot be compared with upstream's scores.
     pub is_not_comparable: bool,
-    /// The gradings of the competition that a log recorded, up to this run: the id of the log, and their number. `None`
-    /// if the report does not name a log.
+    /// The id of the log of gradings, and the number of the competition's gradings in it up to this run.
     pub looks: Option<(String, u64)>,
 }
 
 impl GradedRun {
-    /// Returns a run without a submission.
     pub fn failed(competition: &str) -> GradedRun {
         GradedRun {
             competition: competition.to_owned(),
@@ -49,16 +45,12 @@ impl GradedRun {
     }
 }
 
-/// Reads the runs of the report in a file, sorted by competition. Runs of the same competition keep the order of the
-/// report.
-///
-/// # Errors
-/// Returns an error if the file cannot be read or is not a report.
+/// Reads the runs in a grading report, sorted by competition. Runs of a competition keep their order.
 pub fn read_report(path: &Path) -> Result<Vec<GradedRun>, ExperimentsError> {
     parse(&read(path)?, path)
 }
 
-/// Reads a text file. A Git LFS pointer is an error.
+/// Reads a text file. Fails if it is a Git LFS pointer.
 pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
     let text = std::fs::read_to_string(path).map_err(reading(path))?;
     if text.starts_with("version https://git-lfs") {
@@ -68,7 +60,6 @@ pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
     Ok(text)
 }
 
-/// Returns the error for a file or directory that cannot be read.
 fn reading(path: &Path) -> impl Fn(std::io::Error) -> ExperimentsError {
     let message = format!("cannot read {}", path.display());
     move |source| ExperimentsError {
@@ -77,7 +68,6 @@ fn reading(path: &Path) -> impl Fn(std::io::Error) -> ExperimentsError {
     }
 }
 
-/// Parses a JSON file as Python does, including `NaN` and infinities.
 pub(crate) fn parse_json(text: &str, path: &Path) -> Result<JsonValue, ExperimentsError> {
     json::parse(text.as_bytes()).map_err(|source| ExperimentsError {
         source: Some(source.into()),
@@ -85,10 +75,7 @@ pub(crate) fn parse_json(text: &str, path: &Path) -> Result<JsonValue, Experimen
     })
 }
 
-/// Parses a grading report. `text` is the report of one submission, or of a list of submissions.
-///
-/// # Errors
-/// Returns an error that names `path` if the text is not a report.
+/// Parses a grading report of one submission, or of a list of submissions. Errors name `path`.
 pub fn parse(text: &str, path: &Path) -> Result<Vec<GradedRun>, ExperimentsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = parse_json(text, path)?;
@@ -168,7 +155,7 @@ fn flag(entry: &JsonObject, key: &str) -> Result<bool, String> {
     }
 }
 
-/// A line of the table.
+/// A line of the file that assigns run groups to experiments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
     pub experiment: String,
@@ -178,12 +165,7 @@ pub struct Group {
 /// The path of a run group's report, or the reason why the group is skipped.
 pub type GroupReport = Result<PathBuf, &'static str>;
 
-/// Reads the table that assigns run groups to experiments, one per line. The run groups keep the order of the file. A
-/// header and empty lines are skipped.
-///
-/// # Errors
-/// Returns an error if the file cannot be read, is empty, has a line without a comma, or assigns a run group to an
-/// experiment twice.
+/// Reads the file that assigns run groups to experiments, one per line. A repeated line is an error.
 pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     let text = read(path)?;
     let text = text.trim_start_matches('\u{feff}');
@@ -202,7 +184,7 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
         };
         if groups.contains(&group) {
             let problem = format!(
-                "the run group `{}` of `{}` is listed twice, but a run group is only one seed",
+                "the run group `{}` of `{}` is listed twice; a run group is one seed, so list each run group only once",
                 group.run_group, group.experiment
             );
             return Err(ExperimentsError::in_line(path, line, &problem));
@@ -218,11 +200,8 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     }
 }
 
-/// Finds the report of each run group in the directory `runs`, sorted by the name of the group. A name begins with a
-/// date, so this is the order in time.
-///
-/// # Errors
-/// Returns an error if a group has more than one report or its directory cannot be read.
+/// Finds the report of each run group, sorted by the name of the group. A name begins with a date, so this is the order in
+/// time. `runs` is the directory of all groups. A group with several reports is an error.
 pub fn reports_of_groups<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,
@@ -235,11 +214,8 @@ pub fn reports_of_groups<'a>(
         .collect()
 }
 
-/// Finds the grading reports in a directory and its subdirectories, sorted by path. Links to directories are not
-/// followed.
-///
-/// # Errors
-/// Returns an error if a directory cannot be read, or if no report is found.
+/// Finds the grading reports in a directory and its subdirectories, sorted by path. Does not follow links to directories.
+/// Fails if there is no report.
 pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     let (mut reports, mut directories) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(path) = directories.pop() {
@@ -261,10 +237,7 @@ pub fn reports_in(directory: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     }
 }
 
-/// Returns `path` itself if it is a file. If it is a directory, returns the reports in it.
-///
-/// # Errors
-/// Returns an error if `path` is a directory that [`reports_in`] cannot read, or that contains no report.
+/// Returns `path` if it is a file, or the reports in the directory `path`.
 pub fn reports_at(path: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     match path.is_dir() {
         true => reports_in(path),
@@ -272,7 +245,6 @@ pub fn reports_at(path: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
     }
 }
 
-/// Returns the names and paths of a directory's entries, sorted by name.
 pub(crate) fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>, ExperimentsError> {
     let entries = std::fs::read_dir(directory).and_then(|entries| {
         let entries = entries.map(|entry| {
@@ -289,7 +261,6 @@ pub(crate) fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>, Experi
     Ok(entries)
 }
 
-/// Returns whether a file is a grading report, according to its name.
 fn is_report(name: &str) -> bool {
     name.contains("grading_report") && name.ends_with(".json")
 }
@@ -316,7 +287,6 @@ fn report_of(group: &str, directory: &Path) -> Result<GroupReport, ExperimentsEr
     Ok(path.ok_or("it has no grading report"))
 }
 
-/// The reason why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ExperimentsError {

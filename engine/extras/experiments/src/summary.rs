@@ -1,9 +1,10 @@
 //! Summarizes an experiment: metrics for each set, and counts for each competition.
 //!
-//! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition.
-//! If a competition has more runs than that, [`Choice::last`] decides which of them are used. MLE-bench's script uses
-//! the first runs. But for their published results, MLE-bench's authors used the last runs, because earlier runs may have
-//! failed for technical reasons.
+//! The runs of a competition are sorted by time. The number of seeds is the smallest number of runs of any competition in
+//! the set.
+//!
+//! If a competition has more runs, MLE-bench's script uses its first ones. With [`Choice::last`], the last ones are used,
+//! as in MLE-bench's published results, because earlier runs may have failed for technical reasons.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -13,17 +14,15 @@ use serde::Serialize;
 use crate::report;
 use crate::report::{ExperimentsError, GradedRun};
 
-/// The summary of an experiment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     pub name: String,
-    /// The summary of each set, or the reason why there is none.
+    /// The summary of each set, or the reason why a set has no summary.
     pub sets: Vec<(String, Result<SetSummary, String>)>,
     /// All competitions with a run, sorted by id.
     pub competitions: Vec<CompetitionSummary>,
 }
 
-/// The metrics for a set.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SetSummary {
     pub set: String,
@@ -31,7 +30,7 @@ pub struct SetSummary {
     pub seeds: usize,
     /// Number of missing runs that are treated as failed.
     pub padded: usize,
-    /// Runs that are not used because other competitions have fewer runs.
+    /// Runs that are not used, because other competitions have fewer runs.
     #[serde(skip)]
     pub left_out: Option<LeftOut>,
     /// Mean and standard error of each metric, in the order of [`METRICS`].
@@ -43,7 +42,6 @@ pub struct SetSummary {
 }
 
 impl SetSummary {
-    /// Returns the metric called `name`.
     pub fn estimate(&self, name: &str) -> Option<Estimate> {
         let mut estimates = self.estimates.iter();
         estimates
@@ -56,7 +54,7 @@ impl SetSummary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompetitionSummary {
     pub competition: String,
-    /// Complexity: low, medium, high or dev.
+    /// Low, medium, high or dev.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complexity: Option<&'static str>,
     pub runs: usize,
@@ -67,20 +65,19 @@ pub struct CompetitionSummary {
     pub silver: usize,
     pub bronze: usize,
     pub any_medal: usize,
-    /// Runs whose submission was byte-identical to the answers.
+    /// Number of runs whose submission was byte-identical to the answers.
     pub copies: usize,
-    /// Runs whose score cannot be compared with upstream's scores.
+    /// Number of runs whose score cannot be compared with upstream's scores.
     pub not_comparable: usize,
-    /// Number of gradings of the competition in the logs of these runs. Gradings after the last of these runs do not
-    /// count. `None` if one of the runs was not logged.
+    /// Number of gradings of the competition in the logs, up to the last of these runs. `None` if a run was not logged.
     pub looks: Option<u64>,
-    /// Mean score of the runs with a score.
+    /// Mean of all scores.
     pub mean_score: Option<f64>,
-    /// Standard error of the mean score. `None` for a single score.
+    /// `None` for a single score.
     pub score_standard_error: Option<f64>,
 }
 
-/// Summarizes the runs of an experiment. `runs` are sorted by time.
+/// Summarizes an experiment. `runs` must be sorted by time.
 pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) -> Experiment {
     let seeds_by_set: Vec<(&Set, Result<Seeds, String>)> = sets
         .iter()
@@ -90,7 +87,7 @@ pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) 
     ids.sort_unstable();
     ids.dedup();
     let competitions = ids.into_iter().map(|id| {
-        // Uses the runs of the first set that contains this competition and has complete seeds.
+        // Use the runs of the first set that contains this competition and has complete seeds.
         let used_runs = seeds_by_set.iter().find_map(|(set, seeds)| {
             let at = set.competitions.iter().position(|one| one == id)?;
             let seeds = seeds.as_ref().ok()?.seeds.iter();
@@ -166,7 +163,7 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
     }
 }
 
-/// Returns the number of gradings in the logs of runs: the highest number in each log.
+/// Returns the number of gradings in the logs of runs: the sum of the highest number in each log.
 fn looks(runs: &[&GradedRun]) -> Option<u64> {
     let mut by_log: HashMap<&str, u64> = HashMap::new();
     for run in runs.iter().filter(|run| run.exists) {
@@ -177,42 +174,35 @@ fn looks(runs: &[&GradedRun]) -> Option<u64> {
     (!by_log.is_empty()).then(|| by_log.values().sum())
 }
 
-/// Options for combining runs into seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
-    /// Whether the last runs of a competition are used, not the first ones, if it has more runs than there are seeds.
+    /// Whether to use the last runs of a competition instead of the first ones, if there are more runs than seeds.
     pub last: bool,
-    /// The number of seeds to use. `None` for all complete seeds.
+    /// Number of seeds. `None` for all complete seeds.
     pub number: Option<usize>,
-    /// Whether the competition with the most runs determines the number of seeds, not the one with the fewest. Missing
-    /// runs of other competitions are then treated as failed.
+    /// Whether the competition with the most runs determines the number of seeds. Missing runs are treated as failed.
     pub pad: bool,
 }
 
-/// The seeds of an experiment for a set.
 #[derive(Debug)]
 struct Seeds {
     /// The runs of each seed, in the order of the competitions.
     seeds: Vec<Vec<GradedRun>>,
-    /// Number of missing runs that are treated as failed.
     padded: usize,
-    /// Runs that are not used. `None` if all runs are used.
     left_out: Option<LeftOut>,
 }
 
-/// The competitions that limit the number of seeds.
+/// The reason why runs are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// The largest number of runs of any competition.
     pub most: usize,
-    /// The competitions that have only as many runs as there are seeds.
+    /// The competitions that have only one run per seed.
     pub fewest: Vec<String>,
 }
 
-/// Combines runs into seeds for the competitions of a set. `runs` must be sorted by time.
-///
-/// # Errors
-/// Returns an error if a competition has no run, or if there are fewer complete seeds than requested.
+/// Combines runs into seeds for the competitions of a set. `runs` must be sorted by time. A competition without a run is an
+/// error.
 fn seeds(runs: &[GradedRun], competitions: &[String], choice: &Choice) -> Result<Seeds, String> {
     let mut by_competition: HashMap<&str, Vec<&GradedRun>> = HashMap::new();
     for run in runs {
@@ -279,7 +269,6 @@ fn seeds(runs: &[GradedRun], competitions: &[String], choice: &Choice) -> Result
     })
 }
 
-/// Returns the first names, and the number of the other names.
 fn list_names(names: &[&str]) -> String {
     const MAX_NAMES: usize = 5;
     let some: Vec<&str> = names.iter().take(MAX_NAMES).copied().collect();
@@ -289,8 +278,8 @@ fn list_names(names: &[&str]) -> String {
     }
 }
 
-/// A metric: upstream's name of it, and a function that returns whether a run has the property that the metric counts.
-/// The value of the metric for a seed is the percentage of runs with the property.
+/// Upstream's name of a metric, and the property of a run that it counts. The metric of a seed is the percentage of its runs
+/// with this property.
 pub type SeedMetric = (&'static str, fn(&GradedRun) -> bool);
 
 /// All metrics, in the order of upstream's script.
@@ -304,19 +293,17 @@ pub const METRICS: [SeedMetric; 7] = [
     ("any_medal_percentage", GradedRun::any_medal),
 ];
 
-/// The mean of several values, usually of a metric over seeds, with its standard error.
+/// The mean of several values, for example of a metric over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
     pub mean: f64,
-    /// Bounds of the 95 % confidence interval, if the mean is distributed normally.
+    /// Bounds of the 95 % confidence interval, if the mean is normally distributed.
     pub ci_lower: f64,
     pub ci_upper: f64,
-    /// Sample standard deviation of the seeds' values (divisor n - 1), divided by the square root of n. It is 0 for one
-    /// seed.
+    /// Sample standard deviation of the values (divisor n - 1), divided by the square root of n. It is 0 for one value.
     pub standard_error: f64,
 }
 
-/// Computes the mean of values and its standard error. There must be at least one value.
 fn estimate(values: &[f64]) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -333,10 +320,9 @@ fn estimate(values: &[f64]) -> Estimate {
     }
 }
 
-/// Name of the set of the competitions that are not part of the benchmark.
+/// Name of the set of competitions that are not part of the benchmark.
 pub const OWN: &str = "own";
 
-/// A set of competitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Set {
     pub name: String,
@@ -344,8 +330,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// Finds a named set: low, medium, high, all, dev, systemcard. Upstream's file names `split75` and `lite` are also
-    /// valid.
+    /// Finds a set by its name. Upstream's file names `split75` and `lite` are also valid.
     pub fn by_name(name: &str) -> Option<Set> {
         let known = if name == "split75" { "all" } else { name };
         let ids = prep_splits::set(known)?;
@@ -367,15 +352,11 @@ impl Set {
         }
     }
 
-    /// Returns the names of all named sets.
     pub fn names() -> impl Iterator<Item = &'static str> {
         prep_splits::set_names()
     }
 
-    /// Reads a set from a text file with one id per line.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or contains no id.
+    /// Reads a set from a text file with one id per line. Fails if there is no id.
     pub fn read(path: &Path) -> Result<Set, ExperimentsError> {
         let text = report::read(path)?;
         let lines = text.lines().map(str::trim);

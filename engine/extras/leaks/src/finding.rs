@@ -95,7 +95,6 @@ impl LeakFinding {
     }
 }
 
-/// Returns what to do about the findings of a detector.
 fn advice(detector: &str) -> &'static str {
     match detector {
         "shown-before" | "answers-elsewhere" => {

@@ -18,11 +18,11 @@
 //! column             columns whose presence, form or value reveals the answer
 //! ```
 //!
-//! Significance alone is not evidence, because an intended feature is highly significant, too. So a finding needs both:
-//! a p-value that is significant among all tests of the run (see `statistics`), and a large effect. An effect is large if
-//! the answers can be read directly, or if they are predicted at least ten percentage points better than in data without
-//! a leak. A significant but small effect is a note. With fewer than 50 test items, a statistical finding is also only a
-//! note.
+//! A finding above a note needs a large effect and a p-value that is significant among all tests of the run (see
+//! `statistics`). Significance alone is not evidence, because an intended feature is highly significant, too.
+//!
+//! An effect is large if the answers can be read directly, or are predicted at least ten percentage points better than
+//! in data without a leak. With fewer than 50 test items, a statistical finding is only a note.
 
 mod detectors;
 mod facts;
@@ -55,8 +55,7 @@ pub struct LeakReport {
     pub findings: Vec<LeakFinding>,
     /// Number of test items.
     pub items: usize,
-    /// Whether there are too few test items for statistics. Then statistical findings are only notes. Findings about
-    /// values that equal the answers keep their level.
+    /// Whether there are too few test items for statistics. If so, statistical findings are only notes.
     pub has_few_items: bool,
     /// Whether the bundle was also examined.
     pub bundle: bool,
@@ -74,7 +73,7 @@ impl LeakReport {
 /// contain names of declared leaks that no detector can find.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read, or if the answers do not contain the ids of the test items.
+/// Fails if a file cannot be read, or if the answers do not contain the ids of the test items.
 pub fn find(
     input: &LeakInput,
     accepted: &BTreeMap<String, String>,

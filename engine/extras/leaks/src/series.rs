@@ -16,7 +16,6 @@ const MAX_NUMBERS: usize = 20_000;
 /// Number of points at which a column is sampled for a sketch.
 const POINTS: usize = 48;
 
-/// Minimum number of rows of a series.
 const MIN_ROWS: usize = 12;
 
 /// Returns the numeric columns of a file. `None` if the file is not a series.
@@ -30,8 +29,7 @@ pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
     (rows >= MIN_ROWS).then_some(columns)
 }
 
-/// Reads the numeric columns of a text table. Named columns are sorted by name, so that a series has the same sketch if its
-/// columns are in a different order.
+/// Reads the numeric columns of a text table. Named columns are sorted by name, so that their order has no effect.
 fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let mut columns: Vec<Vec<f64>> = Vec::new();
     let mut kept = 0;
@@ -39,7 +37,7 @@ fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let is_comment = |line: &&str| ["#", "%", "//"].iter().any(|sign| line.starts_with(sign));
     for (number, line) in text.lines().filter(|line| !is_comment(line)).enumerate() {
         let texts = line.split([',', '\t', ';', ' ']).map(str::trim);
-        // More than `MAX_NUMBERS` cells end the series anyway, so the remaining cells of a longer line are not needed.
+        // More than `MAX_NUMBERS` cells end the series anyway.
         let texts = texts.filter(|cell| !cell.is_empty()).take(MAX_NUMBERS + 1);
         let texts: Vec<&str> = texts.collect();
         let cells: Vec<Option<f64>> = texts.iter().map(|cell| cell.parse().ok()).collect();

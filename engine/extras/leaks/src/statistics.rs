@@ -1,15 +1,13 @@
-//! Statistical functions, and the procedure that limits the false discovery rate.
+//! Statistical functions, and the procedure that limits the false discovery rate of all tests of a competition to 1 %.
 //!
-//! Benjamini and Yekutieli's procedure, which allows dependent tests, limits the false discovery rate over all tests of a
-//! competition to 1 %. The seeds of the random generators are fixed, so two runs have the same result.
+//! Benjamini and Yekutieli's procedure allows dependent tests. The seeds of random generators are fixed, so two runs
+//! have the same result.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Maximum false discovery rate.
 const FALSE_DISCOVERY_RATE: f64 = 0.01;
 
-/// The random number generator SplitMix64.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix(u64);
 
@@ -63,15 +61,13 @@ pub(crate) struct Tests {
 }
 
 impl Tests {
-    /// Adds the p-value of a test, and returns it.
     pub(crate) fn record(&mut self, p: f64) -> f64 {
         self.p_values.push(p);
         p
     }
 }
 
-/// Returns the largest of these p-values that is significant by Benjamini and Yekutieli's procedure. Returns 0 if none is
-/// significant.
+/// Returns the largest p-value that is significant by Benjamini and Yekutieli's procedure, or 0 if none is significant.
 pub(crate) fn threshold(tests: &[f64]) -> f64 {
     let mut sorted = tests.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -91,7 +87,6 @@ pub(crate) fn hash_of<T: Hash + ?Sized>(value: &T) -> u64 {
     hasher.finish()
 }
 
-/// Counts how often each value occurs.
 pub(crate) fn counts<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> HashMap<T, usize> {
     let mut counts = HashMap::new();
     for value in values {
@@ -120,7 +115,6 @@ pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = 
     right as f64 / total.max(1) as f64
 }
 
-/// Returns the values that are not infinite or NaN.
 pub(crate) fn finite(values: &[f64]) -> Vec<f64> {
     let finite = values.iter().filter(|value| value.is_finite());
     finite.copied().collect()
@@ -131,7 +125,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Returns the standard deviation of all values, not of a sample.
+/// Returns the standard deviation of the population, not of a sample.
 pub(crate) fn deviation(values: &[f64]) -> f64 {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -141,9 +135,9 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
 /// Number of neighbours that [`nearest`] compares.
 const NEIGHBOURS: usize = 20;
 
-/// Finds the nearest of `count` candidates. Returns its index, its distance, and the distance of the twentieth nearest
-/// candidate, or of the last one if there are fewer. `distance` receives the index of a candidate and a limit. It may
-/// return `None` if the distance is not below the limit.
+/// Returns the index and the distance of the nearest of `count` candidates, and the distance of the twentieth nearest
+/// (or last) one. `distance` receives the index of a candidate and a limit. It may return `None` for a distance that is
+/// not below the limit.
 pub(crate) fn nearest(
     count: usize,
     distance: impl Fn(usize, f64) -> Option<f64>,

@@ -1,5 +1,5 @@
-//! Tables in memory, stored in column-major order, so that detectors can access cells in any order. The cells of a column
-//! are concatenated in one string, so a column of short cells takes little more memory than its text.
+//! Tables in memory, in column-major order. The cells of a column are concatenated in one string, so short cells take
+//! little more memory than their text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,7 +13,6 @@ use prep_formats::limits::Limit;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ColumnTable {
     pub names: Vec<String>,
-    /// The cells of each column.
     pub columns: Vec<CellTexts>,
     /// Number of rows in the file.
     pub all_rows: u64,
@@ -21,17 +20,15 @@ pub(crate) struct ColumnTable {
     numbers: Option<Vec<u64>>,
 }
 
-/// Assumed memory of a cell in addition to its text. It includes the cell's place in the column, and the memory that
-/// detectors need to compare the cell with others.
+/// Assumed memory of a cell in addition to its text, including what detectors need to compare it with other cells.
 const CELL_BYTES: u64 = 48;
 
 impl ColumnTable {
-    /// Reads a table into at most `room` bytes of memory. If the table needs more, only every second row is kept, or
-    /// every fourth, and so on. In addition, rows are kept if `wanted` returns true for one of their first cells, unless
-    /// the rows that are kept for this reason need more than half of `room`.
+    /// Reads a table into at most `room` bytes of memory. If the table needs more, only every second, fourth, ... row is
+    /// kept.
     ///
-    /// # Errors
-    /// Returns an error if the file cannot be read as a table of this format, or if a row needs too much memory.
+    /// A row is also kept if `wanted` returns true for one of its first cells, unless these rows need more than half of
+    /// `room`.
     pub(crate) fn read(
         path: &Path,
         format: Format,
@@ -62,8 +59,8 @@ impl ColumnTable {
         }
     }
 
-    /// Reads every `step`-th row and all rows for which `wanted` returns true. Returns `None` instead of a table if these
-    /// rows need more memory than `room`. Also returns the memory of the rows that are kept only because of `wanted`.
+    /// Reads every `step`-th row and the rows for which `wanted` returns true, or returns `None` if they need more than
+    /// `room`. Also returns the memory of the rows that are kept only because of `wanted`.
     fn read_rows(
         table: &dyn TableReader,
         format: Format,
@@ -101,7 +98,6 @@ impl ColumnTable {
         Ok((Some(table), wanted_bytes))
     }
 
-    /// Creates a table from columns of the same length.
     pub(crate) fn new(names: Vec<String>, columns: Vec<CellTexts>) -> ColumnTable {
         let all_rows = columns.first().map_or(0, CellTexts::len) as u64;
         ColumnTable {
@@ -112,18 +108,15 @@ impl ColumnTable {
         }
     }
 
-    /// Returns the number of a row in the file.
     pub(crate) fn number(&self, row: usize) -> u64 {
         let number = self.numbers.as_ref().and_then(|numbers| numbers.get(row));
         number.copied().unwrap_or(row as u64)
     }
 
-    /// Returns whether some rows of the file were dropped.
     pub(crate) fn is_sample(&self) -> bool {
         self.numbers.is_some()
     }
 
-    /// Returns the memory of all cells, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let of_column = |cells: &CellTexts| CELL_BYTES * cells.len() as u64 + cells.bytes() as u64;
         self.columns.iter().map(of_column).sum()
@@ -138,15 +131,15 @@ impl ColumnTable {
         self.columns.get(place)
     }
 
-    /// Returns the name and the cells of each column except the id column, whose index is `key`.
+    /// Returns the name and the cells of each column except the id column `key`.
     pub(crate) fn columns_except(&self, key: usize) -> impl Iterator<Item = (&str, &CellTexts)> {
         let columns = self.names.iter().zip(&self.columns).enumerate();
         let columns = columns.filter(move |(place, _)| *place != key);
         columns.map(|(_, (name, cells))| (name.as_str(), cells))
     }
 
-    /// Returns the columns that are in both this table and `other`, except the id column, whose index is `key`. For each
-    /// column, returns its name, its cells in this table, and its cells in `other`.
+    /// Returns the columns that are in both tables, except the id column `key`: the name, the cells in this table, and
+    /// the cells in `other`.
     pub(crate) fn shared_columns<'a>(
         &'a self,
         key: usize,
@@ -161,7 +154,6 @@ impl ColumnTable {
     }
 }
 
-/// Returns a cell as text. A missing cell is an empty string.
 fn text(row: &Row, place: usize, format: Format) -> Cow<'_, str> {
     let cell = row.cell(place);
     let text = match format {
@@ -178,7 +170,6 @@ fn text(row: &Row, place: usize, format: Format) -> Cow<'_, str> {
 /// Number of leading columns that may contain ids of items.
 const MAX_KEY_COLUMNS: usize = 8;
 
-/// Returns whether a cell contains a marker of a missing value, for example `NaN`.
 pub(crate) fn is_missing(cell: &str) -> bool {
     matches!(
         cell.trim().to_ascii_lowercase().as_str(),
@@ -186,8 +177,7 @@ pub(crate) fn is_missing(cell: &str) -> bool {
     )
 }
 
-/// Returns whether a word mixes Latin letters with Greek or Cyrillic ones. Such a word looks the same as the usual
-/// spelling, so the mix can mark a cell without changing its meaning.
+/// Returns whether a word mixes Latin letters with Greek or Cyrillic ones, which may look the same.
 pub(crate) fn is_mixed(word: &str) -> bool {
     let other = |c: char| matches!(u32::from(c), 0x0370..=0x052f);
     word.chars().any(|c| c.is_ascii_alphabetic()) && word.chars().any(other)
@@ -203,7 +193,6 @@ pub(crate) fn numbers(cells: &CellTexts) -> Option<Vec<f64>> {
     (numbers > 0 && numbers * 10 >= cells.len() * 9).then_some(parsed)
 }
 
-/// The cells of a column, concatenated in one string.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct CellTexts {
     text: String,
@@ -244,7 +233,6 @@ impl CellTexts {
         })
     }
 
-    /// Returns the total length of all cells, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -316,7 +304,6 @@ mod tests {
         assert_eq!((some.all_rows, some.is_sample()), (10_000, true));
         assert!((1000..4000).contains(&some.rows()) && some.memory() <= 1 << 18);
         assert_eq!(some.number(1), 4);
-        // There is not enough memory for a single row.
         assert!(matches!(read(50), Err(ContentsError::Limit(_))));
     }
 

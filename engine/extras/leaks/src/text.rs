@@ -1,5 +1,5 @@
-//! Parses numbers and dates in several spellings, and integers in binary files. Also determines the pattern of a file
-//! name, which is the same for all files of a kind.
+//! Parses numbers and dates in several spellings, and integers in binary files. Also determines the pattern of file
+//! names.
 
 use prep_contents::{ArchiveFormat, Format};
 
@@ -32,14 +32,14 @@ pub(crate) fn number(cell: &str) -> Option<f64> {
     })
 }
 
-/// Parses each cell. A missing cell, or one that is not a number, is NaN.
+/// Parses each cell. A cell without a number is NaN.
 pub(crate) fn numbers_or_nan(cells: &[Option<&str>]) -> Vec<f64> {
     let number = |cell: &Option<&str>| cell.and_then(number).unwrap_or(f64::NAN);
     cells.iter().map(number).collect()
 }
 
-/// Converts a date, with or without a time of day, to seconds. Supports `2019-05-01`, `2019:05:01 10:20:30` and
-/// `01/05/2019`. `None` for other texts. The epoch is arbitrary, and every month has 31 days.
+/// Converts a date such as `2019-05-01`, `2019:05:01 10:20:30` or `01/05/2019` to seconds. `None` for other texts. The
+/// epoch is arbitrary, and every month has 31 days.
 pub(crate) fn time_of(text: &str) -> Option<f64> {
     if text.len() < 8 || text.len() > 40 || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
@@ -67,7 +67,7 @@ pub(crate) fn time_of(text: &str) -> Option<f64> {
 }
 
 /// Returns the unsigned integer of `length` bytes at offset `at`, in big-endian order if `is_big` is true. `None` if
-/// `bytes` ends before the end of the integer.
+/// `bytes` is too short.
 pub(crate) fn integer(bytes: &[u8], at: usize, length: usize, is_big: bool) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
     let add = |sum: usize, byte: &u8| sum << 8 | usize::from(*byte);
@@ -77,12 +77,11 @@ pub(crate) fn integer(bytes: &[u8], at: usize, length: usize, is_big: bool) -> O
     })
 }
 
-/// Returns the last part of a path.
 pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Returns the file name with every word that contains a digit replaced by `#`: `#-anatomical-structure.json`. Adjacent
+/// Returns the file name with words that contain digits replaced by `#`: `#-anatomical-structure.json`. Adjacent
 /// replaced words become one `#`.
 pub(crate) fn pattern(path: &str) -> String {
     let name = file_name(path);
@@ -102,7 +101,6 @@ pub(crate) fn pattern(path: &str) -> String {
         let (word, separator) = word.split_at(word_end);
         let is_hex = word.len() > 2 && word.chars().all(|c| c.is_ascii_hexdigit());
         match is_hex || word.chars().any(|c| c.is_ascii_digit()) {
-            // If two masked words are adjacent, one `#` replaces both words and the separator between them.
             true if text
                 .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '#')
                 .ends_with('#') =>
@@ -118,8 +116,8 @@ pub(crate) fn pattern(path: &str) -> String {
     text + &end
 }
 
-/// Returns whether a path belongs to a test part: the name of a directory, or of the file itself, begins with `test` or
-/// `valid`, or contains `_test`. Case is ignored.
+/// Returns whether a directory or file name in the path begins with `test` or `valid`, or contains `_test`, ignoring
+/// case.
 pub(crate) fn is_test(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();
@@ -127,7 +125,6 @@ pub(crate) fn is_test(path: &str) -> bool {
     })
 }
 
-/// Returns whether a path belongs to a training part: it contains `train`, ignoring case.
 pub(crate) fn is_train(path: &str) -> bool {
     path.to_ascii_lowercase().contains("train")
 }
@@ -138,20 +135,16 @@ pub(crate) fn stem(id: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-/// The kind of a file, by the suffix of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ContentKind {
     /// Tables and series of numbers as text.
     Csv,
     Json,
-    /// XML and HTML.
     Markup,
     Text,
     Picture,
     Sound,
-    /// NumPy arrays.
     Array,
-    /// TFRecord files.
     Records,
     Matlab,
     /// Other tables, and archives. Other crates read their formats.

@@ -1,5 +1,4 @@
-//! The input of the detectors that test predictions of the answers: the chosen test items, their answers as numbers, and
-//! the training rows.
+//! The input of detectors that predict answers: the chosen test items, their answers as numbers, and the training rows.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -17,7 +16,6 @@ use crate::world::{AnswerColumn, World};
 /// Maximum number of answer columns that are measured.
 const MAX_LABELS: usize = 6;
 
-/// The chosen items with their facts, answers and training rows.
 pub(crate) struct View<'a> {
     pub world: &'a World,
     pub facts: &'a ItemFacts,
@@ -62,7 +60,6 @@ impl<'a> View<'a> {
         self.labels.iter().map(|(label, targets)| (label, targets))
     }
 
-    /// Returns the values of a fact for the chosen items.
     pub(crate) fn cells<'b>(&self, values: &'b FactValues) -> Vec<Option<&'b str>> {
         self.world
             .chosen
@@ -71,7 +68,6 @@ impl<'a> View<'a> {
             .collect()
     }
 
-    /// Returns the answer of the chosen item with this index.
     pub(crate) fn answer<'b>(&self, label: &'b AnswerColumn, place: usize) -> &'b str {
         label.values.get(place).unwrap_or_default()
     }
@@ -82,7 +78,6 @@ impl<'a> View<'a> {
             .map_or("", String::as_str)
     }
 
-    /// Returns examples of items with different answers.
     pub(crate) fn examples(&self, label: &AnswerColumn, cells: &[Option<&str>]) -> Vec<String> {
         let mut seen = HashSet::new();
         let mut examples = Vec::new();
@@ -98,7 +93,6 @@ impl<'a> View<'a> {
         examples
     }
 
-    /// Returns the training table and its answers as numbers.
     pub(crate) fn training(
         &self,
         label: &AnswerColumn,
@@ -109,7 +103,7 @@ impl<'a> View<'a> {
         Some((train, rows))
     }
 
-    /// Measures how much a prediction improves on the baseline, and records the p-value of this test.
+    /// Measures how much a prediction improves on the baseline, and records the p-value.
     pub(crate) fn measure(
         &self,
         label: &AnswerColumn,
@@ -122,11 +116,11 @@ impl<'a> View<'a> {
         measured
     }
 
-    /// Reports test items that are related to a training item. `rows` contains, for each chosen test item, the row of its
-    /// training item. `what` describes the relation, and follows the number of test items in the message.
+    /// Reports test items that are related to a training item, if the answers of these training items explain at least
+    /// the fraction `min_gain` of the variance that the baseline leaves unexplained.
     ///
-    /// Reports nothing unless the answers of these training items explain enough of the variance that the baseline leaves
-    /// unexplained, at least the fraction `min_gain`.
+    /// `rows` contains, for each chosen test item, the row of its training item. `what` follows the number of items in
+    /// the message.
     pub(crate) fn related(
         &self,
         detector: &'static str,
@@ -166,7 +160,7 @@ impl<'a> View<'a> {
         Some(finding.p_value(measured.p))
     }
 
-    /// Predicts the answers of a label from the intended features. The models of a label are trained only once.
+    /// Predicts the answers of a label from the intended features. Each label's baseline is computed only once.
     pub(crate) fn baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<&Prediction> {
         let mut labels = self.labels.iter();
         let place = labels.position(|(known, _)| std::ptr::eq(known, label))?;
@@ -202,8 +196,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns whether at least half of the different answers also occur in the training part, or no training table contains
-/// this label.
+/// Returns whether at least half of the different answers also occur in the training part, or no training
+/// table contains this label.
 fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
     let train = world
         .train_table(label)
@@ -215,9 +209,9 @@ fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
     })
 }
 
-/// Returns whether the cells are codes, for example numbers of tickets, and not quantities. The first digits of codes are
-/// uniformly distributed, but those of quantities are mostly small, at least among the longest numbers. So the mean first
-/// digit decides, separately for each length.
+/// Returns whether the cells are codes, for example numbers of tickets, and not quantities. The first digits of codes
+/// are uniformly distributed, but those of quantities are mostly small. So the mean first digit of the numbers of each
+/// length decides.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let mut different = HashSet::new();

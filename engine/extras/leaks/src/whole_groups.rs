@@ -1,10 +1,9 @@
 //! Finds groups of items that are entirely in the test part, for example patients or trips.
 //!
-//! A careful split never divides a group. Then the answers within a test group are similar, but this is not a leak,
-//! because participants know none of them.
+//! Answers within a test group are similar. This is not a leak, because participants know none of these answers.
 //!
-//! The names of groups are in a column, in words of ids, in directories, or in metadata of files. In the same place, the
-//! training part has other names. If groups have no names, they are estimated as sections of an order of the items.
+//! The names of groups are in a column, in words of ids, in directories, or in metadata of files. Groups without names
+//! are estimated as sections of an order of the items.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,24 +20,21 @@ const MAX_KNOWN: f64 = 0.1;
 /// Minimum fraction of the answers' variance that the groups explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Minimum number of groups of a division. A division with fewer groups is coarse. Groups of two divisions are united
-/// only if the result is not coarse, or if the groups of one division are parts of groups of the other.
+/// Minimum number of groups of a division that is not coarse. Groups of two divisions are united only if the result is
+/// not coarse, or if one division refines the other.
 const MIN_GROUPS: usize = 8;
 
-/// If groups have no names, an order of the items is divided into sections. The length of a section is the distance at
-/// which the correlation of answers falls below this limit.
+/// The length of a section is the distance at which the correlation of answers falls below this limit.
 const MAX_CORRELATION: f64 = 0.1;
 
-/// Maximum number of orders that are examined.
 const MAX_ORDERS: usize = 8;
 
 /// Maximum number of words of ids that are examined.
 const MAX_WORDS: usize = 8;
 
-/// The value of each chosen test item, for values that may be names of groups.
+/// The name of each chosen test item's group, if it has one.
 pub(crate) type Division<'a> = Vec<Option<&'a str>>;
 
-/// Returns all divisions of the chosen test items into groups that do not occur in the training part.
 pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Division<'a>> {
     let mut found = Vec::new();
     let mut add = |test: Division<'a>, train: &[&str]| {
@@ -99,7 +95,6 @@ pub(crate) fn divisions<'a>(world: &'a World, facts: &'a ItemFacts) -> Vec<Divis
     found
 }
 
-/// Returns a word of an id.
 fn word(id: &str, place: usize) -> Option<&str> {
     ids::words(id).get(place).copied()
 }
@@ -114,15 +109,15 @@ fn beginning(id: &str, place: usize) -> Option<&str> {
     id.get(..end)
 }
 
-/// Returns the first digits of an id that consists of digits, except all of them.
+/// Returns the first digits of an id that consists of digits, but not all of them.
 fn first_digits(id: &str, place: usize) -> Option<&str> {
     let is_number = id.bytes().all(|byte| byte.is_ascii_digit());
     id.get(..=place)
         .filter(|digits| is_number && digits.len() < id.len())
 }
 
-/// Returns whether a column divides the test items into groups of several items that are not in the training part. `test`
-/// and `train` are the column's cells in both parts, of which hardly any may be equal.
+/// Returns whether a column divides the test items into groups of several items. `test` and `train` are the column's
+/// cells in both parts, of which hardly any may be equal.
 pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
     let known: HashSet<&str> = train
         .iter()
@@ -163,9 +158,9 @@ pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
     orders
 }
 
-/// Divides an order of items into sections of equal length, for example sessions or rides that have no names. The length
-/// is the distance up to which neighbours have similar answers. Also returns the fraction of the variance that neighbours
-/// explain. Returns `None` if neighbours explain little, or if the items are sorted by their answers.
+/// Divides an order of items into sections of equal length, up to which neighbours have similar answers. Also returns
+/// the fraction of the variance that neighbours explain. Returns `None` if they explain little, or if the items are
+/// sorted by their answers.
 fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     let agreement = gain(targets, None, &by_nearest(numbers, targets));
     if agreement.alone < MIN_VARIANCE || agreement.p > 1e-3 || is_sorted(numbers, targets) {
@@ -203,7 +198,7 @@ fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     Some((agreement.alone, groups))
 }
 
-/// Returns folds that do not divide groups in which answers are similar. If groups of several divisions overlap, they are
+/// Returns folds that do not divide groups in which answers are similar. Overlapping groups of several divisions are
 /// united, unless too few groups would be left.
 pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &Targets) -> Folds {
     let agreement = |division: &Division<'_>, targets: &Targets| {
@@ -234,8 +229,8 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
     };
     for (_, other, division) in agreeing {
         let united = united(&groups, &other);
-        // The groups are nested if each group so far is a part of a larger group of the other division. In this case, the
-        // larger groups are used only if answers are also similar across the smaller groups.
+        // If each group is a part of a larger group of the other division, the larger groups are used only if answers
+        // are also similar across the smaller groups.
         let is_nested = count(&united) == count(&other) && count(&united) > 1;
         let agrees_beyond = || {
             let mut targets = targets.clone();
@@ -253,7 +248,7 @@ fn count(groups: &[usize]) -> usize {
     groups.iter().collect::<HashSet<_>>().len()
 }
 
-/// Returns the number of each item's group, from 0. An item without a value is a group of its own.
+/// Returns the number of each item's group, from 0. An item without a value is a separate group.
 fn numbered(division: &[Option<&str>]) -> Vec<usize> {
     let mut numbers: HashMap<(Option<&str>, usize), usize> = HashMap::new();
     let mut groups = Vec::new();
@@ -265,7 +260,7 @@ fn numbered(division: &[Option<&str>]) -> Vec<usize> {
     groups
 }
 
-/// Unites the groups of two divisions: items of the same group in either division are in the same group of the result.
+/// Unites the groups of two divisions: items that share a group in either division share a group of the result.
 fn united(one: &[usize], other: &[usize]) -> Vec<usize> {
     let mut groups = one.to_vec();
     // Each pass gives all items of a group the smallest number among these items, until nothing changes.

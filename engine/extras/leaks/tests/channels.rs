@@ -102,7 +102,7 @@ impl Items {
         memory: u64,
         prepare: &dyn Fn(&Path),
     ) -> LeakReport {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::temporary::directory();
         let (public, private) = (folder.path().join("public"), folder.path().join("private"));
         fs::create_dir_all(&private).unwrap();
         for (path, content) in files {
@@ -682,7 +682,7 @@ fn a_task_that_rewrites_words_has_no_finding() {
         "three metres",
     ];
     let mut random = Random(21);
-    let folder = tempfile::tempdir().unwrap();
+    let folder = crate::temporary::directory();
     let (public, private) = (folder.path().join("public"), folder.path().join("private"));
     fs::create_dir_all(&public).unwrap();
     fs::create_dir_all(&private).unwrap();

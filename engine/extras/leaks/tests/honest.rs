@@ -1,5 +1,5 @@
-//! Tests competitions that only look as if they had a leak, and the same competitions with a leak: groups that are entirely
-//! in one part, files of equal length, ids that coincide, and few items.
+//! Tests competitions that only seem to have a leak, and the same competitions with a leak: groups that are entirely in
+//! one part, files of equal length, ids that coincide, and few items.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ impl Data {
     }
 
     fn search(&self, id: Option<&str>) -> LeakReport {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::temporary::directory();
         let root = folder.path();
         let public = root.join("public");
         fs::create_dir_all(&public).unwrap();
@@ -79,7 +79,6 @@ impl Data {
         assert!(found.is_empty(), "{name}: {found:#?}");
     }
 
-    /// Checks that there is a leak whose description contains a word.
     fn assert_leak(&self, word: &str) {
         let findings = self.search(None).findings;
         let is_leak = |one: &&prep_leaks::LeakFinding| {
@@ -109,21 +108,18 @@ fn same_times(folder: &Path) {
     }
 }
 
-/// Returns a pseudorandom number below `bound`.
 fn draw(seed: usize, bound: usize) -> usize {
     let mixed = (seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     usize::try_from((mixed ^ (mixed >> 29)) % bound as u64).unwrap()
 }
 
-/// Makes an id from the numbers of a group and of an item in it.
+/// Makes an id from the number of a group and the number of an item in the group.
 type MakeId<'a> = &'a dyn Fn(usize, usize) -> String;
 
-/// Adds files with the answers.
 type Plant<'a> = &'a dyn Fn(&mut Data);
 
-/// Makes items of groups that are entirely in one part. The answer depends on the group. `id` makes an id from the number of
-/// the group and the number of the item in the group, and `more` makes a further cell from them.
+/// Makes items of groups that are entirely in one part. The answer depends on the group. `more` makes a further cell.
 fn grouped(
     groups: (usize, usize),
     size: usize,
@@ -246,7 +242,7 @@ fn files_of_equal_length_are_compared_by_content() {
     );
 }
 
-/// Returns bytes that do not change a CRC-32 if they are added to a file: the reflected generator polynomial.
+/// Returns the reflected generator polynomial of CRC-32. If it is added to a file, the checksum does not change.
 fn crc_multiple(_: &[u8]) -> [u8; 5] {
     // The polynomial is x^32 + 0x04C11DB7. The first bit of a byte is the lowest one.
     let bits: u64 = 1 | (0xEDB8_8320_u64 << 1);
@@ -334,8 +330,8 @@ fn the_id_is_the_column_by_which_grading_pairs_rows() {
     }
 }
 
-/// Makes a table of many items whose answers are `different` different texts. A column of the test table and the sample
-/// submission show the answers, or the answers of other items.
+/// Makes a table whose answers are `different` different texts. A column of the test table and the sample submission
+/// show the answers, or the answers of the items that `shown` returns.
 fn texts(different: usize, shown: &dyn Fn(usize) -> usize) -> Data {
     let mut data = Data::default();
     let id = |number: usize| format!("n{:05x}", draw(number, 1 << 20));
@@ -380,7 +376,6 @@ fn texts_that_are_the_answers_are_found() {
     }
 }
 
-/// A few items whose answers are numbers.
 fn few(items: usize) -> Data {
     let mut data = Data::default();
     let cells = |number: usize| {

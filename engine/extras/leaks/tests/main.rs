@@ -5,3 +5,5 @@
 mod channels;
 mod honest;
 mod silent;
+#[path = "../../../../tests/temporary/mod.rs"]
+mod temporary;

@@ -1,5 +1,4 @@
-//! Tests that data without a leak result in no finding above a note, and that leaks are found if they are planted in the
-//! same data.
+//! Tests that data without a leak have no finding above a note, and that leaks in the same data are found.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +7,6 @@ use std::path::Path;
 
 use prep_leaks::{LeakInput, LeakLevel, LeakReport};
 
-/// A simple generator of pseudorandom numbers.
 struct Random(u64);
 
 impl Random {
@@ -34,7 +32,6 @@ impl Random {
     }
 }
 
-/// Kinds of pictures or sounds.
 #[derive(Clone, Copy, PartialEq)]
 enum Media {
     None,
@@ -50,11 +47,9 @@ enum Media {
     Fields,
     /// A tone that becomes louder, and hiss.
     Tones,
-    /// Hiss.
     Hiss,
 }
 
-/// All kinds except none.
 const MEDIA: [Media; 7] = [
     Media::Scenes,
     Media::Disc,
@@ -65,7 +60,6 @@ const MEDIA: [Media; 7] = [
     Media::Hiss,
 ];
 
-/// Properties of a generated competition.
 #[derive(Clone, Copy)]
 struct Kind {
     seed: u64,
@@ -80,7 +74,6 @@ struct Kind {
     text: bool,
     /// Number of locations in a column. Each location has a different mean.
     places: u64,
-    /// The kind of picture or sound that each item has.
     media: Media,
 }
 
@@ -271,7 +264,6 @@ fn row(kind: &Kind, random: &mut Random, means: &[f64]) -> Row {
     }
 }
 
-/// Formats a table, with or without labels.
 fn table(rows: &[Row], json: bool, labels: bool) -> String {
     let mut text = String::new();
     if json {
@@ -410,7 +402,6 @@ fn png(light: &[f64], side: u32, compression: png::Compression) -> Vec<u8> {
     out
 }
 
-/// Returns the samples of a sound, between -1 and 1.
 fn sound(media: Media, truth: f64, random: &mut Random) -> Vec<f64> {
     let (slow, fast) = (
         1.0 + 5.0 * random.unit(),
@@ -443,7 +434,6 @@ fn wav(samples: &[f64]) -> Vec<u8> {
     out
 }
 
-/// Returns the file of an item and its suffix.
 fn medium(media: Media, truth: f64, random: &mut Random) -> Option<(&'static str, Vec<u8>)> {
     match media {
         Media::None => None,
@@ -455,7 +445,6 @@ fn medium(media: Media, truth: f64, random: &mut Random) -> Option<(&'static str
     }
 }
 
-/// A generated competition on disk.
 struct GeneratedCompetition {
     folder: tempfile::TempDir,
     kind: Kind,
@@ -473,7 +462,7 @@ impl GeneratedCompetition {
                 .collect()
         };
         let (train, test, own) = (rows(900), rows(300), rows(200));
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::temporary::directory();
         let made = GeneratedCompetition {
             folder,
             kind,
@@ -551,7 +540,6 @@ impl GeneratedCompetition {
             }
         }
         for (number, row) in self.test.iter().enumerate() {
-            // Draw the same content as in the training file.
             let is_copy = copied.is_some_and(|every| number.is_multiple_of(every));
             let file = match (media, is_copy) {
                 (_, false) => medium(media, row.truth, &mut random),
@@ -564,7 +552,6 @@ impl GeneratedCompetition {
                 (_, true) => {
                     let light = self
                         .repeat_draw(number, &mut |truth, random| picture(media, truth, random));
-                    // Save it again, darker and twice as large.
                     let large = (0..96 * 96).map(|at| 0.9 * light[at / 96 / 2 * 48 + at % 96 / 2]);
                     let large: Vec<f64> = large.collect();
                     Some(("png", png(&large, 96, png::Compression::High)))

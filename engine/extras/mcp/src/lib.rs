@@ -1,18 +1,14 @@
 //! Serves tools for agents with the Model Context Protocol: list competitions, describe a competition, and validate or
 //! grade a submission.
 //!
-//! This file implements the protocol (JSON-RPC 2.0 messages, one per line), and `tools` implements the tools.
+//! This file implements the protocol (JSON-RPC 2.0 messages, one per line), and `tools` implements the tools. The server
+//! needs only four requests, so it does not use the official library `rmcp`.
 //!
 //! The tool `grade` exists only if the server was started with scores, because an agent that gets scores can optimize
-//! against the answers. Tools read `private` only to compare a submission with the answers, and no result contains an
-//! answer.
+//! against the answers. No tool returns an answer.
 //!
-//! Submissions are files. A server opens only regular files below one directory, without following links, because a
-//! message about an invalid submission quotes cells of the file. It opens no file in the data directory or the cache.
-//!
-//! A server of tools needs only four requests of the protocol, so this crate implements them itself. The official
-//! library (`rmcp`) depends on an asynchronous runtime and enables features of `chrono`, which would require compiling
-//! DataFusion a second time.
+//! Messages quote cells of invalid submissions. Therefore a submission must be a regular file below one directory, outside
+//! the data directory and the cache. Links are not followed.
 
 mod tools;
 
@@ -24,38 +20,30 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::{ALL, Arguments, ToolDefinition};
 
-/// Supported versions of the protocol, the latest first. All features that this server uses are the same in these
-/// versions.
+/// Supported versions of the protocol, the latest first. The features that this server uses are the same in all of them.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Maximum length of a message in bytes. Submissions are passed as paths, so messages are short.
+/// Maximum length of a message in bytes. Messages are short, because they contain the paths of submissions.
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 
 const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` shows the task and the files of a competition, \
     `validate` checks a submission. The result of each tool contains a list `competitions`.";
 
-/// Settings of a server. Its tools can only access the files that these settings name.
 pub struct McpOptions {
     pub catalog: Catalog,
-    /// Settings of the variant that is served.
+    /// Settings of the variant `variant`.
     pub settings: Settings,
     pub variant: String,
-    /// Only submissions below this directory are read.
+    /// Contains all submissions that may be read.
     pub submissions: SubmissionDirectory,
-    /// Whether agents can get scores.
     pub scores: bool,
-    /// The log of gradings.
     pub log: GradingLog,
-    /// Describes the suggested action of an error.
+    /// Converts the suggested action of an error to text.
     pub words: fn(&Remedy) -> String,
 }
 
 impl McpOptions {
-    /// Reads the prepared answers of a competition. If agents can get scores, gradings are logged in the data
-    /// directory.
-    ///
-    /// # Errors
-    /// Returns an error if the competition is not prepared, or if its answers changed since it was prepared.
+    /// Reads the prepared answers of a competition. If agents can get scores, gradings are logged in the data directory.
     pub(crate) fn grading(&self, id: &str) -> Result<Grading, Error> {
         let grading = Grading::open(&self.catalog, &self.settings, id)?;
         Ok(match self.scores {
@@ -65,18 +53,13 @@ impl McpOptions {
     }
 }
 
-/// Returns the tools that the server offers.
 fn tools(options: &McpOptions) -> impl Iterator<Item = &'static ToolDefinition> {
     let scores = options.scores;
     let all = ALL.iter().copied();
     all.filter(move |tool| scores || !tool.has_scores)
 }
 
-/// Responds to the client's messages one after the other, until the client closes the input. The response to a message that
-/// is not UTF-8 or is too long is an error.
-///
-/// # Errors
-/// Returns an error if the input cannot be read or a response cannot be written.
+/// Responds to the client's messages one after the other, until the client closes the input.
 pub fn serve(
     options: &McpOptions,
     mut input: impl BufRead,
@@ -94,7 +77,7 @@ pub fn serve(
                 method,
                 params,
             })) => response(&id, answer(options, &method, params)),
-            // Notifications and responses need no response.
+            // A notification or a response needs no response.
             Ok(_) => continue,
             Err(response) => response,
         };
@@ -104,7 +87,7 @@ pub fn serve(
     Ok(())
 }
 
-/// Reads the next line. Skips a line that is too long, and returns an error for it. Returns `None` at the end of the
+/// Reads the next line, or skips a line that is too long and returns an error for it. Returns `None` at the end of the
 /// input.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, RpcError>>> {
     let mut line = Vec::new();
@@ -181,27 +164,24 @@ fn call(options: &McpOptions, params: Value) -> Result<Value, RpcError> {
     ))
 }
 
-/// Error codes that the specification of JSON-RPC defines.
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
-/// An error of the protocol: its code and message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RpcError(i64, String);
 
-/// A request or notification of the client.
 #[derive(Debug, PartialEq)]
 struct Request {
-    /// `None` for a notification, which is not answered.
+    /// `None` for a notification, which gets no response.
     id: Option<Value>,
     method: String,
     params: Value,
 }
 
-/// Parses a line. Returns `None` for a response, because this server sends no requests. If the line is invalid, the
-/// error is the response to send.
+/// Parses a line. Returns `None` for a response, which is ignored. If the line is invalid, the error is the response to
+/// send.
 fn parse(line: &str) -> Result<Option<Request>, Value> {
     let value: Value = serde_json::from_str(line)
         .map_err(|error| failure(&Value::Null, &RpcError(PARSE_ERROR, error.to_string())))?;
@@ -229,7 +209,6 @@ fn parse(line: &str) -> Result<Option<Request>, Value> {
     }))
 }
 
-/// Returns the response to a request.
 fn response(id: &Value, outcome: Result<Value, RpcError>) -> Value {
     match outcome {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -237,7 +216,7 @@ fn response(id: &Value, outcome: Result<Value, RpcError>) -> Value {
     }
 }
 
-/// Returns the response for an error. `id` is `null` if the id of the request is unknown.
+/// Returns an error response. `id` is `null` if the id of the request is unknown.
 fn failure(id: &Value, RpcError(code, message): &RpcError) -> Value {
     let message = shortened(message);
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
@@ -246,7 +225,6 @@ fn failure(id: &Value, RpcError(code, message): &RpcError) -> Value {
 /// A JSON object, or an error message for the agent.
 pub(crate) type Answer = Result<Value, ToolError>;
 
-/// The reason why a tool failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolError {
     pub message: String,
@@ -280,8 +258,9 @@ impl From<Error> for ToolError {
 }
 
 /// Converts the answer of a tool to a result of the protocol. The result contains the answer twice: as an object, and as
-/// text for clients that do not support objects. An error of a tool is also sent as a result, because clients hide
-/// protocol errors from agents. `words` converts the suggested action of an error to text.
+/// text for clients that do not support objects.
+///
+/// An error of a tool is also sent as a result, because clients hide errors of the protocol from agents.
 fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
     let (value, is_error) = match answer {
         Ok(value) => (value, false),
@@ -297,7 +276,7 @@ fn result(answer: Answer, words: fn(&Remedy) -> String) -> Value {
     })
 }
 
-/// Shortens a message that quotes the request, because a request can be long.
+/// Shortens a message, because it may quote a long request.
 fn shortened(message: &str) -> Cow<'_, str> {
     const MAX_CHARACTERS: usize = 2000;
     match message.char_indices().nth(MAX_CHARACTERS) {

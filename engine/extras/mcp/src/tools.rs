@@ -11,22 +11,19 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::{Answer, McpOptions, ToolError};
 
-/// A tool: its description for agents, and its function.
 pub struct ToolDefinition {
     pub name: &'static str,
     pub description: &'static str,
-    /// Parameters: name, description, and whether the parameter is required.
+    /// Name, description, and whether the parameter is required.
     pub parameters: &'static [(&'static str, &'static str, bool)],
-    /// Whether the responses of the tool contain scores.
     pub has_scores: bool,
     pub call: fn(&McpOptions, &Arguments) -> Answer,
 }
 
-/// All tools.
 pub const ALL: &[&ToolDefinition] = &[&LIST, &DESCRIBE, &VALIDATE, &GRADE];
 
 impl ToolDefinition {
-    /// Returns the tool's description for the protocol. All parameters are strings.
+    /// Returns the tool's description for clients. All parameters are strings.
     pub fn schema(&self) -> Value {
         let property = |(name, description, _): &(&str, &str, bool)| {
             let schema = json!({ "type": "string", "description": description });
@@ -54,14 +51,10 @@ impl ToolDefinition {
     }
 }
 
-/// The arguments of a call.
 pub struct Arguments(Map<String, Value>);
 
 impl Arguments {
     /// Checks the arguments of a call against the parameters of the tool.
-    ///
-    /// # Errors
-    /// Returns an error if an argument is unknown, missing, or not a string.
     pub fn parse(
         definition: &ToolDefinition,
         given: Map<String, Value>,
@@ -93,7 +86,6 @@ impl Arguments {
         self.0.get(name).and_then(Value::as_str)
     }
 
-    /// Returns the value of a required parameter.
     pub fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
@@ -101,7 +93,7 @@ impl Arguments {
 
 pub const LIST: ToolDefinition = ToolDefinition {
     name: "list",
-    description: "List the competitions of MLE-bench and the user's own: id, name, category, and whether its data are prepared on this system.",
+    description: "List the competitions of MLE-bench and the user's own competitions: id, name, category, and whether its data are prepared on this system.",
     parameters: &[(
         "set",
         "only the competitions of this set: lite, low, medium, high, dev, all, PACK or PACK/NAME",
@@ -128,7 +120,6 @@ fn list_competitions(options: &McpOptions, arguments: &Arguments) -> Answer {
     Ok(json!({ "competitions": competitions }))
 }
 
-/// Returns a short description of a competition.
 pub fn row(options: &McpOptions, entry: &CatalogEntry) -> Value {
     let pipeline = entry.load(&options.variant).ok();
     json!({
@@ -162,7 +153,6 @@ pub const DESCRIBE: ToolDefinition = ToolDefinition {
     call: describe_competition,
 };
 
-/// The directory below `prepared` whose files are described. Private files are never described.
 const PUBLIC_PREFIX: &str = "public/";
 
 fn describe_competition(options: &McpOptions, arguments: &Arguments) -> Answer {
@@ -176,7 +166,7 @@ fn describe_competition(options: &McpOptions, arguments: &Arguments) -> Answer {
         );
     };
     let public = options.settings.prepared_dir(id).join(PUBLIC_PREFIX);
-    // An agent that runs in a different directory than the server could not use a relative path.
+    // The agent may run in a different directory, so the path must be absolute.
     let public = public
         .canonicalize()
         .map_err(|error| Error::reading("open", &public, &error))?;
@@ -223,10 +213,7 @@ fn grade_submission(options: &McpOptions, arguments: &Arguments) -> Answer {
     Ok(json!({ "competitions": [entry] }))
 }
 
-/// Converts a JSON object of the crate `prep_formats` to members of a `serde_json` object.
-///
-/// # Errors
-/// Returns an error if a number is NaN or infinite, which JSON cannot represent. Only scores can be such numbers.
+/// Converts the members of a JSON object. Fails if a score is NaN or infinite, which JSON cannot represent.
 fn members(object: &JsonObject) -> Result<impl Iterator<Item = (String, Value)>, ToolError> {
     let members = object.iter().map(|(name, value)| {
         let name = name.as_str().unwrap_or_default().to_owned();
@@ -253,7 +240,6 @@ fn converted(value: &JsonValue) -> Answer {
     })
 }
 
-/// The parameters of tools that read a submission.
 pub const PARAMETERS: &[(&str, &str, bool)] = &[
     ("id", "id of the competition", true),
     (
@@ -263,15 +249,11 @@ pub const PARAMETERS: &[(&str, &str, bool)] = &[
     ),
 ];
 
-/// Opens the submission that the arguments name. A relative path refers to a file below the directory of submissions.
-///
-/// # Errors
-/// Same as [`SubmissionDirectory::open`](prep_app::SubmissionDirectory::open).
+/// Opens the submission. A relative path refers to a file below the directory of submissions.
 pub fn open(options: &McpOptions, arguments: &Arguments) -> Result<Submission, SubmissionError> {
     options.submissions.open(arguments.text("submission"))
 }
 
-/// Returns the error for the agent if the submission cannot be opened.
 pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionError) -> ToolError {
     let name = arguments.text("submission");
     let directory = options.submissions.path().display();

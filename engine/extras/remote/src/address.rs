@@ -8,8 +8,8 @@
 //! | `https://...` | any web server, read-only |
 //! | `file:///DIRECTORY` | a directory that all machines share |
 //!
-//! Plain http is accepted only for a web server or S3 server on this machine. Otherwise everybody on the network could
-//! read session tokens and private objects. `AWS_ALLOW_HTTP=true` permits plain http for any S3 server.
+//! Plain http is accepted only for servers on this machine, because others on the network could read tokens and private
+//! objects. `AWS_ALLOW_HTTP=true` permits plain http for any S3 server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,8 +33,7 @@ use url::Url;
 use crate::error::{NoCredentials, RemoteError};
 use crate::layout::MAX_DEPTH;
 
-/// Settings and credentials of cloud stores: environment variables by name, for example `AWS_SECRET_ACCESS_KEY`. The
-/// values are never printed.
+/// Environment variables of cloud stores, for example `AWS_SECRET_ACCESS_KEY`. Their values are never printed.
 #[derive(Clone, Default)]
 pub struct CloudCredentials(Vec<(String, String)>);
 
@@ -44,7 +43,6 @@ impl CloudCredentials {
         CloudCredentials(variables.into_iter().collect())
     }
 
-    /// Sets all variables that are settings of the builder's store.
     fn configure<'v, B, K: FromStr>(&'v self, mut builder: B, set: fn(B, K, &'v str) -> B) -> B {
         for (name, value) in &self.0 {
             if let Ok(key) = name.to_ascii_lowercase().parse() {
@@ -62,7 +60,7 @@ impl fmt::Debug for CloudCredentials {
     }
 }
 
-/// Builds a cloud store. This is a macro, because the builders of the library have no common trait.
+/// Builds a cloud store. The builders of `object_store` have no common trait, so this is a macro.
 macro_rules! cloud_store {
     ($builder:expr) => {{
         let builder = $builder.with_retry(retry_config());
@@ -79,13 +77,15 @@ macro_rules! cloud_store {
 pub struct Address(Url);
 
 impl Address {
-    /// Parses an address.
-    ///
-    /// # Errors
-    /// Returns an error if the text is not a URL or its scheme is not supported.
+    /// Parses an address. Fails if its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
-        // Secrets may follow these characters, so the rest of the text is not shown.
-        let shown = text.split(['?', '@']).next().unwrap_or_default();
+        // Query parameters may be secrets, so the message ends before them.
+        // A password may be in front of `@`, and a signature after `?`.
+        let shown = match text.contains('@') {
+            true => text.split(':').next(),
+            false => text.split('?').next(),
+        };
+        let shown = shown.unwrap_or_default();
         let wrong = |cause: &str| RemoteError::Address {
             remote: shown.to_owned(),
             cause: cause.to_owned(),
@@ -109,8 +109,7 @@ impl Address {
     /// Returns the address without user, password and query, which may be secrets.
     pub fn without_secrets(&self) -> String {
         let mut url = self.0.clone();
-        // `set_username` and `set_password` fail if the address cannot contain a user or password. Then there is nothing
-        // to remove.
+        // These calls fail if such an address cannot contain a user or password.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_query(None);
@@ -118,11 +117,9 @@ impl Address {
         url.to_string()
     }
 
-    /// Finds the subdirectories that the current user cannot write, if the remote is a directory. Finds nothing in other
-    /// remotes.
+    /// Finds subdirectories that the current user cannot write. Finds nothing if the remote is not a directory.
     pub fn unwritable(&self) -> Unwritable {
         let mut found = Unwritable::default();
-        // Only addresses of directories have paths.
         if let Ok(directory) = self.0.to_file_path() {
             found.examine_directories(&directory, MAX_DEPTH);
         }
@@ -135,12 +132,12 @@ impl Address {
         matches!(scheme, Ok((ObjectStoreScheme::Http, _)))
     }
 
-    /// Opens the store without a request. Returns it with the path of the remote in it.
+    /// Opens the store, without sending a request. Returns the store and the path of the remote in it.
     pub(crate) fn open(
         &self,
         credentials: &CloudCredentials,
     ) -> Result<(Arc<dyn ObjectStore>, Path), RemoteError> {
-        // The HTTP client of the `object_store` library uses the default provider of the process.
+        // The HTTP client of `object_store` uses the default TLS provider of the process.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let shown = self.without_secrets();
         let wrong = |cause: &str| RemoteError::Address {
@@ -171,7 +168,7 @@ impl Address {
                 let allow_http = AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp);
                 let allowed = builder.get_config_value(&allow_http);
                 let is_allowed = allowed.is_some_and(|value| value.eq_ignore_ascii_case("true"));
-                // In the order in which the builder uses them.
+                // The builder prefers the first of these settings.
                 let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
                 let mut endpoint = endpoint.iter();
                 let endpoint = endpoint.find_map(|key| builder.get_config_value(key));
@@ -204,7 +201,7 @@ impl Address {
                     ));
                 }
                 let base = &self.0[..url::Position::BeforePath];
-                // If plain http were allowed, a redirect could lead from https to http.
+                // Plain http must not be allowed for an https address, because a redirect could lead to http.
                 let options = client_options().with_allow_http(plain(&self.0));
                 let builder = HttpBuilder::new()
                     .with_url(base)
@@ -224,8 +221,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Marks errors of a cloud's credential provider with the type [`NoCredentials`]. Without it, missing credentials look
-/// like an unreachable network in the library's errors.
+/// Marks errors of a cloud's credential provider as [`NoCredentials`]. In the errors of `object_store`, missing credentials
+/// look like an unreachable network.
 #[derive(Debug)]
 struct DebugCredentials<C>(Arc<dyn CredentialProvider<Credential = C>>);
 
@@ -242,8 +239,7 @@ impl<C: fmt::Debug + Send + Sync> CredentialProvider for DebugCredentials<C> {
     }
 }
 
-/// Returns the options of HTTP clients. The transfer of a large object may take any time, but a connection that
-/// receives no data for 30 s is closed.
+/// A transfer may take any time, but a connection that receives no data for 30 s is closed.
 fn client_options() -> ClientOptions {
     ClientOptions::default()
         .with_connect_timeout(Duration::from_secs(5))
@@ -251,7 +247,7 @@ fn client_options() -> ClientOptions {
         .with_read_timeout(Duration::from_secs(30))
 }
 
-/// Returns the settings for retries. The times are short, because a run can continue without the remote.
+/// The times are short, because a run can continue without the remote.
 fn retry_config() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -281,8 +277,10 @@ mod tests {
         }
         let error = Address::parse("/mnt/prep").unwrap_err().to_string();
         assert!(error.ends_with("write file:///mnt/prep"), "{error}");
-        let error = Address::parse("ftp://host/x?password=pw").unwrap_err();
-        assert!(!error.to_string().contains("pw"), "{error}");
+        for text in ["ftp://host/x?password=pw", "ftp://user:pw@host/x"] {
+            let error = Address::parse(text).unwrap_err();
+            assert!(!error.to_string().contains("pw"), "{error}");
+        }
         let named = CloudCredentials::new([("AWS_SECRET_ACCESS_KEY".to_owned(), "pw".to_owned())]);
         assert!(!format!("{named:?}").contains("pw"));
     }

@@ -1,7 +1,6 @@
 //! Errors of a remote, classified by meaning.
 //!
-//! A message never contains text from a server or library, because such text may include signed URLs. This module
-//! determines the meaning of an error and describes it in its own words.
+//! A message never contains text from a server or library, because such text may include signed URLs.
 
 use std::io::ErrorKind;
 
@@ -15,59 +14,47 @@ use crate::address::Address;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum RemoteError {
-    /// The address, or a setting for it, is not valid.
     #[error("the remote `{remote}`: {cause}")]
     Address { remote: String, cause: String },
 
-    /// The remote cannot be reached.
     #[error("the remote {remote} cannot be reached")]
     Unreachable { remote: String },
 
-    /// The remote is overloaded.
     #[error("the remote {remote} does not respond in time, or limits requests")]
     Overloaded { remote: String },
 
-    /// The remote has no space left.
     #[error("the remote {remote} is full")]
     Full { remote: String },
 
-    /// The credentials do not permit writing, or the remote cannot be written.
     #[error("the remote {remote} can only be read")]
     ReadOnly { remote: String },
 
-    /// The remote is a directory, and the current user cannot write one of its subdirectories.
     #[error("the remote {remote} cannot be written: {owner}")]
     Unwritable {
         remote: String,
-        /// The owner and the mode of a directory that cannot be written.
+        /// Owner and mode of a directory that cannot be written.
         owner: String,
     },
 
-    /// The remote is a directory, and the current user cannot read one of its files or subdirectories.
     #[error("the remote {remote} contains files that this user cannot read")]
     Unreadable { remote: String },
 
-    /// A write needs a signing key.
     #[error("no result is sent to the remote {remote}, because there is no signing key")]
     NoKey { remote: String },
 
-    /// The remote rejects the credentials.
     #[error(
         "the remote {remote} rejects the credentials: they are wrong, expired, revoked, or do not permit this request"
     )]
     Refused { remote: String },
 
-    /// The remote rejects this machine's clock.
     #[error(
-        "the remote {remote} rejects this machine's clock, which differs too much from its own"
+        "the remote {remote} rejects this machine's clock, which differs too much from the remote's clock"
     )]
     Clock { remote: String },
 
-    /// The bucket, container or directory does not exist.
     #[error("the remote {remote}: the bucket or directory does not exist")]
     NoBucket { remote: String },
 
-    /// Any other error.
     #[error("the remote {remote} failed: {cause}")]
     Failed { remote: String, cause: String },
 }
@@ -91,11 +78,11 @@ impl RemoteError {
                  and the directory needs their group and its setgid bit"
             }
             RemoteError::Unreadable { .. } => {
-                "let the users' group read the directory: `chmod -R g+rX`"
+                "let the group of all users read the directory of the remote: `chmod -R g+rX DIRECTORY`"
             }
             RemoteError::NoKey { .. } => return Some(Remedy::ChooseKey),
-            RemoteError::Clock { .. } => "set the clock (NTP)",
-            RemoteError::NoBucket { .. } => "create it, or correct the address",
+            RemoteError::Clock { .. } => "set this machine's clock, for example with NTP",
+            RemoteError::NoBucket { .. } => "create the bucket or directory, or fix the address",
             RemoteError::Address { .. }
             | RemoteError::Overloaded { .. }
             | RemoteError::Refused { .. }
@@ -104,7 +91,6 @@ impl RemoteError {
         Some(words.into())
     }
 
-    /// Returns whether the problem may be temporary.
     pub(crate) fn is_temporary(&self) -> bool {
         matches!(
             self,
@@ -126,7 +112,6 @@ impl RemoteError {
     }
 }
 
-/// Codes that providers send in the body of a response.
 const CLOCK_CODES: [&str; 2] = ["RequestTimeTooSkewed", "RequestExpired"];
 const FULL_CODES: [&str; 4] = [
     "InsufficientStorage",
@@ -145,27 +130,24 @@ const CREDENTIAL_CODES: [&str; 6] = [
 const OVERLOAD_CODES: [&str; 3] = ["SlowDown", "ServerBusy", "RequestTimeout"];
 const NO_BUCKET_CODES: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
 
-/// Phrases in responses of servers that have no code for a full disk.
+/// Phrases in the bodies of servers that have no error code for a full disk.
 const FULL_PHRASES: [&str; 3] = ["no free volumes", "no writable volumes", "no space left"];
 
-/// The library's error for missing credentials.
 #[derive(Debug, thiserror::Error)]
 #[error("no credentials")]
 pub(crate) struct NoCredentials(#[source] pub(crate) object_store::Error);
 
-/// The response of a server, as far as an error of the library contains it.
+/// The parts of a server's response that an error of `object_store` contains.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answer<'a> {
     status: Option<u16>,
-    /// The provider's error code, which the body contains.
     code: Option<&'a str>,
     body: &'a str,
 }
 
 impl<'a> Answer<'a> {
-    /// Extracts the server's response from the text of a library error. The type of this error is private in the library,
-    /// so only the text is available. The text contains the status and the body, but neither an address nor a name that
-    /// the user chose.
+    /// Extracts the response from the text of an error of `object_store`, because the type of the error is private. The text
+    /// contains no address and no name that the user chose.
     fn parse(text: &'a str) -> Option<Answer<'a>> {
         if let Some(rest) = text.strip_prefix("Server returned non-2xx status code: ") {
             let status = rest.get(..3)?.parse().ok()?;
@@ -196,7 +178,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// Returns the error code in a body: `<Code>X</Code>` from S3 and Azure, `"reason": "X"` from Google.
+/// Returns the error code in a body: `<Code>X</Code>` of S3 and Azure, `"reason": "X"` of Google.
 fn code(body: &str) -> Option<&str> {
     let xml = || Some(body.split_once("<Code>")?.1.split_once("</Code>")?.0);
     let json = || {
@@ -207,7 +189,6 @@ fn code(body: &str) -> Option<&str> {
     xml().or_else(json).map(str::trim)
 }
 
-/// The information that the causes of a library error contain.
 struct ErrorParts {
     texts: Vec<String>,
     transport: Option<HttpErrorKind>,
@@ -252,8 +233,8 @@ pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     is_denied && !answer.has_code(&CLOCK_CODES) && !answer.has_code(&CREDENTIAL_CODES)
 }
 
-/// Classifies an error of the crate `object_store` by meaning. `writing` is true if the error occurred while writing. The
-/// meaning also depends on the type of the error, the HTTP status, and the provider's error code in the body.
+/// Classifies an error of `object_store` by its type, the HTTP status, and the error code in the body. `writing` states
+/// whether the error occurred while writing.
 pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
     use object_store::Error as Library;
 
@@ -286,7 +267,7 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
         }
         _ if answer.has_code(&OVERLOAD_CODES) => RemoteError::Overloaded { remote },
         Some(408 | 429 | 503 | 504) => RemoteError::Overloaded { remote },
-        // Some servers that cannot write do not report the reason.
+        // A server with a full disk may respond with status 500 and no reason.
         Some(500) if writing => {
             let cause = "it responded to a write with HTTP status 500; its disk may be full";
             RemoteError::failed(&remote, cause)
@@ -298,7 +279,7 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
     }
 }
 
-/// Classifies an error for which there is no response: an error of the operating system or of the connection.
+/// Classifies an error without a response: an error of the operating system or of the connection.
 fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteError {
     match (parts.io, parts.transport) {
         (Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded), _) => {
@@ -335,8 +316,7 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
     }
 }
 
-/// Returns the error for a write that the operating system denied. If the remote is a directory, the error names the
-/// owner of the subdirectory that cannot be written.
+/// Returns the error for a write that the operating system denied. If possible, it names the owner of the subdirectory.
 fn unwritable(remote: String) -> RemoteError {
     let found = Address::parse(&remote).map(|address| address.unwritable());
     let owner = found.ok().and_then(|found| ownership(&found.first?));

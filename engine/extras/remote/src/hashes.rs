@@ -1,13 +1,15 @@
 //! Hash lists of bundles, with which a reader can verify a part of a bundle without the rest.
 //!
-//! The digest of a bundle is its BLAKE3 hash, which is the root of a hash tree over its bytes. Next to the bundle, the
-//! remote stores a list of nodes of that tree, 32 bytes each. The list begins with the nodes of the bundle's *blocks* of
-//! 4 KiB, and ends with the nodes of its *regions* of 32 MiB. The nodes between and above them are computed. A reader
-//! fetches all region nodes once. It fetches block nodes only for the regions that it reads.
+//! The digest of a bundle is the root of its BLAKE3 hash tree. The hash list contains nodes of this tree, 32 bytes each:
 //!
-//! If a reader needs every tenth member of 100 kB, it transfers 12 % more bytes than the members contain: 8 % for the list,
-//! and 4 % for blocks of which only a part is needed. With pairs of hashes for blocks of 16 KiB, in the style of bao, it
-//! would transfer 20 % more bytes.
+//! - the nodes of all *blocks* of 4 KiB
+//! - after them, the nodes of all *regions* of 32 MiB
+//!
+//! The other nodes are computed. A reader fetches the nodes of all regions, but only the nodes of blocks in regions that it
+//! reads.
+//!
+//! If members have 100 kB and a reader needs every tenth of them, it transfers 12 % more bytes than these members contain.
+//! With pairs of hashes for blocks of 16 KiB, in the style of bao, it would transfer 20 % more.
 
 use std::fs::File;
 use std::io;
@@ -24,33 +26,30 @@ use prep_cache::Digest;
 pub(crate) const BLOCK_BYTES: u64 = 4 << 10;
 /// Size in bytes of a region. The hashes of its blocks are fetched together.
 pub(crate) const REGION_BYTES: u64 = 32 << 20;
-/// Size in bytes of one hash in the list.
 const HASH_BYTES: u64 = 32;
-/// Maximum number of blocks that are hashed in one call and compared with their common parent node.
+/// Maximum number of blocks that one call hashes and compares with their common parent node.
 const MAX_BATCH_BLOCKS: usize = 64;
-/// Number of bytes per read.
 const READ_BYTES: usize = 1 << 20;
 
 fn blocks(bytes: u64) -> u64 {
     bytes.div_ceil(BLOCK_BYTES)
 }
 
-/// Returns the number of regions of a bundle of `bytes` bytes.
 pub(crate) fn regions(bytes: u64) -> u64 {
     bytes.div_ceil(REGION_BYTES)
 }
 
-/// Returns the length of the list in bytes, for a bundle of `bytes` bytes.
+/// Returns the length in bytes of the hash list of a bundle of `bytes` bytes.
 pub(crate) fn list_bytes(bytes: u64) -> u64 {
     HASH_BYTES * (blocks(bytes) + regions(bytes))
 }
 
-/// Returns the byte range of the region hashes in the list.
+/// Returns the byte range of the region hashes in the hash list.
 pub(crate) fn region_hash_range(bytes: u64) -> Range<u64> {
     HASH_BYTES * blocks(bytes)..list_bytes(bytes)
 }
 
-/// Returns the byte range of the hashes of a region's blocks in the list.
+/// Returns the byte range of the hashes of a region's blocks in the hash list.
 pub(crate) fn block_hash_range(bytes: u64, region: u64) -> Range<u64> {
     let all = blocks(bytes);
     let first = (region * (REGION_BYTES / BLOCK_BYTES)).min(all);
@@ -58,13 +57,11 @@ pub(crate) fn block_hash_range(bytes: u64, region: u64) -> Range<u64> {
     HASH_BYTES * first..HASH_BYTES * end
 }
 
-/// Splits a list into nodes. All nodes cover parts of the same length, except possibly the last one.
 fn nodes(list: &[u8]) -> Vec<ChainingValue> {
     let (nodes, _) = list.as_chunks::<{ HASH_BYTES as usize }>();
     nodes.to_vec()
 }
 
-/// Computes the common parent of adjacent nodes. `None` if there are no nodes.
 fn parent(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     match nodes {
         [] => None,
@@ -77,8 +74,8 @@ fn parent(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     }
 }
 
-/// Computes the root of the hash tree from nodes that cover all bytes. Returns `None` if there is only one node, because
-/// BLAKE3 computes a root differently from other nodes.
+/// Computes the root of the hash tree from nodes that cover all bytes. Returns `None` for a single node, because BLAKE3
+/// computes a root differently from other nodes.
 fn root(nodes: &[ChainingValue]) -> Option<Digest> {
     let (left, right) = halves(nodes)?;
     let (left, right) = (parent(left)?, parent(right)?);
@@ -90,7 +87,7 @@ fn halves(nodes: &[ChainingValue]) -> Option<(&[ChainingValue], &[ChainingValue]
     if nodes.len() < 2 {
         return None;
     }
-    // The computation treats the parts as single chunks. The tree has the same shape for longer parts.
+    // `left_subtree_len` needs a length in bytes. Each node is treated as one chunk, which gives a tree of the same shape.
     let chunk = blake3::CHUNK_LEN as u64;
     let left = left_subtree_len(nodes.len() as u64 * chunk) / chunk;
     nodes.split_at_checked(usize::try_from(left).ok()?)
@@ -112,8 +109,8 @@ pub(crate) struct RegionHashes {
 }
 
 impl RegionHashes {
-    /// Verifies the list of a bundle's region hashes. Returns `None` if they do not match the bundle's digest. If the
-    /// bundle has a single region, the list is not needed and is ignored.
+    /// Verifies region hashes. Returns `None` if they do not match the bundle's digest. `list` is ignored if the bundle has
+    /// a single region.
     pub(crate) fn open(digest: Digest, bytes: u64, list: &[u8]) -> Option<RegionHashes> {
         let count = regions(bytes);
         let nodes = match count {
@@ -136,7 +133,7 @@ impl RegionHashes {
             return None;
         }
         let fits = match regions(self.bytes) {
-            // The hash of a single block is not used: the bytes are compared with the digest itself.
+            // The hash of a single block is not used. `verifies` compares the bytes with the digest instead.
             1 => nodes.len() < 2 || root(&nodes)? == self.digest,
             _ => parent(&nodes)? == *self.nodes.get(usize::try_from(region).ok()?)?,
         };
@@ -199,7 +196,7 @@ pub(crate) struct Hashing {
     file: Arc<File>,
     bytes: u64,
     regions: Vec<ChainingValue>,
-    /// The digest, if the bundle has a single region. It cannot be computed from the hash of that region.
+    /// The digest of a bundle with a single region. It cannot be computed from the hash of that region.
     whole: Option<Digest>,
 }
 
@@ -213,10 +210,7 @@ impl Hashing {
         }
     }
 
-    /// Computes the hashes of the next region's blocks.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read or has become shorter.
+    /// Computes the hashes of the next region's blocks. Fails if the file has become shorter.
     pub(crate) fn next(&mut self) -> io::Result<Vec<u8>> {
         let start = self.regions.len() as u64 * REGION_BYTES;
         let end = (start + REGION_BYTES).min(self.bytes);
@@ -349,7 +343,6 @@ mod tests {
             changed[at] ^= 1;
             assert!(all.blocks(1, &changed).is_none(), "{at}");
         }
-        // These are the hashes of a different region, and a list that is too short.
         assert!(all.blocks(0, &own).is_none());
         assert!(all.blocks(1, &own[32..]).is_none());
         let own = all.blocks(1, &own).unwrap();
@@ -364,7 +357,6 @@ mod tests {
             assert!(!own.verifies(start, &piece), "{at}");
             piece[at] ^= 1;
         }
-        // These bytes exceed the end of the bundle.
         let mut tail = part(&content, start..bytes).to_vec();
         assert!(own.verifies(start, &tail));
         tail.push(0);

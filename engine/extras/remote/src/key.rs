@@ -1,8 +1,9 @@
 //! Ed25519 keys that sign and verify records.
 //!
-//! A key file contains one line: `prep-key-v1`, the key's name, and its seed in base64. Everybody who can read the file
-//! can sign, so other users must not be able to read it. As in OpenSSH, a user can read a key that root has given to a
-//! group, because Kubernetes mounts secrets in this way.
+//! A key file contains one line: `prep-key-v1`, the key's name, and its seed in base64.
+//!
+//! Everybody who can read the file can sign, so other users must not be able to read it. As in OpenSSH, a group to which
+//! root gave the file may read it, because Kubernetes mounts secrets in this way.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -25,33 +26,24 @@ const FILE_EXTENSION: &str = "key";
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum KeyError {
-    /// The text is not a public key.
     #[error("`{0}` is not a public key: it must be `ed25519:` and 44 characters of base64")]
     Public(String),
-    /// The text is not a valid name for a key.
     #[error("`{0}` cannot be the name of a key: use letters, digits, `-` and `_`")]
     Name(String),
-    /// The file does not contain a key.
     #[error("{path} is not a key file")]
     File { path: PathBuf },
-    /// Other users may read the key's file.
     #[error(
         "the key {path} is readable by other users; run `chmod 600 {path}`, and replace the key if someone may have read it"
     )]
     Open { path: PathBuf },
-    /// A key with this name exists.
     #[error("the key {path} already exists; choose another name")]
     Exists { path: PathBuf },
-    /// The key does not exist.
     #[error("there is no key `{name}` in {directory}")]
     Missing { name: String, directory: PathBuf },
-    /// It is not stated which of several keys signs.
-    #[error("{directory} contains several keys, and it is not stated which one signs")]
+    #[error("{directory} contains several keys, and the settings do not name the key that signs")]
     Ambiguous { directory: PathBuf },
-    /// The system's random number generator failed.
     #[error("the system's random number generator failed")]
     Random,
-    /// A file cannot be read or written.
     #[error("cannot {action} {path}")]
     Io {
         action: &'static str,
@@ -128,10 +120,7 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// Generates a key.
-    ///
-    /// # Errors
-    /// Returns an error if the name is not valid, or the system provides no random numbers.
+    /// Generates a key. Fails if the name is not valid, or if the system provides no random numbers.
     pub fn generate(name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
         let mut seed = [0; 32];
@@ -161,15 +150,12 @@ impl SigningKey {
         PublicKey(bytes)
     }
 
-    /// Returns the signature of a message. Each kind of message must begin with a different word.
+    /// Signs a message. Each kind of message must begin with a different word.
     pub fn sign(&self, message: &[u8]) -> Vec<u8> {
         self.pair.sign(message).as_ref().to_vec()
     }
 
-    /// Writes the key to `DIRECTORY/NAME.key`, which only its owner can read. Returns the path.
-    ///
-    /// # Errors
-    /// Returns an error if a key with this name exists, or the file cannot be written.
+    /// Writes the key to `DIRECTORY/NAME.key`, which only its owner can read. Fails if the file exists.
     pub fn save(&self, directory: &Path) -> Result<PathBuf, KeyError> {
         let path = key_path(directory, &self.name);
         let failed = |action| {
@@ -195,10 +181,7 @@ impl SigningKey {
         Ok(path)
     }
 
-    /// Reads the key from the file `DIRECTORY/NAME.key`.
-    ///
-    /// # Errors
-    /// Returns an error if the file does not exist, does not contain a key, or can be read by other users.
+    /// Reads the key from the file `DIRECTORY/NAME.key`. Fails if other users can read the file.
     pub fn load(directory: &Path, name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
         let path = key_path(directory, name);
@@ -228,10 +211,7 @@ impl SigningKey {
             .ok_or(KeyError::File { path })
     }
 
-    /// Reads the only key in a directory. Returns `None` if the directory contains no key.
-    ///
-    /// # Errors
-    /// If the directory contains several keys, or the key cannot be read.
+    /// Reads the only key in a directory. Returns `None` if there is no key, and an error if there are several.
     pub fn only(directory: &Path) -> Result<Option<SigningKey>, KeyError> {
         let mut keys = SigningKey::all(directory);
         match keys.len() {
@@ -265,10 +245,8 @@ fn key_path(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.{FILE_EXTENSION}"))
 }
 
-/// Checks that only the current user, root, and a group to which root gave the file can read a file with a secret key.
-///
-/// # Errors
-/// [`KeyError::Open`].
+/// Returns [`KeyError::Open`] if other users can read a file with a secret key. Root may read the file, and a group to which
+/// root gave it.
 pub fn require_closed(path: &Path) -> Result<(), KeyError> {
     let user = rustix::process::geteuid().as_raw();
     match fs::metadata(path) {

@@ -9,8 +9,8 @@
 //! private/v1/bundles/DIGEST.hashes hash list of a bundle
 //! ```
 //!
-//! Therefore a role that may read everything except `private/` cannot read answers. `v1` is the version of the format.
-//! Each version uses a different name, so no version misreads the files of another.
+//! Credentials for everything except `private/` cannot read answers. `v1` is the version of the format, so no version
+//! misreads the files of another.
 
 use std::ops::Range;
 
@@ -39,7 +39,6 @@ impl Area {
     }
 }
 
-/// Returns whether the file `name` is in the private area.
 pub(crate) fn is_private(name: &str) -> bool {
     name.starts_with(Area::Private.prefix())
 }
@@ -56,21 +55,20 @@ pub(crate) fn entry(key: &Digest) -> String {
     format!("v1/ledger/{key}")
 }
 
-/// Returns the file name of a source's record. Slashes would become directories in a file system, so they are replaced
-/// with `+`. A `+` or `~` in the name is escaped, so that different names have different files.
+/// Returns the file name of a source's record. `/` becomes `+`, because each record is a single file. `+` and `~` are
+/// escaped, so that different names have different files.
 pub(crate) fn source(name: &str) -> String {
     let file = name.replace('~', "~t").replace('+', "~p").replace('/', "+");
     format!("{SOURCES}/{file}")
 }
 
-/// Returns the name of the source whose record has this file name. `None` for other files.
+/// Returns the name of the source whose record has this file name. Returns `None` for other files.
 pub(crate) fn source_of(file: &str) -> Option<String> {
     let name = file.replace('+', "/").replace("~p", "+").replace("~t", "~");
     (source(&name).strip_prefix(SOURCES)?.strip_prefix('/') == Some(file)).then_some(name)
 }
 
-/// Returns the competition to which a source belongs. The source's name is `ID` or `ID/SOURCE/DIGEST/FILE`, where `ID` is
-/// `PACK/ID` for a competition of a pack.
+/// Returns the competition of a source with the name `ID` or `ID/SOURCE/DIGEST/FILE`. `ID` can be `PACK/ID`.
 pub(crate) fn competition_of(source: &str) -> &str {
     let mut slashes = source.match_indices('/').map(|(place, _)| place);
     let is_of_pack = matches!(slashes.clone().count(), 1 | 4);
@@ -86,16 +84,13 @@ pub(crate) fn hashes(digest: &Digest) -> String {
     format!("{}.hashes", bundle(digest))
 }
 
-/// Maximum size of a request in bytes.
 pub(crate) const REQUEST_BYTES: u64 = 8 << 20;
-/// Maximum size in bytes of a gap between two ranges that is fetched together with them.
+/// Maximum size in bytes of a gap between two ranges that are fetched in one request.
 const MAX_GAP_BYTES: u64 = 128 << 10;
-/// Requested ranges have gaps between them. A gap is fetched only while the total size of fetched gaps is at most the
-/// number of requested bytes divided by this number.
+/// The bytes of all fetched gaps are at most the requested bytes divided by this number.
 const MAX_GAP_FRACTION: u64 = 32;
 
-/// Combines ranges to requests. Adjacent ranges and ranges with a small gap between them become one request, but a
-/// request that would be longer than [`REQUEST_BYTES`] is split.
+/// Combines ranges that are adjacent or have a small gap between them. Splits requests longer than [`REQUEST_BYTES`].
 pub(crate) fn combine(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable_by_key(|range| (range.start, range.end));

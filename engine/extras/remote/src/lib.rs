@@ -1,32 +1,32 @@
-//! A remote cache that several machines use: results of steps, bundles, and the keys that are trusted for them.
+//! A remote cache that several machines use: results of steps, and bundles.
 //!
 //! ```text
-//! address    URL and credentials -> object store   layout     names of files in the store
-//! key        signing keys                          trust      signed records; which keys are trusted, and for what
-//! remote     single operations that return errors  error      errors by meaning, without secrets
-//! link       the remote as a run uses it: errors are reported once, and the run continues
-//! upload     sends results and bundles             send       files in parts; results that wait to be sent
-//! hashes     hash lists of bundles, for verifying parts
-//! mirror     bundles that are read in place
-//! tier       the remote as the second level of the local cache; bundles from the mirror instead of a download
+//! address    parses the address of a remote, and opens its object store
+//! layout     paths of files in the store
+//! key        signing keys
+//! trust      signed records, and the keys that may sign them
+//! remote     single operations that return errors
+//! error      kinds of errors; their messages contain no secrets
+//! link       the remote as a run uses it: errors do not fail the run, and each kind is reported once
+//! upload     sends results, bundles and source records
+//! send       sends files in parts; the queue of uploads
+//! hashes     hash lists, which verify a part of a bundle
+//! mirror     reads bundles in place
+//! tier       the remote as a second level of the local cache, and as a substitute for downloads
 //! ```
 //!
 //! # Guarantees
 //!
-//! | Guarantee | Mechanism |
-//! |---|---|
-//! | No wrong bytes are used | objects are compared with their digest, ranges of bundles with the bundle's digest |
-//! | No forged result is trusted | entries are signed (Ed25519) together with their name and their step; other signers are ignored |
-//! | A key is trusted only for its purpose | a trusted key may be limited to competitions and to a date |
-//! | An old record cannot replace a newer one | records of sources contain a serial number and their remote's address; the highest number is stored locally |
-//! | The remote cannot fill the disk | entries contain the lengths of their objects, which limit each fetch |
-//! | An entry's objects exist | objects are sent first, and the entry last |
-//! | No result replaces a different one | an entry is created only if none exists; a different one is reported |
-//! | An error of the remote never fails a run | any error is treated as a cache miss, reported once, and followed by a pause |
-//! | No secret is printed | messages contain only prep's own words, the remote's name, and status codes |
+//! - No wrong bytes are used: objects and ranges of bundles are verified against digests.
+//! - No forged result is used: a signature (Ed25519) covers an entry, its name and its step.
+//! - A key is trusted only for its purpose: a trusted key may be limited to competitions and to a date.
+//! - No outdated source record is used: each has a serial number, and the highest one is stored locally.
+//! - No object fills the disk: an entry contains the lengths of its objects, which limit each fetch.
+//! - Every object of an entry exists: the objects are sent first, and the entry last.
+//! - No result replaces a different one: an entry is created only if there is none.
 //!
-//! An entry is only as trustworthy as its signer. Therefore results of checks are never read from a remote, and
-//! published checksums are computed on the machine that uses the data.
+//! An entry is only as trustworthy as its signer. Therefore results of checks are never read from a remote, and the
+//! machine that uses the data computes published checksums itself.
 //!
 //! # Example
 //!

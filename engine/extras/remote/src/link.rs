@@ -1,8 +1,9 @@
 //! The remote as a run uses it: callable from ordinary threads, and without failing the run.
 //!
-//! Any read error is treated as a cache miss, and after a write error the result is not sent. Each kind of error is
-//! reported once. After an error that may be temporary, the remote is skipped for a minute. After any other error, it
-//! is skipped for the rest of the run.
+//! - A read error is treated as a cache miss. After a write error, the result is not sent.
+//! - Each kind of error is reported once.
+//! - After an error that may be temporary, the remote is skipped for a minute.
+//! - After any other error, the remote is skipped for the rest of the run.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -30,7 +31,7 @@ use crate::trust::Rejection;
 pub struct LinkWarning {
     /// The cause, and its consequence for the run.
     pub message: String,
-    /// Actions that help.
+    /// Actions that may solve the problem.
     pub remedies: Vec<Remedy>,
 }
 
@@ -39,15 +40,13 @@ pub type WarningSink = Arc<dyn Fn(&LinkWarning) + Send + Sync>;
 
 /// Time for which a remote is skipped after an error that may be temporary.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(60);
-/// Maximum number of objects whose presence is remembered. They need about 60 MB.
+/// Maximum length of each set of objects in [`Inner`]. A set of this length needs about 60 MB.
 const MAX_SEEN: usize = 1 << 20;
 
-/// Number of threads of the asynchronous runtime.
 const RUNTIME_THREADS: usize = 2;
-/// Keep-alive of the thread for blocking work. It is ten years, so that the thread never ends.
+/// Keep-alive of the thread for blocking work: ten years, so that the thread never ends.
 const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// Whether the remote can be used at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Availability {
     Usable,
@@ -55,7 +54,7 @@ enum Availability {
     Unusable,
 }
 
-/// The connection of a run to a remote. Cloning it is cheap.
+/// The connection of a run to a remote. Clones share the connection.
 #[derive(Clone)]
 pub struct Link(Arc<Inner>);
 
@@ -67,21 +66,21 @@ pub(crate) struct Inner {
     reported: Mutex<HashSet<Topic>>,
     reads: Mutex<Availability>,
     writes: Mutex<Availability>,
-    /// Objects that the remote does not have, or that are damaged in it.
+    /// Objects that are missing or damaged in the remote.
     absent: Mutex<HashSet<Digest>>,
-    /// Objects that are damaged in the remote. They are sent again if this machine has them.
+    /// Objects that are damaged in the remote. If this machine has such an object, it is sent again.
     damaged: Mutex<HashSet<Digest>>,
-    /// Whether all objects are treated as damaged until they are sent.
+    /// Whether all objects are treated as damaged in the remote until they are sent.
     replaces_all: AtomicBool,
-    /// Objects that are known to be in the right area of the remote.
+    /// Objects that are known to be in this area of the remote.
     pub(crate) present: Mutex<HashSet<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
-    /// The cache that stores the serial numbers of records that were read.
+    /// The cache that stores the highest serial number of each source.
     memory: OnceLock<Store>,
 }
 
-/// Adds an object to a set. A full set is cleared, and the remote is then queried again.
+/// Adds an object to a set. A full set is cleared before, and the remote is queried again about its objects.
 fn insert<T: Eq + Hash>(set: &Mutex<HashSet<T>>, object: T) {
     let mut set = set.lock();
     if set.len() >= MAX_SEEN {
@@ -90,8 +89,7 @@ fn insert<T: Eq + Hash>(set: &Mutex<HashSet<T>>, object: T) {
     set.insert(object);
 }
 
-/// Identifies messages that are reported only once. Messages about the same kind of error or rejection have the same
-/// topic, even if their texts differ. Other messages are compared by text.
+/// Identifies messages that are reported only once. Errors of the same kind have the same topic, even if their texts differ.
 #[derive(PartialEq, Eq, Hash)]
 enum Topic {
     Error(Discriminant<RemoteError>),
@@ -116,16 +114,12 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Sends objects and bundles even if the remote has them, in order to repair damaged ones.
+    /// Sends objects and bundles even if the remote has them, in order to repair damaged copies.
     pub fn replace_all(&self) {
         self.inner().replaces_all.store(true, Ordering::Relaxed);
     }
 
-    /// Creates a link to a remote, without sending a request. If `mirror` is true, downloaded bundles are sent to the
-    /// mirror.
-    ///
-    /// # Errors
-    /// Returns an error if no threads can be started.
+    /// Creates a link, without sending a request. If `mirror` is true, downloaded bundles are sent to the mirror.
     pub fn with_remote(
         remote: Remote,
         mirror: bool,
@@ -143,7 +137,7 @@ impl Link {
             let cause = format!("no threads can be started: {}", error.kind());
             RemoteError::failed(remote.name(), cause)
         })?;
-        // Start the thread for blocking work now, because the system may have run out of threads when it is first needed.
+        // Start the thread for blocking work now, because the system may have no free thread later.
         drop(runtime.spawn_blocking(|| ()));
         let inner = Inner {
             remote: Arc::new(remote),
@@ -177,26 +171,20 @@ impl Link {
         self.0.mirror
     }
 
-    /// Returns the remote's record of a source, if it is trusted.
-    ///
-    /// # Errors
-    /// Returns an error if the remote cannot be read.
+    /// Returns the remote's record of a source, if the record is trusted.
     pub fn source(&self, name: &str) -> Result<Option<RemoteSource>, RemoteError> {
         let (inner, name) = (self.0.clone(), name.to_owned());
         self.0.wait(async move { inner.source(&name).await })
     }
 
-    /// Sets the cache that stores the highest serial number that was read for each source. With these numbers, the link
-    /// rejects a record that is older than one that was read before.
+    /// Sets the cache that stores the highest serial number of each source. The link rejects source records with lower
+    /// numbers, because they are outdated.
     pub fn remember_in(&self, store: &Store) {
         // Only the first call has an effect, because a process uses a single cache.
         let _ = self.0.memory.set(store.clone());
     }
 
-    /// Returns the names of all sources in the remote.
-    ///
-    /// # Errors
-    /// Returns an error if the remote cannot be listed.
+    /// Returns the names of all sources. Fails if the remote cannot be listed.
     pub fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let remote = self.0.remote.clone();
         self.0.wait(async move { remote.sources().await })
@@ -210,7 +198,7 @@ impl Inner {
         }
     }
 
-    /// Runs `work` on the link's own threads and waits for it. May be called from any thread.
+    /// Runs `work` on the link's own threads, and waits for it. Any thread may call this function.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
@@ -226,8 +214,8 @@ impl Inner {
         })
     }
 
-    /// Runs a query and waits for its result. Returns `None` if the remote is being skipped or if the query fails. A
-    /// failure is reported.
+    /// Runs a query and waits for its value. Returns `None` if the remote is being skipped, or if the query fails, which is
+    /// reported.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
@@ -252,9 +240,8 @@ impl Inner {
         is_usable(&mut self.writes.lock())
     }
 
-    /// Reports an error, unless an error of the same kind was already reported. `writing` is true if the error occurred
-    /// while writing. Afterwards the remote is skipped: for a minute if the error is temporary, and otherwise for the
-    /// rest of the run.
+    /// Reports an error, once for each kind, and then skips the remote: for a minute if the error is temporary, otherwise
+    /// for the rest of the run. `writing` states whether the error occurred while writing.
     pub(crate) fn report_error(&self, error: &RemoteError, writing: bool) {
         let next = match error.is_temporary() {
             true => Availability::PausedUntil(Instant::now() + PAUSE_AFTER_ERROR),
@@ -269,7 +256,7 @@ impl Inner {
         let (consequence, later) = match (writing, error.is_temporary()) {
             (true, _) => ("results stay on this machine", Some(Remedy::SendLater)),
             (false, true) => (
-                "the run continues without the remote and tries again in a minute",
+                "the run continues without the remote, and tries to use it again in a minute",
                 None,
             ),
             (false, false) => ("the run continues without the remote", None),
@@ -279,7 +266,6 @@ impl Inner {
         self.report_once(topic, format!("{error}; {consequence}"), remedies);
     }
 
-    /// Reports that a record is not trusted.
     pub(crate) fn report_rejection(&self, what: &str, rejected: &Rejection) {
         let remedy = match rejected {
             Rejection::UntrustedKey(key) => Some(Remedy::TrustKey {
@@ -293,7 +279,7 @@ impl Inner {
             _ => None,
         };
         let message = format!(
-            "{what} in the remote {} is ignored: {rejected} (further records of this kind are not reported)",
+            "{what} in the remote {} is ignored: {rejected} (further records that are ignored for the same reason are not reported)",
             self.remote.name()
         );
         let topic = Topic::Rejected(std::mem::discriminant(rejected));
@@ -303,7 +289,7 @@ impl Inner {
     pub(crate) fn report_dropped(&self) {
         let remote = self.remote.name();
         let message = format!(
-            "the remote {remote} is slower than the run: some results stay on this machine"
+            "the run produces results faster than the remote {remote} accepts them; some results are not sent"
         );
         self.report(message, Some(Remedy::SendLater));
     }
@@ -313,7 +299,7 @@ impl Inner {
         self.report(message.to_owned(), Some(Remedy::ChooseKey));
     }
 
-    /// Reports a message, unless it was reported before.
+    /// Reports a message, unless the same message was reported before.
     pub(crate) fn report(&self, message: String, remedy: Option<Remedy>) {
         self.report_once(Topic::Message(message.clone()), message, remedy);
     }
@@ -330,7 +316,7 @@ impl Inner {
         }
     }
 
-    /// Returns the remote's record of a source, if it is trusted. Otherwise reports the reason.
+    /// Returns the remote's record of a source. If the record is not trusted, reports the reason and returns `None`.
     pub(crate) async fn source(&self, name: &str) -> Result<Option<RemoteSource>, RemoteError> {
         let found = self.remote.source(name).await?;
         let fresh = found.map(|known| self.check_serial(name, known?));
@@ -343,7 +329,7 @@ impl Inner {
         }))
     }
 
-    /// Returns an error if a record is older than one that was read before.
+    /// Returns an error if this machine has read a newer record of the source before.
     fn check_serial(&self, name: &str, known: RemoteSource) -> Result<RemoteSource, Rejection> {
         let highest = self.highest_serial(name);
         if known.serial < highest {
@@ -365,14 +351,13 @@ impl Inner {
             return;
         };
         if serial > self.highest_serial(name) {
-            // If this fails, an older record could be accepted later, but the run does not depend on it.
+            // If the number cannot be stored, an outdated record may be accepted later. This run does not depend on it.
             let _ = store.set_remote_serial(self.remote.name(), name, content, serial);
         }
     }
 
-    /// Writes a source record. `before` is the record that it replaces, and `mirrored` states whether the bytes of the
-    /// source are in the mirror. The serial number of the new record is higher than that of `before` and of all records
-    /// of this source that this machine has read.
+    /// Writes a source record that replaces `before`. The new serial number is higher than those of `before` and of all
+    /// records of the source that this machine has read.
     pub(crate) async fn put_source(
         &self,
         name: &str,
@@ -380,8 +365,8 @@ impl Inner {
         mirrored: bool,
         before: Option<&RemoteSource>,
     ) -> Result<(), RemoteError> {
-        // This machine may not have read the record that is replaced, or may not trust it. Therefore the serial number is
-        // at least the current time in seconds, which is probably higher than that of the replaced record.
+        // The replaced record may be unknown to this machine. Its serial number is probably lower than the current time in
+        // seconds.
         let before = before.map_or(0, |known| known.serial);
         let next = before.max(self.highest_serial(name)).saturating_add(1);
         let known = RemoteSource {
@@ -400,8 +385,8 @@ impl Inner {
         !self.absent.lock().contains(object) && self.is_read()
     }
 
-    /// Records that the remote does not have an object. If the credentials cannot read the private area, reports that
-    /// objects in it are treated as missing.
+    /// Records that the remote does not have an object. The reason may be that the credentials cannot read the private area,
+    /// which is reported.
     pub(crate) fn record_absent(&self, object: Digest) {
         if self.remote.denies_private_reads() {
             let message = format!(
@@ -422,7 +407,6 @@ impl Inner {
         insert(&self.absent, object);
     }
 
-    /// Records that an object is damaged in the remote, and reports it.
     pub(crate) fn mark_damaged(&self, object: Digest) {
         self.mark_absent(object);
         self.damaged.lock().insert(object);
@@ -434,7 +418,7 @@ impl Inner {
         self.report_once(Topic::Damaged, message, Some(Remedy::RepairRemote));
     }
 
-    /// Records that a bundle is damaged in the mirror. The caller reports it.
+    /// Records that a bundle is damaged in the mirror, without reporting it.
     pub(crate) fn mark_bundle_damaged(&self, bundle: Digest) {
         self.damaged.lock().insert(bundle);
     }
@@ -450,12 +434,11 @@ impl Inner {
             || self.damaged.lock().contains(object)
     }
 
-    /// Records that an object is in this area.
     pub(crate) fn mark_present(&self, area: Area, object: Digest) {
         insert(&self.present, (area, object));
     }
 
-    /// Records that an object or bundle was sent. This repairs a damaged copy.
+    /// Records that an object or bundle was sent, which replaces a damaged copy.
     pub(crate) fn mark_sent(&self, object: Digest) {
         self.absent.lock().remove(&object);
         self.damaged.lock().remove(&object);

@@ -1,12 +1,11 @@
 //! Reads bundles in the mirror without downloading them completely.
 //!
-//! A reader that will read many members announces their ranges ([`Ranges::expect`]). Adjacent ranges are then fetched
-//! together, in requests of up to 8 MiB, several of them ahead of the reader. Bytes between the ranges are not fetched,
-//! except for small gaps. Reads that were not announced are fetched on demand. The longer a reader reads
-//! sequentially without announcements, the longer its requests become.
+//! A reader of many members first announces the ranges that it will read ([`Ranges::expect`]). Announced ranges that are
+//! close to each other are fetched together, in requests of up to 8 MiB, several of them ahead of the reader.
 //!
-//! The bytes of each request are verified against the bundle's digest before they are returned. The required hashes are
-//! fetched with the first request of their region and then kept.
+//! Other ranges are fetched when they are read. These requests become longer while the reader reads sequentially.
+//!
+//! The bytes of each request are verified against the bundle's digest before they are returned.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -26,19 +25,17 @@ use crate::hashes::{BLOCK_BYTES, BlockHashes, REGION_BYTES, RegionHashes};
 use crate::layout::{self, REQUEST_BYTES, combine};
 use crate::link::{Inner, Link};
 
-/// Maximum number of requests ahead of the reader, and maximum number of their bytes.
 const MAX_REQUESTS_AHEAD: usize = 32;
 const MAX_BYTES_AHEAD: u64 = 64 << 20;
-/// Maximum number of requests whose bytes are kept, and maximum number of kept bytes. Bytes are kept because several
-/// threads may read at different offsets.
+/// Limits of the received bytes that are kept. They are kept because several threads may read at different offsets.
 const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// Maximum number of regions whose hashes are kept.
 const MAX_KEPT_REGIONS: usize = 64;
-/// Size in bytes of the first request for bytes that were not announced.
+/// Size in bytes of the first request in a range that was not announced.
 const FIRST_REQUEST_BYTES: u64 = 64 << 10;
 
-/// A bundle in the mirror. Creating it is cheap, because the first request is made by the first read.
+/// A bundle in the mirror. Nothing is requested before the first read.
 pub struct MirroredBundle {
     shared: Arc<BundleReader>,
 }
@@ -55,34 +52,34 @@ struct BundleReader {
 
 #[derive(Default)]
 struct ReaderState {
-    /// Announced requests that do not overlap, by their ends. Each has the number of its announced bytes.
+    /// Ranges to request for announced bytes, by their ends, each with the number of its announced bytes. They do not
+    /// overlap.
     expected: BTreeMap<u64, (Range<u64>, u64)>,
-    /// Requests in the order in which they were made.
     requests: VecDeque<Request>,
-    /// The end of the furthest announced range that was requested so far.
+    /// End of the furthest announced range that was requested so far.
     front: u64,
-    /// Number of reads so far. It serves as a clock for the last use of requests.
+    /// Number of reads so far, the clock of [`Request::used`].
     reads: u64,
-    /// The range of the last request for bytes that were not announced.
+    /// Range of the last request for bytes that were not announced.
     last: Range<u64>,
-    /// Whether the bundle can no longer be read.
+    /// Whether a request has failed. Afterwards all reads fail.
     broken: bool,
 }
 
 struct Request {
     range: Range<u64>,
-    /// The received bytes. `None` until the response has arrived.
+    /// `None` until the response has arrived.
     bytes: Option<Bytes>,
-    /// The number of the read that last used the request. 0 if no read has used it.
+    /// Number of the read that last used the request, or 0.
     used: u64,
     /// Number of announced bytes that no read has used yet.
     left: u64,
 }
 
 impl ReaderState {
-    /// Drops requests, the least recently used first, until there are fewer than [`MAX_KEPT_REQUESTS`] requests and
-    /// [`MAX_KEPT_BYTES`] bytes. A request is kept while some of its announced bytes were not read, unless there are
-    /// twice as many requests or bytes.
+    /// Drops the least recently used requests until the number of requests and their bytes are below the limits.
+    ///
+    /// A request with announced bytes that were not read yet is kept, unless their number or bytes reach twice the limit.
     fn make_room(&mut self) {
         loop {
             let lengths = self.requests.iter();
@@ -124,7 +121,6 @@ impl Link {
     }
 }
 
-/// The reason why a part of a bundle cannot be read.
 enum ReadError {
     Absent,
     Damaged,
@@ -143,7 +139,6 @@ impl BundleReader {
         io::Error::other(StoreError::Missing { digest })
     }
 
-    /// Reports the reason, unless it was reported before.
     fn report(&self, error: &ReadError) {
         match error {
             ReadError::Absent => self.link.record_absent(self.digest),
@@ -173,11 +168,10 @@ impl BundleReader {
 
     async fn regions(&self) -> Result<&RegionHashes, ReadError> {
         let open = async || {
-            // After an error, the remote is skipped. A bundle that is already being read continues.
+            // While the remote is skipped, no new bundle is opened. A bundle that is already open can still be read.
             if !self.link.is_read() {
                 return Err(ReadError::Absent);
             }
-            // The list is not needed for a single region.
             let list = match hashes::regions(self.bytes) {
                 0 | 1 => Bytes::new(),
                 _ => self.list(hashes::region_hash_range(self.bytes)).await?,
@@ -187,13 +181,11 @@ impl BundleReader {
         self.regions.get_or_try_init(open).await
     }
 
-    /// Returns the hashes of a region's blocks.
     async fn blocks(&self, region: u64) -> Result<Arc<OnceCell<BlockHashes>>, ReadError> {
         let cell = {
             let mut kept = self.blocks.lock();
             let cell = kept.entry(region).or_default().clone();
-            // A reader usually proceeds from the beginning to the end and needs no earlier regions, so their hashes are
-            // dropped first.
+            // Drop the hashes of the first region, because a reader usually proceeds from the beginning to the end.
             if kept.len() > MAX_KEPT_REGIONS {
                 match kept
                     .first_key_value()
@@ -214,7 +206,7 @@ impl BundleReader {
         Ok(cell)
     }
 
-    /// Fetches and verifies a range that starts and ends at the boundaries of blocks.
+    /// Fetches and verifies a range, which must start and end at the boundaries of blocks.
     async fn fetch(&self, range: Range<u64>) -> Result<Bytes, ReadError> {
         let bytes = async {
             let name = layout::bundle(&self.digest);
@@ -243,7 +235,7 @@ impl BundleReader {
         Ok(bytes)
     }
 
-    /// Requests a range, unless it is present or has already been requested.
+    /// Requests a range, unless it was already requested.
     fn request(self: &Arc<Self>, state: &mut ReaderState, range: Range<u64>) {
         if state.requests.iter().any(|one| one.range == range) {
             return;
@@ -278,7 +270,6 @@ impl BundleReader {
         });
     }
 
-    /// Returns the range to request for the byte at `offset`.
     fn request_range(&self, state: &mut ReaderState, offset: u64, length: u64) -> Range<u64> {
         let announced = state.expected.range(offset + 1..).next();
         if let Some((_, (range, _))) = announced.filter(|(_, (range, _))| range.contains(&offset)) {
@@ -312,12 +303,12 @@ impl BundleReader {
             if state.broken {
                 return Err(self.read_failure());
             }
-            // Requests of other threads may have evicted the range.
+            // Requests of other threads may have dropped this request.
             self.request(&mut state, requested.clone());
             state.reads += 1;
             let now = state.reads;
             let request = state.requests.iter_mut().find(|one| one.range == requested);
-            // A request is marked as used only after its bytes have arrived. Otherwise it could be evicted before this
+            // Mark a request as used only after its bytes have arrived. Otherwise another thread could drop it before this
             // thread wakes up.
             let bytes = request.and_then(|one| {
                 let bytes = one.bytes.clone()?;
@@ -343,7 +334,6 @@ impl BundleReader {
         }
     }
 
-    /// Requests the announced ranges that follow `from`.
     fn read_ahead(self: &Arc<Self>, state: &mut ReaderState, from: &Range<u64>) {
         let mut bytes = 0;
         let next = state
@@ -354,7 +344,7 @@ impl BundleReader {
             bytes += range.end - range.start;
             bytes <= MAX_BYTES_AHEAD
         });
-        // Ranges before `front` have been read or are being read. A slow reader must not fetch them again.
+        // Ranges before `front` were already requested. A slow reader must not request them again.
         let next = next.filter(|range| range.end > state.front);
         let next: Vec<Range<u64>> = next.cloned().collect();
         state.front = state.front.max(from.end);

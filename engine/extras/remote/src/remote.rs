@@ -23,10 +23,8 @@ use crate::layout::Area;
 use crate::trust::{Rejection, TrustedSigner};
 use crate::{layout, trust};
 
-/// Maximum length of a record in bytes. Longer records are never written.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
-/// Maximum time until a response begins, including retries. It is also the period over which the minimum rate of a body
-/// is checked. The timeout of the HTTP client for a single read is shorter.
+/// Maximum time until a response begins, including retries. It is also the period over which the rate of a body is measured.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The outcome of creating an entry.
@@ -51,11 +49,10 @@ pub struct RemoteSource {
     /// Whether the source's bytes are in the mirror.
     #[serde(default)]
     pub mirrored: bool,
-    /// Serial number, which is higher than that of the record that this record replaces. It is 0 in records of old
-    /// versions.
+    /// Serial number, higher than that of the replaced record. It is 0 in records of old versions.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub serial: u64,
-    /// The address of the remote for which the record was written. It is empty in records of old versions.
+    /// Address of the remote for which the record was written. It is empty in records of old versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remote: String,
 }
@@ -68,7 +65,6 @@ fn is_zero(serial: &u64) -> bool {
     *serial == 0
 }
 
-/// The bytes of an object in the order in which they arrive.
 pub(crate) type ByteChunks = BoxStream<'static, Result<Bytes, RemoteError>>;
 
 /// A remote cache.
@@ -80,24 +76,17 @@ pub struct Remote {
     pub(crate) read_only: bool,
     key: Option<SigningKey>,
     trusted: Vec<TrustedSigner>,
-    /// Further addresses of the same remote.
     same_as: Vec<String>,
-    /// Limit on the time of every read. See [`Remote::with_patience`].
+    /// Time limit of reads, see [`Remote::with_patience`].
     patience: Duration,
     /// Whether reading a file in the private area was denied.
     hidden: AtomicBool,
-    /// Number of bytes of objects and bundles that were received from the remote.
     received: AtomicU64,
-    /// Number of bytes of objects and bundles that were sent to the remote.
     pub(crate) sent: AtomicU64,
 }
 
 impl Remote {
-    /// Opens the remote at an address. `key` signs the records that are written. Signatures by `key` and by the keys in
-    /// `trusted` are trusted.
-    ///
-    /// # Errors
-    /// Returns an error if the address cannot be used.
+    /// Opens the remote at an address. Signs records with `key`, and trusts records that `key` or a key in `trusted` signed.
     pub fn open(
         address: &Address,
         credentials: &CloudCredentials,
@@ -114,28 +103,27 @@ impl Remote {
         })
     }
 
-    /// Returns the same remote, which in addition trusts these keys within their limits.
+    /// Also trusts these keys, each within its limits.
     #[must_use]
     pub fn with_trusted(mut self, trusted: &[TrustedSigner]) -> Remote {
         self.trusted.extend_from_slice(trusted);
         self
     }
 
-    /// Returns the same remote, which also accepts records that were written for these other addresses of the remote.
+    /// Also accepts records that were written for these addresses, which must be addresses of the same remote.
     #[must_use]
     pub fn same_as(self, addresses: &[Address]) -> Remote {
         let same_as = addresses.iter().map(Address::without_secrets).collect();
         Remote { same_as, ..self }
     }
 
-    /// Returns the same remote with a different time limit for reads. A response must begin within the time `patience`.
-    /// In each period of this length, a body must arrive at the minimum rate or faster.
+    /// Sets the time within which a response must begin. It is also the period over which the rate of a body is measured.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Remote {
         Remote { patience, ..self }
     }
 
-    /// Creates a remote in an existing store. Messages refer to it as `name`.
+    /// Creates a remote in an existing store. Messages call the remote `name`.
     pub fn with_store(
         store: Arc<dyn ObjectStore>,
         name: &str,
@@ -165,10 +153,7 @@ impl Remote {
         &self.name
     }
 
-    /// Returns the key that signs the entries that this machine writes.
-    ///
-    /// # Errors
-    /// Returns an error if the remote is read-only, or if there is no key.
+    /// Returns the key that signs this machine's records. Fails if the remote is read-only, or if there is no key.
     pub fn require_writable(&self) -> Result<&SigningKey, RemoteError> {
         let remote = || self.name.clone();
         match &self.key {
@@ -178,7 +163,7 @@ impl Remote {
         }
     }
 
-    /// Returns whether the remote can be written: it is not read-only, and there is a key.
+    /// Returns whether the remote is not read-only and there is a key.
     pub fn is_writable(&self) -> bool {
         !self.read_only && self.key.is_some()
     }
@@ -193,7 +178,6 @@ impl Remote {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Returns whether reading a file in the private area was denied.
     pub(crate) fn denies_private_reads(&self) -> bool {
         self.hidden.load(Ordering::Relaxed)
     }
@@ -206,7 +190,7 @@ impl Remote {
         path
     }
 
-    /// Waits for a response. All reads call this function, so that no server can block a run.
+    /// Waits for a response, at most for `self.patience`. All reads call this function, so no server can block a run.
     async fn in_time<T>(&self, response: impl Future<Output = T>) -> Result<T, RemoteError> {
         let response = timeout(self.patience, response).await;
         response.map_err(|_| RemoteError::Overloaded {
@@ -222,8 +206,9 @@ impl Remote {
         classify(&self.name, error, true)
     }
 
-    /// Converts an error that means "not found" to `None`, unless the bucket is missing. In the private area, a denied
-    /// read is also treated as "not found", because the credentials may permit reading only the public area.
+    /// Converts an error that means "not found" to `None`, unless the bucket is missing.
+    ///
+    /// In the private area, a denied read also means "not found". The credentials may permit reading only the public area.
     fn none_if_missing<T>(
         &self,
         name: &str,
@@ -243,11 +228,7 @@ impl Remote {
         }
     }
 
-    /// Returns the entry of a step key. The step belongs to `competition`, for which the signer must be trusted. The
-    /// inner error means that an entry exists but is not trusted.
-    ///
-    /// # Errors
-    /// Returns an error if the remote cannot be read.
+    /// Returns the entry of a step of `competition`. The inner error means that the entry exists but is not trusted.
     pub async fn entry(
         &self,
         key: &Digest,
@@ -266,10 +247,7 @@ impl Remote {
         }))
     }
 
-    /// Creates the entry of a step key, unless one exists.
-    ///
-    /// # Errors
-    /// Returns an error if the entry cannot be written, or the existing entry cannot be read.
+    /// Creates the entry of a step, unless one exists.
     pub async fn put_entry(
         &self,
         key: &Digest,
@@ -285,15 +263,12 @@ impl Remote {
             Some(Ok(theirs)) if theirs.outputs == entry.outputs => PutOutcome::Same,
             Some(Ok(theirs)) => PutOutcome::Different(Box::new(theirs)),
             Some(Err(rejected)) => PutOutcome::Rejected(rejected),
-            // The existing entry has just been removed. It will be created again when it is needed.
+            // The existing entry was removed after `create` found it. A later run creates it again.
             None => PutOutcome::Same,
         })
     }
 
-    /// Returns the record of a source. The inner error means that a record exists but is not trusted.
-    ///
-    /// # Errors
-    /// Returns an error if the remote cannot be read.
+    /// Returns the record of a source. The inner error means that the record exists but is not trusted.
     pub async fn source(
         &self,
         name: &str,
@@ -309,18 +284,14 @@ impl Remote {
         }))
     }
 
-    /// Returns whether a record is valid in this remote. `remote` is the address for which the record was written, or
-    /// empty for records of old versions, which are valid in every remote.
+    /// Returns whether a record is valid in this remote. `remote` is the address in the record. Records of old versions
+    /// have an empty address and are valid in every remote.
     fn is_this_remote(&self, remote: &str) -> bool {
         let same = |address: &str| address.trim_end_matches('/') == remote.trim_end_matches('/');
         remote.is_empty() || same(&self.name) || self.same_as.iter().any(|one| same(one))
     }
 
-    /// Writes the record of a source, and replaces an existing record, because a source may change. The new record must
-    /// have a higher serial number than the existing one.
-    ///
-    /// # Errors
-    /// Returns an error if the record cannot be written.
+    /// Writes the record of a source, or replaces it. `known` must have a higher serial number than the existing record.
     pub async fn put_source(&self, name: &str, known: &RemoteSource) -> Result<(), RemoteError> {
         let name = layout::source(name);
         let known = RemoteSource {
@@ -333,10 +304,7 @@ impl Remote {
         put.map(drop).map_err(|error| self.write_error(&error))
     }
 
-    /// Returns the names of all sources in the remote.
-    ///
-    /// # Errors
-    /// Returns an error if the remote cannot be listed. A plain web server cannot be listed.
+    /// Returns the names of all sources. Fails on a plain web server, which cannot list files.
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let directory = self.path(layout::SOURCES);
         let mut pages = self.store.list(Some(&directory));
@@ -368,15 +336,14 @@ impl Remote {
         }))
     }
 
-    /// Requests a file, or a range of it. Returns `None` if the file does not exist.
     async fn get(&self, name: &str, options: GetOptions) -> Result<Option<GetResult>, RemoteError> {
         let path = self.path(name);
         let got = self.in_time(self.store.get_opts(&path, options)).await?;
         self.none_if_missing(name, got)
     }
 
-    /// Collects the bytes of a response. Returns `None` if there are more than `max_bytes`. The announced length may be
-    /// wrong, so the received bytes are counted as well.
+    /// Collects the bytes of a response. Returns `None` if there are more than `max_bytes`, even if the server announced
+    /// fewer.
     async fn collect(
         &self,
         got: GetResult,
@@ -396,7 +363,7 @@ impl Remote {
         Ok(Some(bytes))
     }
 
-    /// Returns the bytes of a response as they arrive. Fails if the server sends less than the minimum rate.
+    /// Returns the bytes of a response as they arrive. The stream fails if the server sends less than the minimum rate.
     fn pieces(&self, got: GetResult) -> ByteChunks {
         let name = self.name.clone();
         let rate = RateCheck::new(self.patience);
@@ -432,8 +399,8 @@ impl Remote {
                 object_store::Error::AlreadyExists { .. }
                 | object_store::Error::Precondition { .. },
             ) => Ok(false),
-            // This store cannot create a file on the condition that the file does not exist. So two machines may both
-            // write the entry. This does no harm, because they write the same content.
+            // This store cannot create a file on the condition that it does not exist. Two machines may both write the
+            // entry. That does no harm, because both write the same content.
             Err(object_store::Error::NotImplemented { .. }) => {
                 if self.length(name).await?.is_some() {
                     return Ok(false);
@@ -445,27 +412,20 @@ impl Remote {
         }
     }
 
-    /// Returns the length of a file, or `None` if it does not exist.
     pub(crate) async fn length(&self, name: &str) -> Result<Option<u64>, RemoteError> {
         let path = self.path(name);
         let head = self.in_time(self.store.head(&path)).await?;
         Ok(self.none_if_missing(name, head)?.map(|meta| meta.size))
     }
 
-    /// Copies an object from the private area of the remote to its public area.
-    ///
-    /// # Errors
-    /// Returns an error if the object cannot be copied, for example because the remote does not support copying.
+    /// Copies an object from the private area to the public area. Fails if the store does not support copying.
     pub(crate) async fn copy_to_public(&self, digest: &Digest) -> Result<(), RemoteError> {
         let [from, to] = [Area::Private, Area::Open].map(|area| layout::object(area, digest));
         let copied = self.store.copy(&self.path(&from), &self.path(&to)).await;
         copied.map_err(|error| self.write_error(&error))
     }
 
-    /// Opens an object. Returns its length, and a stream of its bytes. The bytes are not verified.
-    ///
-    /// # Errors
-    /// Returns an error if the remote cannot be read.
+    /// Returns the length and the bytes of an object. The bytes are not verified.
     pub(crate) async fn object(
         self: &Arc<Self>,
         digest: &Digest,
@@ -498,7 +458,7 @@ impl Remote {
         let Some(got) = self.get(name, options).await? else {
             return Ok(None);
         };
-        // The caller verifies the bytes, so a response of the wrong length is detected as damaged.
+        // If the response is too long, an empty one replaces it. The caller's verification then fails.
         let bytes = self.collect(got, length).await?.unwrap_or_default();
         self.received
             .fetch_add(bytes.len() as u64, Ordering::Relaxed);
@@ -506,8 +466,8 @@ impl Remote {
     }
 }
 
-/// Returns whether a record contains a number of more than 15 digits. The parser may round such a number. Then the hash
-/// of the parsed record differs from the step key, so they must not be compared.
+/// Returns whether a record contains a number of more than 15 digits, which the parser may round. The hash of the parsed
+/// record can differ from the step key, so the two must not be compared.
 fn has_long_number(record: &serde_json::Value) -> bool {
     use serde_json::Value;
 

@@ -1,9 +1,7 @@
-//! Sends files to a remote: objects, and bundles with their hash lists. Also defines the queue of results and bundles that
-//! wait to be sent.
+//! Sends files to a remote, and defines the queue of uploads.
 //!
-//! Callers of the queue never wait: if the queue is full, a result is not sent, and the link reports that. The queue
-//! contains names instead of objects, which stay in the cache until they are sent. Its limit is a number of bytes, not a
-//! number of results, because a single result may name a million files.
+//! A full queue rejects a job instead of blocking the caller, and the link reports that. The limit is a number of bytes,
+//! because a single result may name a million files. The queue contains the names of objects, not their bytes.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -23,18 +21,15 @@ use crate::layout;
 use crate::layout::Area;
 use crate::remote::Remote;
 
-/// Files longer than this are sent in parts. It is also the minimum size of a part, in bytes.
+/// Size in bytes. A longer file is sent in parts of at least this size.
 const PART_BYTES: u64 = 8 << 20;
 /// Maximum number of parts of a file. Object stores allow slightly more.
 const MAX_PARTS: u64 = 9_000;
-/// Number of parts of a file that are sent concurrently.
 const PARTS_IN_FLIGHT: usize = 4;
 
 impl Remote {
-    /// Sends an object, unless the remote already has it. If `replace` is true, sends it in any case.
-    ///
-    /// # Errors
-    /// Returns an error if the object cannot be written, or if `file` does not contain the object.
+    /// Sends an object. If `replace` is false, nothing is sent if the remote has the object. Fails if `file` does not
+    /// contain the object.
     pub async fn put_object(
         &self,
         area: Area,
@@ -46,11 +41,7 @@ impl Remote {
         self.put_file(&name, digest, file, replace).await
     }
 
-    /// Sends the hash list of a bundle and then the bundle, unless the remote already has them. If `replace` is true,
-    /// sends them in any case.
-    ///
-    /// # Errors
-    /// Same as for [`put_object`](Self::put_object).
+    /// Sends the hash list of a bundle, and then the bundle. If `replace` is false, sends only the files that are missing.
     pub async fn put_bundle(
         &self,
         digest: &Digest,
@@ -109,8 +100,9 @@ impl Remote {
     }
 
     /// Sends a file, and computes its digest at the same time. If the digest differs from `digest`, the file in the
-    /// remote never gets its final name. If `replace` is false and the remote has a file with this name and length,
-    /// nothing is sent.
+    /// remote never gets its final name.
+    ///
+    /// If `replace` is false and the remote has a file with this name and length, nothing is sent.
     async fn put_file(
         &self,
         name: &str,
@@ -142,7 +134,6 @@ impl Remote {
         Ok(())
     }
 
-    /// Starts an upload in parts.
     async fn start(&self, name: &str, bytes: u64) -> Result<WriteMultipart, RemoteError> {
         let upload = self.store.put_multipart(&self.path(name)).await;
         let upload = upload.map_err(|error| self.write_error(&error))?;
@@ -176,7 +167,6 @@ impl Remote {
         }
     }
 
-    /// Completes an upload that succeeded, and aborts an upload that failed.
     async fn end(
         &self,
         upload: WriteMultipart,
@@ -222,23 +212,22 @@ impl Remote {
     fn unreadable(&self, digest: &Digest) -> RemoteError {
         let object = digest.short();
         let cause = format!(
-            "the file of {object} on this machine cannot be read or has changed; it was not sent"
+            "the object {object} on this machine cannot be read or has changed, so it was not sent"
         );
         RemoteError::failed(&self.name, cause)
     }
 }
 
-/// Returns the size in bytes of the parts of a file with `bytes` bytes.
+/// Returns the size in bytes of each part of a file with `bytes` bytes.
 fn part_of(bytes: u64) -> usize {
     let part = PART_BYTES.max(bytes.div_ceil(MAX_PARTS).next_multiple_of(1 << 20));
     usize::try_from(part).unwrap_or(usize::MAX)
 }
 
-/// Maximum memory of waiting jobs in bytes. A single job that is larger is accepted if the queue is empty.
+/// Maximum memory of waiting jobs in bytes. An empty queue accepts even a larger job.
 const MAX_QUEUED_BYTES: u64 = 128 << 20;
 /// Estimated memory in bytes of a name, a number or a short text, including the allocator's overhead.
 const ENTRY_BYTES: u64 = 64;
-/// Interval at which a thread that waits for the queue checks whether it should stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Default)]
@@ -248,16 +237,14 @@ pub(crate) struct Queue {
     released: Condvar,
 }
 
-/// The jobs in the queue, including the job that is being sent.
 #[derive(Default)]
 struct Pending {
     jobs: usize,
-    /// Memory of all jobs in bytes.
     bytes: u64,
 }
 
 impl Queue {
-    /// Reserves `bytes` bytes. Returns `false` if the queue is full.
+    /// Reserves memory for a job. Returns `false` if the queue is full.
     pub(crate) fn reserve(&self, bytes: u64) -> bool {
         let mut pending = self.pending.lock();
         let sum = pending.bytes.saturating_add(bytes);
@@ -285,18 +272,16 @@ impl Queue {
     }
 }
 
-/// A job of the queue.
 pub(crate) enum Job {
     Result {
         offer: Box<Offer>,
         store: Store,
     },
-    /// A bundle for the mirror. The file is open, so it may be deleted before it is sent.
+    /// A bundle for the mirror. Its file is open, so it may be deleted before it is sent.
     Bundle {
         content: Content,
         file: File,
     },
-    /// The content of a source from which results were computed.
     Source {
         name: String,
         content: Content,
@@ -322,7 +307,6 @@ impl Job {
     }
 }
 
-/// Estimates the memory of a record in bytes.
 fn weight(value: &Value) -> u64 {
     ENTRY_BYTES
         + match value {
@@ -388,7 +372,6 @@ mod tests {
             }
             assert!((at_least..=at_most).contains(&count), "{files}: {count}");
             assert_eq!(queue.pending.lock().jobs, count);
-            // Jobs that were sent free their space in the queue.
             queue.release(bytes);
             assert!(queue.reserve(bytes), "{files}");
         }

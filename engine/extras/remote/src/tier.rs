@@ -1,5 +1,4 @@
-//! Connects the remote to the local cache and to sources. The remote is the second level of the local cache. A bundle
-//! that is not on this machine is read from the mirror.
+//! The remote as the second level of the local cache, and the mirror as a substitute for downloads.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,19 +18,15 @@ use crate::link::Link;
 use crate::remote::Remote;
 use crate::send::Job;
 
-/// Maximum number of chunks of an object that are buffered between the network and the disk.
 const MAX_QUEUED_CHUNKS: usize = 8;
 
-/// Maximum number of objects whose lengths are stored. The lengths need about 60 MB. If there are more, all lengths are
-/// dropped. An object is then fetched without knowing its length in advance.
+/// Maximum number of objects whose lengths are stored, about 60 MB. At the limit, all lengths are dropped.
 const MAX_LENGTHS: usize = 1 << 20;
 
-/// A link as the second level of a cache.
 struct LinkTier {
     link: Link,
-    /// The local cache without the second level.
     store: Store,
-    /// Lengths of objects that are not on this machine, from trusted entries.
+    /// Lengths of objects in trusted entries. They limit the fetch of an object.
     expected: Mutex<HashMap<Digest, u64>>,
 }
 
@@ -42,8 +37,7 @@ impl fmt::Debug for LinkTier {
 }
 
 impl Link {
-    /// Returns the cache with the remote as its second level. The cache then fetches results that are missing locally, and
-    /// sends new results.
+    /// Returns a cache that fetches results from the remote if they are missing locally, and that sends new results.
     pub fn attach(&self, store: &Store) -> Store {
         self.remember_in(store);
         store.with_tier(Arc::new(LinkTier {
@@ -95,13 +89,13 @@ impl Tier for LinkTier {
             .then(|| self.store.free_space())
             .flatten();
         inner.spawn(async move {
-            // If the receiver was dropped, it does not need the remaining bytes.
+            // If the receiver was dropped, nobody needs the last message.
             let _ = sender
                 .send(receive(&remote, &digest, expected, free, &sender).await)
                 .await;
         });
         loop {
-            // This works on threads of any runtime, unlike the channel's own blocking call.
+            // Works on threads of any runtime, unlike `blocking_recv`.
             match futures::executor::block_on(receiver.recv()) {
                 Some(Chunk::Bytes(bytes)) => to.write_all(&bytes)?,
                 Some(Chunk::End) => return Ok(true),
@@ -144,21 +138,21 @@ impl Tier for LinkTier {
     }
 }
 
-/// Messages from the task that fetches an object.
 enum Chunk {
     Bytes(bytes::Bytes),
     End,
     Absent,
-    /// The length of the object differs from the length in its entry.
+    /// The object's length differs from the length in its entry.
     WrongLength,
     /// The object is larger than the free disk space.
     NoRoom(u64),
     Failed(RemoteError),
 }
 
-/// Fetches an object and sends its bytes to `sender`. `expected` is the object's length in a trusted entry. If it is
-/// `None`, the length that the server announces must not exceed `free`, the free disk space. Returns the last message to
-/// send, which states how the transfer ended.
+/// Fetches an object and sends its bytes to `sender`. Returns the last message, which states how the transfer ended.
+///
+/// `expected` is the object's length in a trusted entry. If it is `None`, the object must fit into `free`, the free disk
+/// space in bytes.
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,
@@ -182,7 +176,6 @@ async fn receive(
             Ok(bytes) => bytes,
             Err(error) => return Chunk::Failed(error),
         };
-        // The server may send more bytes than it announced.
         let Some(rest) = left.checked_sub(bytes.len() as u64) else {
             return Chunk::WrongLength;
         };
@@ -194,26 +187,25 @@ async fn receive(
     Chunk::End
 }
 
-/// A source that uses the mirror before it downloads a bundle.
+/// A source that reads a bundle from the mirror instead of downloading it, if the mirror has it.
 pub struct MirroredSource {
     inner: Box<dyn Source>,
-    /// The name under which the cache records the source's content.
     name: String,
-    /// The published checksums. A record of the mirror with different checksums is ignored.
+    /// The published checksums. A content that does not match them is ignored.
     md5: Option<String>,
     sha256: Option<String>,
     link: Link,
-    /// The content that the source had when it was last used.
+    /// The content of the source when it was last used.
     stated: Option<Content>,
     remote_answer: RemoteContent,
 }
 
-/// The content that the remote records for a source. Empty until the remote was queried.
+/// The content that the remote's record of a source states. Empty until the remote was queried.
 pub type RemoteContent = Arc<OnceLock<Option<Content>>>;
 
 impl MirroredSource {
-    /// Wraps the source `inner`. `name` is the name under which the cache records the content of this source. `md5` and
-    /// `sha256` are its published checksums.
+    /// Wraps the source `inner`. The cache records the content of this source as `name`. `md5` and `sha256` are its
+    /// published checksums.
     pub fn new(
         inner: Box<dyn Source>,
         name: &str,
@@ -232,20 +224,18 @@ impl MirroredSource {
         }
     }
 
-    /// Sets the content that the source had when it was last used. If it is `Some`, it is used in place of the content
-    /// that the remote records.
+    /// Sets the content of the source when it was last used. It has priority over the content that the remote records.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> MirroredSource {
         MirroredSource { stated, ..self }
     }
 
-    /// Returns the content that the remote records for this source. The cell is empty until the remote is queried. The
-    /// remote is queried only if the source is not on this machine and its last content is unknown.
+    /// Returns the cell for the content that the remote records. It remains empty if the remote is not queried, for example
+    /// because the source is on this machine.
     pub fn remote_answer(&self) -> RemoteContent {
         self.remote_answer.clone()
     }
 
-    /// Returns the content that the remote records for this source, if it matches the published checksums.
     fn query_remote(&self) -> Option<Content> {
         let inner = self.link.inner();
         let (link, name) = (inner.clone(), self.name.clone());
@@ -272,8 +262,7 @@ impl MirroredSource {
         })
     }
 
-    /// Returns the content of the source if it can be read from the mirror. Returns `None` if the source is on this
-    /// machine, or if the mirror lacks the content.
+    /// Returns the content of the source, if the mirror may have it and the source is not on this machine.
     fn mirrored_content(&self, context: &Context) -> Result<Option<Content>, StepError> {
         if self.inner.location().is_some() {
             return Ok(None);
@@ -290,15 +279,15 @@ impl MirroredSource {
         context.outside.set_ranges(content.digest, bundle);
     }
 
-    /// Sends a fetched bundle to the mirror. Other machines use it only after its source record is written.
-    /// [`Link::offer_source`] writes that record, after results were computed from the bundle.
+    /// Sends a fetched bundle to the mirror. Other machines use it only after [`Link::offer_source`] wrote its source
+    /// record.
     fn offer(&self, context: &Context, value: &Value) -> Result<(), StepError> {
         if !self.link.mirrors() {
             return Ok(());
         }
         let digest = FileValue::from_value(value)?.digest;
         let mut records = context.store.named_sources(&self.name)?.into_iter();
-        // A part of a bundle is recorded under a different name.
+        // A part of a bundle is recorded under a different name, so there may be no record.
         let record = records.find(|record| record.digest == digest);
         let file = self.inner.location().and_then(|path| File::open(path).ok());
         if let (Some(record), Some(file)) = (record, file) {

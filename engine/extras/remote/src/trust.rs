@@ -1,8 +1,7 @@
-//! Signed records, and the keys whose signatures are trusted. A key can be trusted for particular competitions, and until
-//! a particular time.
+//! Signed records, and the keys whose signatures are trusted.
 //!
-//! The file of a record consists of one line (format, key, signature) and the JSON that was signed. The signature covers
-//! the name of the file, so a record that is copied to a different name is not valid there.
+//! A record's file consists of one line (format, key, signature) and of the signed JSON. The signature covers the name of
+//! the file, so a copy under a different name is not valid.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +19,11 @@ use crate::trust;
 pub struct TrustedSigner {
     /// The key.
     pub key: PublicKey,
-    /// The competitions for which the key is trusted. `None` for all competitions.
+    /// Competitions for which the key is trusted. `None` for all competitions.
     pub competitions: Option<BTreeSet<String>>,
-    /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit. The limit is compared
-    /// with the current time. A time in the record would prove nothing, because a thief of the key could choose it.
+    /// Time until which the key is trusted, in seconds since 1970. `None` if there is no limit.
+    ///
+    /// It is compared with the current time, because a thief of the key could choose any time in a record.
     pub until: Option<u64>,
 }
 
@@ -38,11 +38,7 @@ impl From<PublicKey> for TrustedSigner {
     }
 }
 
-/// Checks whether a signature by `key` on a record of `competition` is trusted now. If `trusted` lists a key several
-/// times, one of these entries is sufficient.
-///
-/// # Errors
-/// Returns the reason why the key is not trusted.
+/// Checks whether `key` is trusted for `competition` now. If `trusted` contains a key several times, one match is enough.
 pub fn check(
     trusted: &[TrustedSigner],
     key: PublicKey,
@@ -79,31 +75,22 @@ fn check_at(
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Rejection {
-    /// The record has no signature.
     #[error("it is not signed")]
     Unsigned,
-    /// The signer is not trusted.
     #[error("it is signed by {0}, which is not trusted")]
     UntrustedKey(PublicKey),
-    /// The signature does not match these bytes and this name.
     #[error("its signature is not valid: the record was modified, or copied from a different name")]
     Forged,
-    /// The signer is not trusted for this competition.
     #[error("it is signed by {key}, which is not trusted for `{competition}`")]
     OutOfScope { key: PublicKey, competition: String },
-    /// The time until which the signer was trusted has passed.
-    #[error("it is signed by {0}, which is not trusted any more (`until` has passed)")]
+    #[error("it is signed by {0}, which is no longer trusted: the time `until` has passed")]
     Expired(PublicKey),
-    /// The JSON does not have the expected structure.
     #[error("it is signed, but does not have the expected structure")]
     Malformed,
-    /// The record belongs to a different step.
-    #[error("it is signed, but describes a different step than the one it is stored for")]
+    #[error("it is signed, but belongs to a different step than its name states")]
     OtherStep,
-    /// The record belongs to a different remote.
     #[error("it was written for the remote {0} and copied to this one")]
     OtherRemote(String),
-    /// A newer record was read before.
     #[error(
         "it has serial number {found}, but a record with the higher number {highest} was read before: an old record was restored"
     )]
@@ -118,7 +105,6 @@ fn message(name: &str, json: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Returns the bytes of a signed record for the file `name`.
 pub(crate) fn seal<T: Serialize>(
     key: &SigningKey,
     name: &str,
@@ -131,20 +117,16 @@ pub(crate) fn seal<T: Serialize>(
     Ok(bytes)
 }
 
-/// The beginning of the line with the signature of a text.
 const SIGNATURE_LINE: &str = "# signed ";
 
-/// Appends a line with a signature to a text. `purpose` is signed, too, so nobody can use the text with its signature for
-/// a different purpose.
+/// Appends a line with a signature to a text. The signature covers `purpose`, so it is not valid for a different purpose.
 pub fn sign_text(key: &SigningKey, purpose: &str, text: &str) -> String {
     let signature = BASE64.encode(key.sign(&message(purpose, text.as_bytes())));
     format!("{text}{SIGNATURE_LINE}{} {signature}\n", key.public())
 }
 
-/// Returns the key that signed a text with [`sign_text`] for the same `purpose`.
-///
-/// # Errors
-/// Returns an error if the last line is not a signature, or if the signature is not valid.
+/// Returns the key that signed a text with [`sign_text`] for the same `purpose`. Fails if the signature is missing or not
+/// valid.
 pub fn signer(purpose: &str, text: &str) -> Result<PublicKey, Rejection> {
     let line = text.lines().last().unwrap_or_default();
     let words = line
@@ -163,8 +145,7 @@ pub fn signer(purpose: &str, text: &str) -> Result<PublicKey, Rejection> {
     }
 }
 
-/// Parses the record in the file `name`, and verifies its signature. Returns an error unless the signer is trusted for
-/// `competition`.
+/// Parses the record in the file `name`. Verifies its signature, and that the signer is trusted for `competition`.
 pub(crate) fn open<T: DeserializeOwned>(
     trusted: &[TrustedSigner],
     competition: &str,

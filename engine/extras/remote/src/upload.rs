@@ -1,8 +1,8 @@
-//! Uploads three things to the remote: results of steps, bundles, and source records. A source record states the content
-//! of a source from which results were computed.
+//! Uploads results of steps, bundles and source records. A source record states the content of a source from which results
+//! were computed.
 //!
-//! An upload runs immediately, or as a job of a queue, which a background task processes one job at a time. The objects
-//! of a result are sent before the entry that names them.
+//! An upload runs immediately, or as a job of a queue that a background task processes. The objects of a result are sent
+//! before the entry that names them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,7 +18,6 @@ use crate::link::{Inner, Link};
 use crate::remote::PutOutcome;
 use crate::send::Job;
 
-/// Number of objects of a result that are sent concurrently.
 const CONCURRENT_OBJECTS: usize = 4;
 
 /// Name prefix of steps whose outputs everybody may read.
@@ -27,7 +26,7 @@ const PUBLIC_PREFIX: &str = "public/";
 /// The outcome of sending a result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SendOutcome {
-    /// The result was sent. Contains the outcome for its entry.
+    /// The result was sent, with this outcome for its entry.
     Recorded(PutOutcome),
     /// The result was not sent, because this object is neither on this machine nor in the remote.
     Incomplete(Digest),
@@ -38,7 +37,7 @@ impl Link {
     pub(crate) fn enqueue(&self, job: Job) {
         let inner = self.inner();
         if !inner.remote.is_writable() {
-            // A read-only remote receives nothing, even if there is a key.
+            // A read-only remote receives nothing on purpose, so a missing key is not reported.
             if !inner.remote.read_only {
                 inner.report_no_key();
             }
@@ -59,8 +58,8 @@ impl Link {
         }
     }
 
-    /// Queues the upload of a source record, after all jobs that are already in the queue. Results must have been computed
-    /// from this content, because readers of the record rely on that.
+    /// Queues the upload of a source record. Results must have been computed from `content`, because readers of the record
+    /// rely on that.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
         self.enqueue(Job::Source { name, content });
@@ -72,21 +71,16 @@ impl Link {
     }
 
     /// Sends a result immediately.
-    ///
-    /// # Errors
-    /// Returns an error if the remote does not accept it.
     pub fn send(&self, offer: Offer, store: &Store) -> Result<SendOutcome, RemoteError> {
         let (inner, store) = (self.inner().clone(), store.clone());
         self.inner()
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends the record of a source immediately. If `file` is `Some`, also sends the source's bytes to the mirror.
-    /// Returns whether the bytes are in the mirror. Results must have been computed from this content, because readers of
-    /// the record rely on that.
+    /// Sends a source record immediately. If `file` is given, sends its bytes to the mirror. Returns whether the mirror has
+    /// the bytes of the source.
     ///
-    /// # Errors
-    /// Returns an error if the remote does not accept the record or the bytes.
+    /// Results must have been computed from `content`, because readers of the record rely on that.
     pub fn send_source(
         &self,
         name: &str,
@@ -123,7 +117,6 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
     sender
 }
 
-/// Sends the objects of a result, and then its entry with the lengths of the objects.
 async fn result(
     inner: &Arc<Inner>,
     offer: &Offer,
@@ -133,8 +126,7 @@ async fn result(
     let mut objects: Vec<Digest> = offer.entry.objects().copied().collect();
     objects.sort_unstable();
     objects.dedup();
-    // If one object of the result is damaged in the remote, others may be damaged as well. So all objects are sent
-    // again.
+    // If one object is damaged in the remote, others may be damaged as well. So all objects of the result are sent again.
     let replace = objects.iter().any(|digest| inner.is_damaged(digest));
     let sent = stream::iter(objects)
         .map(|digest| async move {
@@ -159,8 +151,8 @@ async fn result(
         _ => None,
     };
     let mut entry = offer.entry.clone();
-    // The signed entry contains the lengths of objects only if they are certain. They are certain if all objects are on
-    // this machine, or if a trusted entry already contained the lengths.
+    // The signed entry contains the lengths of its objects only if they are certain: all objects are on this machine, or a
+    // trusted entry contained the lengths.
     match offer.entry.objects().map(length).collect() {
         Some(lengths) => entry.lengths = lengths,
         None if entry.lengths.len() == entry.objects().count() => {}
@@ -192,18 +184,16 @@ async fn result(
     Ok(SendOutcome::Recorded(put))
 }
 
-/// The location of an object that a result needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ObjectLocation {
-    /// The object is on this machine, with this length, and now also in the remote.
+    /// On this machine, with this length, and now also in the remote.
     Local(u64),
-    /// The object is only in the remote.
+    /// Only in the remote.
     Remote,
     Missing,
 }
 
-/// Ensures that an object is in the area `area` of the remote. If `replace` is true, sends the object even if the remote
-/// has it.
+/// Ensures that an object is in the area `area` of the remote. If `replace` is true, replaces the copy in the remote.
 async fn object(
     inner: &Arc<Inner>,
     area: Area,
@@ -229,9 +219,8 @@ async fn object(
     });
     let (length, file) = match opened.await {
         Ok(Ok(found)) => found,
-        // The copy in the remote is known to be damaged, so it cannot be used.
+        // The copy in the remote is damaged and cannot be used.
         _ if inner.is_damaged(&digest) => return Ok(ObjectLocation::Missing),
-        // The object may have been fetched from the remote.
         _ => return in_remote(inner, area, digest).await,
     };
     let file = Arc::new(file);
@@ -244,8 +233,10 @@ async fn object(
     Ok(ObjectLocation::Local(length))
 }
 
-/// Looks in the remote for an object that is not on this machine. A public object must be in the public area, because
-/// readers of public data cannot read the private area. If it is only in the private area, it is copied.
+/// Looks in the remote for an object that is not on this machine.
+///
+/// A public object must be in the public area, because not all readers can read the private area. If necessary, the
+/// object is copied from the private area.
 async fn in_remote(
     inner: &Arc<Inner>,
     area: Area,
@@ -257,7 +248,7 @@ async fn in_remote(
         Ok::<_, RemoteError>(length.is_some())
     };
     let exists = match area {
-        // Everybody may read the public area, so a private object may also be in it.
+        // Everybody may read the public area, so a private object may be in it.
         Area::Private => is_in(Area::Private).await? || is_in(Area::Open).await?,
         Area::Open if is_in(Area::Open).await? => true,
         Area::Open if is_in(Area::Private).await? => {
@@ -273,7 +264,7 @@ async fn in_remote(
     Ok(ObjectLocation::Remote)
 }
 
-/// Sends a bundle to the mirror, unless it exists there. Replaces a damaged bundle.
+/// Sends a bundle to the mirror, unless the mirror has an undamaged copy.
 async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(), RemoteError> {
     let replace = inner.is_damaged(&content.digest);
     let remote = &inner.remote;
@@ -283,8 +274,8 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
     Ok(())
 }
 
-/// Writes a source record, unless the remote has the same record. If `file` is given, sends its bytes to the mirror, unless
-/// they are there already. Returns whether the bytes of the source are in the mirror.
+/// Writes a source record, unless the remote has the same record, and sends `file` to the mirror. Returns whether the bytes
+/// of the source are in the mirror.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,
@@ -309,7 +300,7 @@ async fn source(
     };
     let mut content = content.clone();
     if let Some(known) = same {
-        // A machine that does not verify checksums does not compute all of them, so known checksums are kept.
+        // Keep known checksums. A machine that does not verify checksums does not compute all of them.
         content.md5 = content.md5.or_else(|| known.content.md5.clone());
         content.sha256 = content.sha256.or_else(|| known.content.sha256.clone());
         if known.content == content && known.mirrored == mirrored {

@@ -1,5 +1,4 @@
-//! Responses of a server are classified correctly. The responses pass through the client of the library `object_store`,
-//! because `error` parses the messages of that library.
+//! Responses of a server are classified correctly. They pass through `object_store`, because `error` parses its messages.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -7,7 +6,6 @@ use std::net::TcpListener;
 use prep_cache::{Content, Digest};
 use prep_remote::{Address, CloudCredentials, Remote, RemoteError, RemoteSource, SigningKey};
 
-/// Starts a server that sends the same response to every request. Its thread ends with the process.
 fn server(status: &str, body: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -18,7 +16,6 @@ fn server(status: &str, body: &str) -> String {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
-            // The requests of this test fit into a single read.
             let _ = stream.read(&mut [0; 65536]);
             let _ = stream.write_all(answer.as_bytes());
         }

@@ -51,7 +51,6 @@ impl Machine {
         self.messages.lock().unwrap().join("\n")
     }
 
-    /// Creates a result like a step does, and offers it to the remote.
     fn create_result(&self, step: &str, content: &[u8], given: &[Digest]) -> (Digest, LedgerEntry) {
         let object = self.store.put(content).unwrap();
         let record = serde_json::json!({ "step": step });
@@ -84,7 +83,6 @@ fn key(seed: &str) -> SigningKey {
     SigningKey::generate(seed).unwrap()
 }
 
-/// Runs a test with each kind of store.
 fn for_each_store(test: impl Fn(Arc<dyn ObjectStore>)) {
     test(Arc::new(InMemory::new()));
     let dir = tempfile::tempdir().unwrap();
@@ -123,12 +121,10 @@ fn a_machine_fetches_the_results_of_another() {
         for object in entry.objects() {
             two.store.open_object(object).unwrap();
         }
-        // The second lookup sends no request, because the object is now in the local cache.
         let found = two.store.lookup(&open).unwrap().unwrap();
         assert_eq!(two.store.missing_locally(&found), []);
         assert_eq!(two.messages(), "");
 
-        // A user without access to `private/` can read the output, but not its inputs.
         let names = names(&store);
         let area = |digest: &Digest| {
             let rest = &digest.to_string()[2..];
@@ -142,7 +138,6 @@ fn a_machine_fetches_the_results_of_another() {
     });
 }
 
-/// A role that can read everything except `private/` can fetch everything except the answers.
 #[test]
 fn public_readers_can_fetch_everything_except_answers() {
     let faulty = Faulty::new(Arc::new(InMemory::new()));
@@ -232,7 +227,6 @@ fn untrusted_entries_are_ignored_and_reported_once() {
             two.messages()
         );
 
-        // This is a valid entry that was copied to a different key.
         let (good, _) = two.create_result("u", b"3", &[]);
         let sealed = futures::executor::block_on(async {
             store
@@ -253,7 +247,6 @@ fn untrusted_entries_are_ignored_and_reported_once() {
             "{}",
             two.messages()
         );
-        // An offer does not replace an untrusted entry.
         let put = block_on(two.link.remote().put_entry(
             &unsigned,
             &two.store.find(&good, "c").unwrap().unwrap(),
@@ -263,8 +256,6 @@ fn untrusted_entries_are_ignored_and_reported_once() {
     });
 }
 
-/// Returns a faulty store, a machine that uses it, and the key and object of a result that a different machine has
-/// stored in it.
 fn machine_with_fault(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
     let faulty = Faulty::new(Arc::new(InMemory::new()));
     let signing = key("a");
@@ -330,7 +321,6 @@ fn write_errors_lose_no_result_and_do_not_affect_reads() {
         assert!(two.store.find(&id, "c").unwrap().is_some(), "{fault:?}");
         two.store.open_object(&object).unwrap();
         assert_eq!(two.store.lookup(&mine).unwrap().unwrap(), entry);
-        // Results that could not be sent can be sent later.
         faulty.set(Fault::None);
         let offer = Offer {
             key: mine,
@@ -361,7 +351,6 @@ fn wrong_bytes_are_never_stored() {
             "it has to be created again"
         );
         assert!(two.messages().contains("is damaged"), "{}", two.messages());
-        // The object that is created again replaces the damaged object.
         two.create_result("s", &[5; 100_000], &[]);
         faulty.set(Fault::None);
         let three = Machine::new(Remote::with_store(faulty.clone(), "r", None, &[]));
@@ -369,7 +358,6 @@ fn wrong_bytes_are_never_stored() {
     }
 }
 
-/// If a result needs an object that is damaged in the remote, sending this result does not mark the object as intact.
 #[test]
 fn a_damaged_object_is_missing_until_it_is_sent_again() {
     let (faulty, two, id, object) = machine_with_fault(Fault::Corrupt);
@@ -418,7 +406,6 @@ fn a_bundle_is_read_from_the_mirror() {
         let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
-        // The second call transfers no bytes.
         let sent = one.link.remote().sent();
         let file = File::open(&path).unwrap();
         one.link.send_source("c", &content, Some(file)).unwrap();
@@ -427,7 +414,6 @@ fn a_bundle_is_read_from_the_mirror() {
         let two = Machine::new(Remote::with_store(store.clone(), "r", None, &[public]));
         assert_eq!(two.link.sources().unwrap(), ["c"]);
         let bundle = two.link.bundle(content.digest, content.bytes);
-        // These members are scattered and amount to a tenth of the bundle.
         let members: Vec<_> = (0..40u64)
             .map(|n| n * 1_000_000 + 5..n * 1_000_000 + 100_005)
             .collect();
@@ -447,10 +433,8 @@ fn a_bundle_is_read_from_the_mirror() {
             useful += at as u64;
         }
         let moved = two.link.remote().received();
-        // In addition, complete blocks of 4 KiB and the list of hashes are transferred.
         let list = content.bytes / 128 + 1024;
         assert!(moved - list <= useful + 40 * 8192, "{moved} for {useful}");
-        // Ranges up to the end of the bundle are read without being announced.
         let mut rest = vec![0; 3_000_000];
         let start = content.bytes - 2_999_999;
         let mut at = 0;
@@ -466,7 +450,6 @@ fn a_bundle_is_read_from_the_mirror() {
     });
 }
 
-/// Concurrent readers request each range only once.
 #[test]
 fn concurrent_readers_transfer_each_range_once() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -533,7 +516,6 @@ fn a_damaged_bundle_is_reported_as_missing() {
     }
 }
 
-/// A machine that has the bundle replaces a bundle that is damaged in the mirror.
 #[test]
 fn a_damaged_bundle_is_sent_again() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -596,7 +578,6 @@ fn a_sent_file_is_compared_with_its_digest() {
     });
 }
 
-/// Returns the paths of an object in a store.
 fn paths_of_object(store: &Arc<dyn ObjectStore>, digest: &Digest) -> Vec<Path> {
     let rest = &digest.to_string()[2..];
     let names = names(store).into_iter();
@@ -606,7 +587,6 @@ fn paths_of_object(store: &Arc<dyn ObjectStore>, digest: &Digest) -> Vec<Path> {
         .collect()
 }
 
-/// A user who can write to the bucket cannot make a reader fetch more bytes than the entry declares.
 #[test]
 fn a_fetch_is_limited_by_the_length_in_the_entry() {
     for_each_store(|store| {
@@ -626,7 +606,6 @@ fn a_fetch_is_limited_by_the_length_in_the_entry() {
         assert!(two.store.open_object(&object).is_err());
         assert!(two.messages().contains("is damaged"), "{}", two.messages());
         assert_eq!(two.link.remote().received(), 0);
-        // A later process that finds the entry in the local cache also knows the length.
         let again = two.link.attach(&Store::open(two.store.root()).unwrap());
         assert!(again.lookup(&id).unwrap().is_some());
         assert!(again.open_object(&object).is_err());
@@ -634,7 +613,6 @@ fn a_fetch_is_limited_by_the_length_in_the_entry() {
     });
 }
 
-/// Entries of versions that did not write lengths can still be used.
 #[test]
 fn an_entry_without_lengths_is_accepted() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -654,7 +632,6 @@ fn an_entry_without_lengths_is_accepted() {
     assert_eq!(two.messages(), "");
 }
 
-/// A result of one step is not accepted for a different step, even if a trusted key signed it.
 #[test]
 fn an_entry_of_a_different_step_is_rejected() {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
@@ -668,7 +645,7 @@ fn an_entry_of_a_different_step_is_rejected() {
     let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&other, "c").unwrap().is_none());
     assert!(
-        two.messages().contains("describes a different step"),
+        two.messages().contains("belongs to a different step"),
         "{}",
         two.messages()
     );
@@ -690,7 +667,7 @@ fn a_key_is_trusted_for_its_competitions_until_its_end() {
         (limited("c", None), true, ""),
         (limited("c", Some(u64::MAX)), true, ""),
         (limited("d", None), false, "is not trusted for `c`"),
-        (limited("c", Some(1)), false, "is not trusted any more"),
+        (limited("c", Some(1)), false, "is no longer trusted"),
     ] {
         let remote = Remote::with_store(store.clone(), "r", None, &[]).with_trusted(&[trusted]);
         let two = Machine::new(remote);
@@ -704,8 +681,7 @@ fn a_key_is_trusted_for_its_competitions_until_its_end() {
     }
 }
 
-/// A public object that is also part of the answers is stored in both areas. So users who can read only one of the
-/// areas find it.
+/// A public object that is also part of the answers is in both areas, because some users can read only one of them.
 #[test]
 fn a_public_object_reaches_the_public_area() {
     for_each_store(|store| {
@@ -717,7 +693,7 @@ fn a_public_object_reaches_the_public_area() {
         assert_eq!(paths_of_object(&store, &object).len(), 1);
         one.create_result("public/train.csv", b"rows", &[]);
         assert_eq!(paths_of_object(&store, &object).len(), 2);
-        // If the machine that offers the result does not have the object, the remote copies it.
+        // A machine that does not have the object copies it within the remote.
         let (_, entry) = one.create_result("table/test", b"more rows", &[]);
         let object = entry.outputs["value"];
         let two = Machine::new(Remote::with_store(
@@ -739,7 +715,6 @@ fn a_public_object_reaches_the_public_area() {
     });
 }
 
-/// Only the latest record of a source is valid. Older records and records from a different remote are rejected.
 #[test]
 fn an_old_record_of_a_source_is_rejected() {
     for_each_store(|store| {
@@ -767,7 +742,6 @@ fn an_old_record_of_a_source_is_rejected() {
         let old = futures::executor::block_on(async {
             store.get(&path).await.unwrap().bytes().await.unwrap()
         });
-        // A valid record replaces a wrong one.
         one.link.send_source("c/s/f.csv", &right, None).unwrap();
         assert_eq!(recorded_digest(&two), Some(right.digest));
         assert_eq!(two.messages(), "");
@@ -781,7 +755,6 @@ fn an_old_record_of_a_source_is_rejected() {
             "{}",
             two.messages()
         );
-        // A machine that never read the newer record accepts the older one.
         assert_eq!(recorded_digest(&reader("r")), Some(wrong.digest));
         futures::executor::block_on(store.put(&path, new.into())).unwrap();
         assert_eq!(recorded_digest(&two), Some(right.digest));

@@ -11,13 +11,11 @@ use prep_remote::{Address, CloudCredentials, Link, LinkWarning, Remote, SigningK
 
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// Sends a response, or a part of one.
 type Respond = fn(&mut TcpStream) -> std::io::Result<()>;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nLast-Modified: Tue, 10 Dec 2024 09:08:07 GMT\r\n\
                       ETag: \"1\"\r\n\r\n";
 
-/// Sends a byte now and then.
 fn trickle(stream: &mut TcpStream) -> std::io::Result<()> {
     for _ in 0..1000 {
         stream.write_all(b"x")?;
@@ -40,7 +38,6 @@ const RESPONSES: [(&str, Respond); 5] = [
     }),
 ];
 
-/// Starts a server that calls `respond` for every request. Its threads end with the process.
 fn server(respond: Respond) -> Address {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -48,7 +45,6 @@ fn server(respond: Respond) -> Address {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
             std::thread::spawn(move || {
-                // The requests of this test fit into a single read.
                 let _ = stream.read(&mut [0; 65536]);
                 let _ = respond(&mut stream);
                 std::thread::sleep(Duration::from_secs(60));

@@ -12,7 +12,6 @@ use prep_conformance::{SourceCase, check_source};
 use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
 use prep_remote::{Link, MirroredSource, Remote, SigningKey};
 
-/// A file on this machine.
 struct LocalFile(PathBuf);
 
 fn value(record: &SourceRecord) -> Value {

@@ -1,8 +1,10 @@
 //! Draws values as SVG.
 //!
-//! Each picture is 360 pixels wide, so that its text is legible on a phone without scaling. Its colours are fixed and
-//! also differ in lightness. If the page is dark, the style sheet of the page replaces each colour. Series differ in shape
-//! or dashes, not only in colour. Each picture has a title and a description for readers who cannot see it.
+//! Each picture is 360 pixels wide, so that its text is legible on a phone without scaling. A title and a description serve
+//! readers who cannot see the picture.
+//!
+//! Colours also differ in lightness, and series also differ in shape or dashes. The style sheet of the page replaces each
+//! colour if the page is dark.
 
 use maud::{Markup, PreEscaped, html};
 use prep_experiments::Estimate;
@@ -11,33 +13,25 @@ use prep_grade::report::medals::Leaderboard;
 use crate::collect::{ImageSize, Shares, SubmissionScore, bin_of};
 use crate::text::escape;
 
-/// Width of a picture in pixels.
 const WIDTH: f64 = 360.0;
 
-/// Text and axes.
 const INK: &str = "#59595A";
-/// Grid lines.
 const GRID: &str = "#E2E2E3";
-/// Values of train: the blue of Okabe and Ito's palette.
+/// Train, in the blue of Okabe and Ito's palette.
 const TRAIN: &str = "#0072B2";
-/// Values of test, and graded submissions: the vermilion of Okabe and Ito's palette.
+/// Test, and graded submissions, in the vermilion of Okabe and Ito's palette.
 const TEST: &str = "#D55E00";
-/// A third series: the bluish green of Okabe and Ito's palette.
+/// A third series, in the bluish green of Okabe and Ito's palette.
 const THIRD: &str = "#009E73";
-/// The teams of a leaderboard.
 const TEAMS: &str = "#A9B4BF";
-/// Thresholds of medals.
 const GOLD: &str = "#B8860B";
 const SILVER: &str = "#7A7F85";
 const BRONZE: &str = "#9C4A1A";
 
-/// A position in pixels.
 type Point = (f64, f64);
 
-/// The elements of a picture that is being drawn.
 struct Canvas(String);
 
-/// Draws a picture. Screen readers read the title and the description.
 fn picture(title: &str, description: &str, height: f64, draw: impl FnOnce(&mut Canvas)) -> Markup {
     let mut canvas = Canvas(String::new());
     draw(&mut canvas);
@@ -63,7 +57,7 @@ impl Canvas {
         ));
     }
 
-    /// Draws lines between points. `style` contains further attributes of the element.
+    /// Draws lines between points. `style` contains further attributes of the SVG element.
     fn lines(&mut self, points: &[Point], color: &str, style: &str) {
         self.add(&format!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" {style}/>",
@@ -100,7 +94,7 @@ impl Canvas {
         self.add(&format!("<polygon points=\"{corners}\" fill=\"{color}\"/>"));
     }
 
-    /// Writes a text. `anchor` is the part of the text that is at this position: `start`, `middle` or `end`.
+    /// Draws a text. `anchor` is the part of the text that is at the position: `start`, `middle` or `end`.
     fn text(&mut self, (x, y): Point, anchor: &str, size: u32, text: &str) {
         self.add(&format!(
             "<text x=\"{x:.0}\" y=\"{y:.0}\" dy=\"0.5ex\" text-anchor=\"{anchor}\" font-size=\"{size}\" fill=\"{INK}\">{}</text>",
@@ -131,7 +125,6 @@ fn coordinates(points: &[Point]) -> String {
     points.collect::<Vec<_>>().join(" ")
 }
 
-/// A scale that maps values to pixels.
 #[derive(Debug, Clone, Copy)]
 struct Scale {
     low: f64,
@@ -141,7 +134,6 @@ struct Scale {
 }
 
 impl Scale {
-    /// Creates a scale with `low` at pixel `from` and `high` at pixel `to`.
     fn new((low, high): (f64, f64), (from, to): (f64, f64)) -> Scale {
         let high = if high > low { high } else { low + 1.0 };
         Scale {
@@ -157,7 +149,6 @@ impl Scale {
         self.from + part * (self.to - self.from)
     }
 
-    /// Returns about five round values within the scale.
     fn ticks(&self) -> Vec<f64> {
         let raw = (self.high - self.low) / 4.0;
         let power = 10_f64.powf(raw.log10().floor());
@@ -175,21 +166,16 @@ impl Scale {
     }
 }
 
-/// Maximum number of steps between the ticks of a scale.
 const MAX_TICKS: u8 = 10;
 
-/// Returns the largest of some values, or 0 if no value is positive.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, f64::max)
 }
 
-/// Width of the row names on the left of a picture, in pixels.
 const NAMES_WIDTH: f64 = 118.0;
-/// Height of a row, in pixels.
 const ROW_HEIGHT: f64 = 26.0;
 
-/// Draws rows of bars. Each row is a class or a column. It has a bar for its fraction in train and another one for test,
-/// if these fractions are known.
+/// Draws a row for each class or column, with a bar for train and a bar for test.
 pub fn bars(title: &str, rows: &[Shares]) -> Markup {
     let descriptions = rows.iter().map(|row| {
         let shares = [(row.train, "train"), (row.test, "test")].into_iter();
@@ -224,17 +210,16 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
     })
 }
 
-/// Height of a histogram, in pixels.
 const HISTOGRAM_HEIGHT: f64 = 190.0;
 
-/// Returns the scales of a histogram: a horizontal scale for `values`, and a vertical scale for fractions from 0 to
-/// `most`. `top` is the vertical position of `most`, in pixels.
+/// Returns the scales of a histogram: a horizontal one for `values`, and a vertical one for fractions from 0 to `most`,
+/// which is at the vertical position `top`.
 fn axes(values: (f64, f64), most: f64, top: f64) -> (Scale, Scale) {
     let y = Scale::new((0.0, most.max(1e-9)), (HISTOGRAM_HEIGHT - 24.0, top));
     (Scale::new(values, (40.0, WIDTH - 12.0)), y)
 }
 
-/// Draws a histogram with bins of equal width from `low` to `high`, with train as bars and test as a line over them.
+/// Draws a histogram of values from `low` to `high`, with train as bars and test as a line.
 pub fn histogram(title: &str, (low, high): (f64, f64), bins: &[Shares]) -> Markup {
     #[allow(clippy::cast_precision_loss)]
     let value = |at: f64| low + (high - low) * at / bins.len() as f64;
@@ -270,7 +255,7 @@ pub fn histogram(title: &str, (low, high): (f64, f64), bins: &[Shares]) -> Marku
     })
 }
 
-/// Draws a mark for each image size. The marks of different directories differ in colour and shape.
+/// Draws a mark for each image size. The marks of each directory have their own colour and shape.
 pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
     const HEIGHT: f64 = 210.0;
     let all = || groups.iter().flat_map(|(_, sizes)| sizes);
@@ -297,7 +282,6 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
         for (at, (_, sizes)) in groups.iter().enumerate() {
             let mut seen: Vec<ImageSize> = Vec::new();
             for size in sizes {
-                // Images of the same size have one mark.
                 if seen.contains(size) {
                     continue;
                 }
@@ -317,9 +301,10 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
     })
 }
 
-/// Returns the range of scores to draw, from the best score on the leaderboard to scores near the median. It contains the
-/// thresholds of all medals. A graded score just outside the range extends the range, but one far outside is drawn at its
-/// edge.
+/// Returns the range of scores to draw: from the best score of the leaderboard to scores near the median, with the
+/// thresholds of all medals.
+///
+/// A graded score just outside the range extends it. A graded score far outside is drawn at the edge.
 fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f64) {
     let thresholds = leaderboard.thresholds();
     let mut sorted: Vec<f64> = leaderboard.scores().to_vec();
@@ -348,7 +333,6 @@ fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f
     }
 }
 
-/// Returns the graded scores that are not in the drawn range.
 pub fn scores_outside(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> Vec<String> {
     let (low, high) = score_range(leaderboard, scores);
     let outside = |score: &f64| *score < low || *score > high;
@@ -356,11 +340,10 @@ pub fn scores_outside(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> 
     scores.filter(outside).map(number).collect()
 }
 
-/// Draws the leaderboard, the thresholds of medals and the graded submissions, with the best scores on the right. Very bad
-/// scores are left out, because they would make the other bars too narrow.
+/// Draws a leaderboard, the thresholds of medals, and graded submissions. Leaves out very bad scores, which would make the
+/// other bars too narrow.
 pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> Markup {
     const BINS: usize = 40;
-    /// Height of the labels above the plot, in pixels.
     const LABELS_HEIGHT: f64 = 46.0;
     let (low, high) = score_range(leaderboard, scores);
     let all = leaderboard.scores();
@@ -382,7 +365,6 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
     ];
     let description = describe(leaderboard, scores, all.len() - inside.count());
     let (mut x, y) = axes((low, high), largest(bins.into_iter()), LABELS_HEIGHT);
-    // Better scores are always to the right.
     if leaderboard.is_lower_better() {
         (x.from, x.to) = (x.to, x.from);
     }
@@ -396,7 +378,6 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
             canvas.bar((a.min(b), y.to_pixel(*share)), end, TEAMS);
         }
         let (mut free, mut row) = (f64::NEG_INFINITY, 0.0);
-        // Thresholds at nearly the same place have one line and one label.
         for same in lines.chunk_by(|a, b| (x.to_pixel(a.1) - x.to_pixel(b.1)).abs() < 2.0) {
             let Some((_, value, color)) = same.last() else {
                 continue;
@@ -404,7 +385,7 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
             let place = x.to_pixel(*value);
             let top = (place, LABELS_HEIGHT - 6.0);
             canvas.dashes((place, y.to_pixel(0.0)), top, color);
-            // Names that would overlap are in separate rows.
+            // If names would overlap, write them in separate rows.
             let is_near = place - free < 40.0 * same.len() as f64;
             row = if is_near { (row + 1.0) % 4.0 } else { 0.0 };
             free = place;
@@ -445,7 +426,8 @@ fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usiz
     text
 }
 
-/// Draws each experiment's percentage of competitions with a medal, and its standard error. The scale ends near `most`.
+/// Draws the percentage of competitions with a medal for each experiment, with its standard error. The scale ends near
+/// `most`.
 pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) -> Markup {
     let described = rows.iter().map(|(name, estimate)| match estimate {
         Some(one) if one.standard_error > 0.0 => {
@@ -486,7 +468,6 @@ pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) ->
     })
 }
 
-/// Formats a number with about three significant digits.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     let text = match size {
@@ -503,7 +484,6 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Formats a fraction as a percentage.
 fn percent(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0 %".to_owned(),
@@ -513,7 +493,6 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// Shortens a name to the width of the row names.
 fn shorten(text: &str) -> String {
     const MAX_LENGTH: usize = 17;
     match text.chars().count() > MAX_LENGTH {

@@ -1,10 +1,9 @@
-//! Draws the steps of a pipeline as SVG: boxes from left to right, with arrows between them. Also writes the steps in DOT,
-//! the language of Graphviz.
+//! Draws the steps of a pipeline as SVG, and writes them in DOT, the language of Graphviz.
 //!
-//! A node's layer is the length of the longest path to the node, so that every arrow points to the right. Within the layers,
-//! nodes move towards the mean position of their neighbours, in a few sweeps forwards and backwards (Sugiyama, Tagawa and
-//! Toda, 1981). Layout libraries are not used, because they either run the program `dot`, which may not be installed, or
-//! contain their own renderer. For the few dozen nodes of a pipeline, layers and sweeps are sufficient.
+//! The layer of a node is the length of the longest path to it, so every arrow points to the right. In each layer, nodes
+//! move towards the mean position of their neighbours (Sugiyama, Tagawa and Toda, 1981).
+//!
+//! This is sufficient for a few dozen nodes. Layout libraries need the program `dot`, or contain their own renderer.
 
 use std::fmt::Write as _;
 
@@ -12,27 +11,25 @@ use prep_core::{Graph, NodeId};
 
 use crate::text::escape;
 
-/// A step to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrawnStep {
     pub name: String,
     pub kind: String,
 }
 
-/// A graph to draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawing {
-    /// Nodes, inputs first.
+    /// Inputs come before the nodes that use them.
     pub nodes: Vec<DrawnStep>,
-    /// Edges as pairs (from, to), without duplicates.
+    /// Edges from an input to the node that uses it, without duplicates.
     pub edges: Vec<(usize, usize)>,
 }
 
-/// Number of sweeps in each direction. More sweeps change nothing in the graph of a pipeline.
+/// Number of sweeps in each direction. More sweeps do not change the graphs of pipelines.
 const SWEEPS: usize = 4;
 
 impl Drawing {
-    /// Creates a drawing of the steps in `order`. Inputs come before the steps that use them.
+    /// Creates a drawing of the steps in `order`, in which inputs must come before the steps that use them.
     pub fn new(graph: &Graph, order: &[NodeId]) -> Drawing {
         let place = |node: NodeId| order.iter().position(|other| *other == node);
         let mut edges = Vec::new();
@@ -59,7 +56,7 @@ impl Drawing {
     /// Returns the layers from left to right, each with its nodes from top to bottom.
     pub fn layers(&self) -> Vec<Vec<usize>> {
         let mut layer_of = vec![0; self.nodes.len()];
-        // Edges are sorted by their start, and nodes come after their inputs.
+        // This order is correct because edges are sorted by their start.
         for (from, to) in &self.edges {
             layer_of[*to] = layer_of[*to].max(layer_of[*from] + 1);
         }
@@ -82,8 +79,8 @@ impl Drawing {
         layers
     }
 
-    /// Sorts the nodes of a layer by the mean position of their neighbours, either in earlier layers or in later ones.
-    /// `side` selects the direction: for an edge, it returns the node in this layer and its neighbour.
+    /// Sorts the nodes of a layer by the mean position of their neighbours. For an edge, `side` returns its node in this
+    /// layer and its neighbour in an earlier or later layer.
     fn sort_layer(
         &self,
         layer: &mut [usize],
@@ -107,7 +104,7 @@ impl Drawing {
     }
 }
 
-/// Sets the positions of nodes within their layer. The middle of the layer is 0.
+/// Sets the positions of the nodes in a layer. The middle of the layer is 0.
 fn set_positions(layer: &[usize], place: &mut [f64]) {
     for (position, node) in layer.iter().enumerate() {
         #[allow(clippy::cast_precision_loss)]
@@ -150,15 +147,10 @@ pub mod tests {
     }
 }
 
-/// Width of a character, in pixels.
 const CHARACTER_WIDTH: usize = 7;
-/// Height of a box, in pixels.
 const BOX_HEIGHT: usize = 36;
-/// Vertical space between boxes, in pixels.
 const BOX_GAP: usize = 14;
-/// Horizontal space between layers, in pixels.
 const LAYER_GAP: usize = 56;
-/// Space around the drawing, in pixels.
 const MARGIN: usize = 16;
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -168,7 +160,6 @@ struct BoxPosition {
     width: usize,
 }
 
-/// Returns the drawing as an SVG document.
 pub fn svg(title: &str, drawing: &Drawing) -> String {
     let layers = drawing.layers();
     let tallest = layers.iter().map(Vec::len).max().unwrap_or(0);
@@ -249,7 +240,6 @@ fn colour(name: &str, kind: &str) -> &'static str {
     }
 }
 
-/// Returns a graph in DOT.
 pub fn dot(title: &str, drawing: &Drawing) -> String {
     let mut dot = format!(
         "digraph {} {{\n  rankdir=LR;\n  node [shape=box];\n",

@@ -1,17 +1,16 @@
 //! Writes one HTML page about prepared competitions: their data, their pipelines, and graded submissions.
 //!
 //! ```text
-//! collect   reads the data directory, the cache and grading reports as plain values
-//! draw      draws values as pictures (SVG)                graph   a pipeline's steps as a picture
+//! collect   reads the data directory, the cache and grading reports
+//! draw      draws values as pictures (SVG)
+//! graph     draws the steps of a pipeline
 //! page      writes values and pictures to one HTML file, with templates (maud)
 //! ```
 //!
-//! The page is one file. It contains no scripts or fonts, and loads nothing from the network. Colours follow the
-//! reader's light or dark setting: pictures have fixed colours, and the style sheet of the page replaces each of them in
-//! the dark setting. The templates escape all texts from data.
+//! The page contains no scripts or fonts, and loads nothing from the network.
 //!
-//! Rows and images come from `public`. From `private`, only the answers are read, and the page shows only fractions of
-//! them. Values that do not occur in `public` are never shown.
+//! Rows and images come from `public`. From `private`, only the answers are read. The page shows only fractions of them, and
+//! no value that does not occur in `public`.
 
 mod collect;
 mod draw;
@@ -23,11 +22,9 @@ use prep_app::{Error, Task};
 
 pub use collect::{GradedExperiment, ReportSubject};
 
-/// Returns the page as HTML, and the number of graded submissions whose competition or variant it does not show. Reads
-/// prepared data, but writes nothing. Calls `progress` with the position and the id of each competition before it is read.
+/// Returns the page as HTML, and the number of graded submissions whose competition or variant the page does not show.
 ///
-/// # Errors
-/// Returns an error if a competition is unknown, or if the cache or the data directory cannot be read.
+/// Calls `progress` with the position and the id of each competition before reading it.
 pub fn html(
     task: &Task,
     wanted: &ReportSubject<'_>,

@@ -4,14 +4,13 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::html;
 
-/// Escapes text for an SVG picture, in elements and in attributes with double quotes. Only pictures need this function,
-/// because the templates of the page escape all texts themselves.
+/// Escapes text for an SVG picture, in elements and in attributes with double quotes. The templates escape the other texts.
 pub fn escape(text: &str) -> String {
     html! { (text) }.into_string()
 }
 
-/// Replaces control characters, and characters that change the direction of text, with U+FFFD. HTML does not allow
-/// control characters, and both kinds of characters could hide a part of a name.
+/// Replaces control characters, and characters that change the direction of text, with U+FFFD. They could hide a part of a
+/// name, and HTML does not allow control characters.
 pub fn visible(page: &str) -> String {
     let is_hidden = |c: char| {
         c.is_control() && !matches!(c, '\n' | '\t')
@@ -30,7 +29,6 @@ pub fn time(seconds: i64) -> String {
         .to_string()
 }
 
-/// Formats an integer with thin spaces between groups of three digits.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

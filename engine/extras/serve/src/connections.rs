@@ -1,12 +1,13 @@
 //! Tracks open connections, and closes some of them if there are too many.
 //!
-//! A connection only needs a socket and a small buffer. So more connections than uploads ([`Slots`]) are allowed at the
-//! same time, and `GET /health` is answered even if all uploads are slow. If the limit of connections is reached, a new
-//! connection replaces an old one:
+//! A connection needs only a socket and a small buffer. So there may be more connections than uploads ([`Slots`]), and
+//! `GET /health` is answered even if all uploads are slow.
 //!
-//! 1. If connections are idle, the server closes the one that has been idle for the longest time.
-//! 2. If no connection is idle, and none ended for some seconds, the server closes a connection that waits to send its
-//!    upload. It chooses the address with the most connections, and then the connection that has waited longest.
+//! At the limit, a new connection replaces an old one:
+//!
+//! 1. The server closes the connection that has been idle for the longest time.
+//! 2. If no connection is idle and none ended for some seconds, the server closes a connection that waits for its turn to
+//!    upload: of the address with the most connections, the connection that has waited for the longest time.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,31 +19,27 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Maximum number of connections at the same time. A process can usually open 1,024 files. Each connection needs up to
-/// two, a socket and a file.
+/// Maximum number of connections at the same time. Each needs up to two open files, a socket and an upload, and a process
+/// can usually open 1,024.
 const MAX_CONNECTIONS: usize = 480;
 
-/// Minimum time without a request after which a connection may be closed. Earlier, the client may still be receiving the
-/// previous response.
+/// Minimum time without a request before a connection may be closed. Earlier, the client may still be receiving a response.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
-/// If no connection ended by itself for this time, a connection that waits to send its upload may be closed.
+/// If no connection ended by itself for this time, a connection that waits for its turn to upload may be closed.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Interval at which the server looks for a connection that it can close, while a new connection waits.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// All open connections.
 pub(crate) struct Connections {
     free: Arc<Semaphore>,
     open: Mutex<Vec<Weak<Connection>>>,
-    /// The time at which a connection last ended by itself.
+    /// Time at which a connection last ended by itself.
     ended: Arc<Mutex<Instant>>,
 }
 
-/// An open connection.
 pub(crate) struct Connection {
-    /// The client's address, without the part that the client can choose freely.
+    /// The client's address, without the bits of an IPv6 address that the client can choose.
     pub peer: IpAddr,
     state: Mutex<State>,
     evicted: Notify,
@@ -52,7 +49,6 @@ pub(crate) struct Connection {
 
 struct State {
     activity: Activity,
-    /// The time at which `activity` last changed.
     since: Instant,
     is_evicted: bool,
 }
@@ -61,13 +57,11 @@ struct State {
 enum Activity {
     /// No request, or an incomplete head of a request.
     Idle,
-    /// The body of the request is not read yet, because too many uploads are in progress.
+    /// The body is not read yet, because too many uploads are in progress.
     Waiting,
-    /// A request is being handled.
     Busy,
 }
 
-/// Marks a connection as busy or waiting while it exists.
 pub(crate) struct Active(Arc<Connection>, Activity);
 
 impl Connections {
@@ -79,8 +73,8 @@ impl Connections {
         }
     }
 
-    /// Registers a new connection, and closes another one if there are too many. Returns `None` if the semaphore is
-    /// closed, which does not happen.
+    /// Registers a new connection, and closes another one if there are too many. Never returns `None`, because the semaphore
+    /// is never closed.
     pub(crate) async fn open(&self, client: IpAddr) -> Option<Arc<Connection>> {
         let permit = loop {
             if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
@@ -108,7 +102,6 @@ impl Connections {
         Some(connection)
     }
 
-    /// Closes one connection, if one may be closed.
     fn evict(&self) {
         let open: Vec<Arc<Connection>> =
             self.open.lock().iter().filter_map(Weak::upgrade).collect();
@@ -141,8 +134,7 @@ impl Connections {
     }
 }
 
-/// Returns the connection that has been in its current activity for the longest time, among those for which `is_wanted`
-/// returns true.
+/// Returns the connection with the longest time in its current activity, among those for which `is_wanted` returns true.
 fn oldest(
     open: &[Arc<Connection>],
     is_wanted: impl Fn(&Connection, &State) -> bool,
@@ -155,17 +147,16 @@ fn oldest(
 }
 
 impl Connection {
-    /// Completes when another connection replaces this one.
     pub(crate) async fn evicted(&self) {
         self.evicted.notified().await;
     }
 
-    /// Marks the connection as busy until the result is dropped.
+    /// Marks the connection as busy until the returned value is dropped.
     pub(crate) fn begin_request(self: &Arc<Self>) -> Active {
         self.change(Activity::Busy, Activity::Idle)
     }
 
-    /// Marks the busy connection as waiting until the result is dropped.
+    /// Marks a busy connection as waiting until the returned value is dropped.
     pub(crate) fn begin_waiting(self: &Arc<Self>) -> Active {
         self.change(Activity::Waiting, Activity::Busy)
     }
@@ -196,8 +187,7 @@ impl Drop for Connection {
     }
 }
 
-/// Returns the network that a client belongs to: the address, or the first 64 bits of an IPv6 address, because a client
-/// can choose the other bits.
+/// Returns the address of a client, but only the first 64 bits of an IPv6 address, because a client can choose the others.
 fn network(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => {
@@ -208,10 +198,8 @@ fn network(client: IpAddr) -> IpAddr {
     }
 }
 
-/// Maximum number of uploads at the same time.
 const MAX_UPLOADS: usize = 256;
 
-/// Maximum number of uploads at the same time from one address.
 const MAX_UPLOADS_OF_PEER: usize = MAX_UPLOADS / 2;
 
 pub(crate) struct Slots {
@@ -220,7 +208,6 @@ pub(crate) struct Slots {
     waiting: AtomicUsize,
 }
 
-/// The permission to receive one upload.
 pub(crate) struct Slot {
     _all: OwnedSemaphorePermit,
     _of_peer: OwnedSemaphorePermit,
@@ -235,7 +222,6 @@ impl Slots {
         }
     }
 
-    /// Returns a slot if one is free.
     pub(crate) fn try_acquire(&self, peer: IpAddr) -> Option<Slot> {
         let of_peer = self.of_peer(peer).try_acquire_owned().ok()?;
         let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
@@ -245,7 +231,7 @@ impl Slots {
         })
     }
 
-    /// Waits for a slot. Returns `None` if the semaphore is closed, which does not happen.
+    /// Waits for a slot. Never returns `None`, because the semaphores are never closed.
     pub(crate) async fn acquire(&self, peer: IpAddr) -> Option<Slot> {
         let _waiting = Waiting::begin(&self.waiting);
         let of_peer = self.of_peer(peer).acquire_owned().await.ok()?;
@@ -256,15 +242,13 @@ impl Slots {
         })
     }
 
-    /// Returns whether a request waits for a slot.
     pub(crate) fn are_scarce(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
     fn of_peer(&self, peer: IpAddr) -> Arc<Semaphore> {
         let mut peers = self.peers.lock();
-        // Remove the addresses without requests. If an address has a permit or a waiting request, there is a second
-        // reference to its semaphore.
+        // Remove addresses without a slot and without a waiting request. Both would hold a second reference.
         peers.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         let semaphore = peers.entry(peer);
         let semaphore = semaphore.or_insert_with(|| Arc::new(Semaphore::new(MAX_UPLOADS_OF_PEER)));
@@ -272,7 +256,6 @@ impl Slots {
     }
 }
 
-/// Counts a waiting request while it exists.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
@@ -288,14 +271,13 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// The disk space of all uploads that are being received or graded.
 #[derive(Debug)]
 pub(crate) struct Space {
     used: AtomicU64,
     max: u64,
 }
 
-/// The disk space of one upload. It is free again when this value is dropped.
+/// The disk space of one upload, which is released when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Reserved {
     space: Arc<Space>,
@@ -319,7 +301,7 @@ impl Space {
 }
 
 impl Reserved {
-    /// Takes more space. Returns `false` if all uploads together now take too much.
+    /// Takes more space. Returns `false` if all uploads together exceed the limit.
     pub(crate) fn grow(&mut self, bytes: u64) -> bool {
         let used = self.space.used.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;

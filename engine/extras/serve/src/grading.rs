@@ -1,11 +1,9 @@
 //! Reads answers, rules and leaderboards at the first request, and reuses them while the prepared data do not change.
 //!
-//! The server also starts if the competition is not prepared yet. Then each request tries to read the answers until they
-//! exist. If a run prepares the competition again, the next request reads the new answers.
+//! If a competition is not prepared yet, or is prepared again, the next request reads its new answers.
 //!
-//! The allocator keeps freed memory for the thread that freed it. If large submissions were graded on several threads,
-//! each thread would eventually keep as much memory as the largest submission needs. Therefore all large submissions are
-//! graded on the same thread.
+//! All large submissions are graded on the same thread, because the allocator keeps freed memory for the thread that freed
+//! it. With several threads, each would eventually keep the memory of the largest submission.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,13 +15,12 @@ use parking_lot::Mutex;
 use prep_app::{Catalog, Error, Grading, GradingLog, Settings};
 use tokio::sync::oneshot;
 
-/// The grading of one competition. `None` until the first request reads it.
 type GradingSlot = Arc<Mutex<Option<Arc<Grading>>>>;
 
 pub(crate) struct Gradings {
     settings: Settings,
     catalog: Catalog,
-    /// The log of gradings. `None` if clients get no scores.
+    /// `None` if clients get no scores.
     log: Option<GradingLog>,
     open: Mutex<HashMap<String, GradingSlot>>,
 }
@@ -42,9 +39,9 @@ impl Gradings {
         self.catalog.find(id).is_some()
     }
 
-    /// Returns the grading of a competition. The first caller reads the answers, and the others wait.
+    /// Returns the grading of a competition. The first caller reads the answers, and other callers wait.
     pub(crate) fn get(&self, id: &str) -> Result<Arc<Grading>, Error> {
-        // Only known ids get a slot. Otherwise clients could fill the memory with slots for arbitrary ids.
+        // Check the id first. Otherwise clients could fill the memory with slots for arbitrary ids.
         self.catalog.get(id)?;
         let slot = {
             let mut open = self.open.lock();
@@ -67,7 +64,7 @@ impl Gradings {
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A thread that runs jobs one after the other. It ends when this value is dropped.
+/// A thread that runs jobs one after the other, until this value is dropped.
 pub(crate) struct Worker(Sender<Work>);
 
 impl Worker {
@@ -78,17 +75,14 @@ impl Worker {
         Ok(Worker(sender))
     }
 
-    /// Runs a job after all earlier jobs.
-    ///
-    /// # Errors
-    /// Same as [`catch_panic`].
+    /// Runs a job after all earlier jobs. Returns an error if it panicked.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, String> {
         let (sender, receiver) = oneshot::channel();
         let work = move || {
-            // An error means that the caller no longer waits. Then the result is dropped.
+            // If sending fails, the caller no longer waits.
             let _ = sender.send(catch_panic(work));
         };
         let ended = || "the thread for large submissions has ended".to_owned();
@@ -97,10 +91,7 @@ impl Worker {
     }
 }
 
-/// Runs a job and catches its panic.
-///
-/// # Errors
-/// Returns the message of the panic if the job panicked.
+/// Runs a job. If it panics, returns the message of the panic as an error.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);

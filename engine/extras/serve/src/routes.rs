@@ -24,36 +24,31 @@ use crate::grading::{Gradings, Worker, catch_panic};
 use crate::upload;
 use crate::upload::{Limits, Upload, UploadError};
 
-/// Maximum time that an upload waits to be graded.
 const MAX_QUEUE_TIME: Duration = Duration::from_secs(300);
 
-/// Uploads that are longer than this are graded one at a time, to limit the memory. In bytes.
+/// Size in bytes. Longer uploads are graded one at a time, to limit the memory.
 const LARGE_UPLOAD_BYTES: u64 = 16 << 20;
 
-/// The header that names the competition, if the server is for all competitions.
+/// The header of a request that names its competition, if the server serves all competitions.
 const COMPETITION_HEADER: &str = "exp-id";
 
-/// The name of each upload in reports. Names that clients send are ignored.
 const UPLOAD_NAME: &str = "submission.csv";
 
-/// State that all requests share.
 pub(crate) struct Shared {
-    /// The host that the server was started with.
+    /// The host with which the server was started.
     pub host: String,
     pub competition: Option<String>,
     pub scores: bool,
     pub limits: Limits,
     pub uploads: std::path::PathBuf,
     pub gradings: Gradings,
-    /// Permits for grading at the same time. Grading takes one permit, but an upload of more than [`LARGE_UPLOAD_BYTES`]
-    /// bytes takes all permits.
+    /// Limits concurrent grading. An upload takes one permit, or all permits if it is longer than [`LARGE_UPLOAD_BYTES`].
     pub permits: Semaphore,
     pub graders: u32,
-    /// Grades large uploads.
     pub large: Worker,
 }
 
-/// A response, with details that are not sent to the client, only to the log of the server.
+/// A response, with details that only the log of the server gets.
 pub(crate) struct Handled {
     pub answer: Answer,
     pub bytes: Option<u64>,
@@ -78,11 +73,9 @@ enum UploadTarget {
     Report,
 }
 
-/// The connection on which a request arrived.
 #[derive(Clone)]
 pub(crate) struct Client {
     pub connection: Arc<Connection>,
-    /// Whether the client connected to a loopback address.
     pub is_loopback: bool,
 }
 
@@ -97,8 +90,8 @@ pub(crate) async fn handle(
         true => foreign().into(),
         false => route(shared, client, &head, &mut body).await,
     };
-    // If the client is still sending the body, read the rest of it, so that the client can read the response. If the body
-    // does not end in time, close the connection, because the rest would be mistaken for another request.
+    // Read the rest of the body, because some clients read the response only after sending it. If the body does not end in
+    // time, close the connection, because the rest would be mistaken for another request.
     let is_waiting = head.headers.contains_key(EXPECT) && !body.is_end_stream();
     if !is_waiting {
         upload::drain(&mut body).await;
@@ -110,7 +103,6 @@ pub(crate) async fn handle(
     handled
 }
 
-/// Returns the response to a request that a page of another origin may have sent.
 fn foreign() -> Answer {
     let details = "the host and the origin of a request to this machine must be localhost, a loopback address or a name without a dot";
     error_answer(StatusCode::FORBIDDEN, "Forbidden", details)
@@ -127,7 +119,7 @@ async fn route(
         "/validate" => UploadTarget::Validation,
         "/grade" if shared.scores => UploadTarget::Report,
         _ => {
-            let paths = "the paths are POST /validate and GET /health";
+            let paths = "the server only accepts POST /validate and GET /health";
             return error_answer(StatusCode::NOT_FOUND, "Not Found", paths).into();
         }
     };
@@ -145,7 +137,7 @@ async fn route(
     }
 }
 
-/// Returns a path with its percent signs decoded and its repeated slashes merged, as upstream's server reads it.
+/// Decodes percent signs and merges repeated slashes, as upstream's server does.
 fn decoded(path: &str) -> String {
     let mut bytes: Vec<u8> = percent_decode_str(path).collect();
     bytes.dedup_by(|next, byte| *next == b'/' && *byte == b'/');
@@ -161,8 +153,7 @@ fn health(method: &Method) -> Answer {
     }
 }
 
-/// Receives the upload of a request. Returns the id of the competition and the upload. If the request is invalid, the
-/// error is the response to send.
+/// Receives the upload of a request. Returns the id of its competition and the upload, or an error response.
 async fn receive(
     shared: &Shared,
     client: &Client,
@@ -177,7 +168,7 @@ async fn receive(
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let length = text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
     if length.is_some_and(|length| length > shared.limits.bytes) {
-        // The error is returned before the client gets `100 Continue`.
+        // The client gets this response instead of `100 Continue`.
         return Err(failed(UploadError::TooLarge(shared.limits.bytes)));
     }
     let slot = slot(shared, client).await;
@@ -188,7 +179,7 @@ async fn receive(
     Ok((id, received.map_err(failed)?))
 }
 
-/// Waits until the upload may begin. Returns `None` if this takes too long.
+/// Waits until the upload may begin. Returns `None` after [`MAX_QUEUE_TIME`].
 async fn slot(shared: &Shared, client: &Client) -> Option<Slot> {
     let (slots, peer) = (&shared.limits.slots, client.connection.peer);
     if let Some(slot) = slots.try_acquire(peer) {
@@ -203,7 +194,6 @@ fn busy(details: &str) -> Answer {
     error_answer(status, "Service Unavailable", details)
 }
 
-/// Waits for a permit, and grades.
 async fn grade(shared: &Arc<Shared>, wanted: UploadTarget, id: String, upload: Upload) -> Handled {
     let bytes = Some(upload.bytes);
     let is_large = upload.bytes > LARGE_UPLOAD_BYTES;
@@ -234,7 +224,6 @@ async fn grade(shared: &Arc<Shared>, wanted: UploadTarget, id: String, upload: U
     Handled { bytes, ..handled }
 }
 
-/// Returns the competition of a request, or the error of the request.
 fn competition(shared: &Shared, headers: &HeaderMap) -> Result<String, &'static str> {
     if let Some(id) = &shared.competition {
         return Ok(id.clone());
@@ -263,8 +252,7 @@ fn upload_error(error: &UploadError) -> Handled {
     error_answer(status, name, &prep_failure::chain(error)).into()
 }
 
-/// Returns the response if an upload cannot be written to the disk, or read from it. Only the owner of the server gets the
-/// cause.
+/// Returns the response if the disk fails. Only the log of the server gets the cause.
 fn not_stored(cause: String) -> Handled {
     Handled {
         trouble: Some(cause),
@@ -302,14 +290,13 @@ impl Shared {
     }
 }
 
-/// Returns the report in upstream's format.
 fn report(report: &CompetitionReport) -> Answer {
     let text = prep_grade::report::pretty(report.to_json()) + "\n";
     json_answer(StatusCode::OK, text)
 }
 
-/// Returns the response if the answers cannot be used. The client does not get the cause, because it contains a path. The
-/// cause is written only to the log of the server.
+/// Returns the response if the answers cannot be used. Only the log of the server gets the cause, because it contains a
+/// path.
 fn not_gradable(id: &str, error: &Error) -> Handled {
     let details = format!(
         "Dataset for competition `{id}` is not prepared! Please run `mlebench prepare -c {id}` to prepare the dataset."
@@ -327,13 +314,11 @@ fn unexpected(details: &str) -> Answer {
 
 pub(crate) type Answer = Response<Full<Bytes>>;
 
-/// Returns the response `{"status":"running"}`.
 fn running_answer() -> Answer {
     json_answer(StatusCode::OK, "{\"status\":\"running\"}\n".to_owned())
 }
 
-/// Returns the response `{"result":MESSAGE}`. If `valid` is `Some`, the object also has the member `is_valid`. This is
-/// the case if the server serves all competitions.
+/// Returns the response `{"result":MESSAGE}`. A server for all competitions adds the member `is_valid`.
 fn result_answer(message: &str, valid: Option<bool>) -> Answer {
     let valid = valid.map_or_else(String::new, |valid| format!("\"is_valid\":{valid},"));
     json_answer(
@@ -342,7 +327,7 @@ fn result_answer(message: &str, valid: Option<bool>) -> Answer {
     )
 }
 
-/// Returns the response `{"details":DETAILS,"error":ERROR}`. Some clients show `details` if there is an `error`.
+/// Returns the response `{"details":DETAILS,"error":ERROR}`. Some clients show `details` only if there is an `error`.
 fn error_answer(status: StatusCode, error: &str, details: &str) -> Answer {
     let text = format!(
         "{{\"details\":{},\"error\":{}}}\n",
@@ -352,7 +337,7 @@ fn error_answer(status: StatusCode, error: &str, details: &str) -> Answer {
     json_answer(status, text)
 }
 
-/// Returns the response to `OPTIONS`, or the error 405. Both have the header `Allow`.
+/// Returns the response to `OPTIONS`, or the error 405, with the header `Allow`.
 fn allowed_answer(status: StatusCode, methods: &'static str) -> Answer {
     let mut answer = match status {
         StatusCode::OK => json_answer(status, String::new()),
@@ -375,8 +360,8 @@ fn json_answer(status: StatusCode, text: String) -> Answer {
     answer
 }
 
-/// Returns whether all hosts and origins that a request names are local, or are `name`, the host that the server was
-/// started with. A request to a loopback address that names others may come from a web page of another origin.
+/// Returns whether all hosts and origins of a request are local, or equal `name`, the host with which the server was
+/// started. A request with other names may come from a web page of another origin.
 pub(crate) fn is_local(uri: &Uri, headers: &HeaderMap, name: &str) -> bool {
     let is_own = |host: &str| is_local_name(host) || host.eq_ignore_ascii_case(name);
     let mut hosts = headers.get_all(HOST).iter();
@@ -406,7 +391,7 @@ fn is_local_name(host: &str) -> bool {
         Err(_) => {
             let name = host.to_ascii_lowercase();
             let is_localhost = matches!(&*name, "localhost" | "localhost.");
-            // Public host names contain a dot. Names of machines and containers in a local network often do not.
+            // A public host name contains a dot. A name in a local network often does not.
             is_localhost || name.ends_with(".localhost") || !(name.is_empty() || name.contains('.'))
         }
     }

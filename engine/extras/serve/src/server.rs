@@ -20,37 +20,31 @@ use crate::routes;
 use crate::routes::{Client, Handled, Shared};
 use crate::upload::Limits;
 
-/// Number of threads for connections.
 const THREADS: usize = 2;
 
-/// All uploads together may be as long as this number of uploads of the maximum length.
+/// Maximum length of all uploads together, as a multiple of the maximum length of one upload.
 const MAX_LARGEST_UPLOADS: u64 = 16;
 
-/// Time after which an idle thread for blocking work ends. Ten years, so that the threads never end.
+/// Time after which an idle thread for blocking work ends. It is ten years, so that the threads never end.
 const BLOCKING_THREAD_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// Settings of a server.
 pub struct ServerOptions {
     /// Host and port, for example `127.0.0.1:5000`. Port 0 takes any free port.
     pub address: (String, u16),
-    /// The competition. If it is `None`, the header `exp-id` of each request names the competition, and responses have
-    /// the member `is_valid`.
+    /// The only competition. If it is `None`, the header `exp-id` of a request names the competition, and responses have the
+    /// member `is_valid`.
     pub competition: Option<String>,
     /// Whether `POST /grade` returns scores.
     pub scores: bool,
     /// Maximum length of an upload in bytes.
     pub max_upload: u64,
-    /// Maximum time between two chunks of a request. An entire upload may take ten times as long.
+    /// Maximum time between two chunks of an upload. An entire upload may take ten times as long.
     pub timeout: Duration,
-    /// The log of gradings with scores.
     pub log: GradingLog,
-    /// Maximum number of submissions that are graded at the same time.
     pub graders: usize,
-    /// Directory for uploads while they are graded.
     pub uploads: PathBuf,
 }
 
-/// Errors when starting a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("cannot listen on {host}:{port}")]
@@ -63,7 +57,6 @@ pub enum ServeError {
     Runtime(#[from] std::io::Error),
 }
 
-/// A listening server.
 pub struct Server {
     listener: StdListener,
     shared: Arc<Shared>,
@@ -72,10 +65,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts to listen for connections. [`run`](Self::run) then handles the requests of clients.
-    ///
-    /// # Errors
-    /// Returns an error if the address is not available.
+    /// Starts to listen. [`run`](Self::run) handles the requests.
     pub fn bind(
         options: ServerOptions,
         settings: Settings,
@@ -120,18 +110,11 @@ impl Server {
         })
     }
 
-    /// Returns the address on which the server listens.
-    ///
-    /// # Errors
-    /// Returns an error if the operating system does not return the address.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers clients until `stop` completes. Requests that are not answered by then are dropped.
-    ///
-    /// # Errors
-    /// Returns an error if threads cannot be started.
+    /// Answers requests until `stop` completes, and drops requests that are not answered by that time.
     pub fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         prep_cache::check_threads(THREADS + 1)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -140,8 +123,8 @@ impl Server {
             .thread_keep_alive(BLOCKING_THREAD_LIFETIME)
             .enable_all()
             .build()?;
-        // Start one thread for blocking work now. This thread suffices for all requests if the system later runs out of
-        // threads.
+        // Start one thread for blocking work now, because the system may have no free thread later. One thread is enough for
+        // all requests.
         drop(runtime.spawn_blocking(|| ()));
         let ended = runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener.try_clone()?)?;
@@ -172,7 +155,7 @@ impl Server {
                         }
                     });
                 }
-                // There may be too many open files. Waits until some are closed.
+                // Probably too many files are open. Wait until some are closed.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
         }
@@ -188,7 +171,7 @@ impl Server {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(self.timeout)
-            // A client that ends its side of the connection after the request still gets the response.
+            // A client that closes its side of the connection after the request still gets the response.
             .half_close(true)
             .max_buf_size(64 << 10);
         let is_loopback = |address: SocketAddr| address.ip().to_canonical().is_loopback();
@@ -222,13 +205,12 @@ impl Server {
                     Ok::<_, Infallible>(answer)
                 }
             });
-            // A client that disconnects is not an error of the server.
+            // An error means that the client disconnected.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         }
     }
 }
 
-/// An answered request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerEvent {
     pub client: SocketAddr,
@@ -236,14 +218,14 @@ pub struct ServerEvent {
     pub status: u16,
     /// Length of the upload in bytes.
     pub bytes: Option<u64>,
-    /// Whether the submission is valid. `None` if it was not graded.
+    /// `None` if no submission was graded.
     pub valid: Option<bool>,
     pub time: Duration,
-    /// An error of the server, which clients do not see.
+    /// An error that is not sent to the client.
     pub trouble: Option<String>,
 }
 
-/// A function that receives events. Several threads call it.
+/// Receives events from several threads.
 pub type EventSink = std::sync::Arc<dyn Fn(&ServerEvent) + Send + Sync>;
 
 #[cfg(test)]

@@ -15,23 +15,19 @@ use crate::connections::{Reserved, Slots, Space};
 use crate::multipart;
 use crate::multipart::{Decoder, Event, MultipartError};
 
-/// Minimum number of bytes per second.
 const MIN_BYTES_PER_SECOND: u64 = 4 << 10;
 
-/// Time over which the rate is measured while other requests wait for their turn to upload.
+/// Period over which the rate is measured while other uploads wait.
 const SCARCE_PERIOD: Duration = Duration::from_secs(2);
 
-/// Interval at which the rate is checked while nothing arrives.
+/// Interval at which the rate is checked while no data arrive.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Limits of an upload.
 pub(crate) struct Limits {
     pub bytes: u64,
-    /// Maximum time between two chunks, and the time over which the rate is measured.
+    /// Maximum time between two chunks, and the period over which the rate is measured.
     pub idle: Duration,
-    /// Maximum time for the entire upload.
     pub total: Duration,
-    /// Limits of all uploads together.
     pub slots: Slots,
     pub space: Arc<Space>,
 }
@@ -41,11 +37,9 @@ pub(crate) struct Limits {
 pub(crate) struct Upload {
     pub file: File,
     pub bytes: u64,
-    /// The disk space that the file takes.
     pub reserved: Reserved,
 }
 
-/// Errors when receiving an upload.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UploadError {
     #[error("the body is not multipart/form-data")]
@@ -60,13 +54,13 @@ pub(crate) enum UploadError {
     TooLarge(u64),
     #[error("no data arrived for too long, or the upload was too slow")]
     TooSlow,
-    #[error("too many bytes are being uploaded; try again later")]
+    #[error("the uploads in progress have too many bytes in total; try again later")]
     TooMuch,
     #[error("the upload cannot be stored")]
     Disk(#[source] std::io::Error),
 }
 
-/// Writes the first file in the field `file` into `directory`. Other fields are read and ignored.
+/// Writes the first file in the field `file` to `directory`. Ignores other fields.
 pub(crate) async fn receive(
     content_type: Option<&str>,
     body: &mut Incoming,
@@ -121,14 +115,12 @@ pub(crate) async fn receive(
     }
 }
 
-/// Reads the chunks of a body, within limits.
 struct Chunks<'a> {
     body: &'a mut Incoming,
     limits: &'a Limits,
     end: Instant,
     received: u64,
-    /// Values since the rate was last checked: the time for which the server waited for data, and the number of bytes
-    /// that arrived.
+    /// Time that the server waited for data, and bytes that arrived, since the last check of the rate.
     period: (Duration, u64),
 }
 
@@ -163,7 +155,7 @@ impl<'a> Chunks<'a> {
 }
 
 impl Chunks<'_> {
-    /// Waits for the next frame, and checks the rate while it waits.
+    /// Waits for the next frame, and checks the rate regularly.
     async fn frame(&mut self) -> Result<Option<hyper::Result<Frame<Bytes>>>, UploadError> {
         let latest = self.end.min(Instant::now() + self.limits.idle);
         loop {
@@ -180,8 +172,8 @@ impl Chunks<'_> {
         }
     }
 
-    /// Returns an error if the client sent fewer bytes than the minimum rate since the last check. The rate is checked
-    /// after a shorter time if other requests wait for a slot.
+    /// Returns an error if the client sent fewer bytes than the minimum rate. If other uploads wait, the rate is measured
+    /// over a shorter period.
     fn check_rate(&mut self) -> Result<(), UploadError> {
         let (time, bytes) = self.period;
         let is_over = match self.limits.slots.are_scarce() {
@@ -199,8 +191,7 @@ impl Chunks<'_> {
     }
 }
 
-/// Continues to read the body for a short time, because a client that is still sending may not be able to read the
-/// response otherwise.
+/// Reads the rest of the body for a short time. A client that is still sending may not read the response otherwise.
 pub(crate) async fn drain(body: &mut Incoming) {
     const MAX_DRAIN_TIME: Duration = Duration::from_secs(2);
     const MAX_DRAIN_BYTES: usize = 64 << 20;

@@ -1,13 +1,12 @@
 //! Encrypts and decrypts files in the format of age, version 1, for X25519 recipients.
 //!
-//! The format is <https://c2sp.org/age>. A text header wraps a random file key for each recipient, and ends with a MAC.
-//! The content follows in chunks of 64 KiB, which are encrypted and authenticated one by one. Other tools for age read
-//! and write the same files. The header may wrap the file key for other kinds of recipients, such as passphrases. These
-//! parts of the header are skipped.
+//! The format is <https://c2sp.org/age>, so other tools for age read and write the same files.
 //!
-//! The primitives are those of `ring`, and the multiplication on the curve is that of `curve25519-dalek`, because `ring`
-//! cannot use stored X25519 keys. The package `age` is not used: it adds 90 packages, decrypts at a quarter of the speed,
-//! and enables features with which Cargo would build DataFusion differently.
+//! A text header wraps a random file key for each recipient, and ends with a MAC. The content follows in chunks of 64 KiB,
+//! each encrypted and authenticated. Recipients of other kinds, such as passphrases, are skipped.
+//!
+//! The cryptography is that of `ring`, except for the multiplication on the curve. That is done by `curve25519-dalek`,
+//! because `ring` cannot use stored X25519 keys.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -22,9 +21,8 @@ use crate::sealed::SealError;
 
 const VERSION: &str = "age-encryption.org/v1";
 const X25519: &str = "X25519";
-/// Maximum length of a header, in bytes. It fits hundreds of recipients.
+/// Maximum length of a header in bytes, enough for hundreds of recipients.
 const MAX_HEADER_BYTES: u64 = 1 << 16;
-/// Length of the lines of a stanza's body, in characters.
 const BODY_COLUMNS: usize = 64;
 const CHUNK_BYTES: usize = 64 << 10;
 const TAG_BYTES: usize = 16;
@@ -33,12 +31,10 @@ const NONCE_BYTES: usize = 16;
 
 type Key = [u8; 32];
 
-/// Returns the public key of a secret key.
 pub(crate) fn public_key(secret: Key) -> Key {
     MontgomeryPoint::mul_base_clamped(secret).to_bytes()
 }
 
-/// Returns random bytes from the operating system.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let filled = SystemRandom::new().fill(&mut bytes);
@@ -46,7 +42,6 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     Ok(bytes)
 }
 
-/// The length of a derived key, for `ring`.
 struct KeyLength;
 
 impl hkdf::KeyType for KeyLength {
@@ -71,10 +66,10 @@ fn cipher(key: &Key) -> Result<LessSafeKey, SealError> {
     Ok(LessSafeKey::new(key))
 }
 
-/// Returns the key that wraps the file key. `secret` and `public` belong to different parties.
+/// Returns the key that wraps the file key. `secret` and `public` must belong to different parties.
 fn wrap_key(secret: Key, public: Key, share: Key, recipient: Key) -> Result<Key, SealError> {
     let shared = MontgomeryPoint(public).mul_clamped(secret).to_bytes();
-    // If the public key is a point of low order, the shared secret is zero, so everybody knows it.
+    // For a point of low order, the shared secret is zero, which everybody knows.
     if shared == Key::default() {
         return Err(damaged(()));
     }
@@ -89,7 +84,6 @@ fn wrap_nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; NONCE_LEN])
 }
 
-/// Returns the header of a file, with its MAC. The header wraps `file_key` for each recipient.
 fn header(file_key: &[u8], recipients: &[Key]) -> Result<Vec<u8>, SealError> {
     let mut text = format!("{VERSION}\n");
     for recipient in recipients {
@@ -114,7 +108,7 @@ fn mac_key(file_key: &[u8]) -> Result<hmac::Key, SealError> {
     Ok(hmac::Key::new(hmac::HMAC_SHA256, &key))
 }
 
-/// The nonces of the chunks: a counter, and whether the chunk is the last one.
+/// The nonces of chunks: a counter, and whether the chunk is the last one.
 #[derive(Default)]
 struct ChunkNonces(u64);
 
@@ -129,7 +123,7 @@ impl ChunkNonces {
     }
 }
 
-/// Encrypts the bytes that are written to it. The file is complete after [`finish`](Self::finish).
+/// Encrypts the bytes that are written. The output is complete after [`finish`](Self::finish).
 pub(crate) struct Encryptor<W> {
     out: W,
     cipher: LessSafeKey,
@@ -138,7 +132,6 @@ pub(crate) struct Encryptor<W> {
 }
 
 impl<W: Write> Encryptor<W> {
-    /// Writes the header. `recipients` are public keys.
     pub(crate) fn new(mut out: W, recipients: &[Key]) -> Result<Encryptor<W>, SealError> {
         let file_key: [u8; FILE_KEY_BYTES] = random().map_err(SealError::Write)?;
         let nonce: [u8; NONCE_BYTES] = random().map_err(SealError::Write)?;
@@ -165,7 +158,6 @@ impl<W: Write> Encryptor<W> {
         Ok(())
     }
 
-    /// Writes the last chunk, and returns the output.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         self.write_chunk(true)?;
         Ok(self.out)
@@ -174,7 +166,7 @@ impl<W: Write> Encryptor<W> {
 
 impl<W: Write> Write for Encryptor<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A full chunk is only written when more follows, because the last chunk is marked.
+        // Keep a full chunk until more bytes follow, because the last chunk is marked.
         if self.chunk.len() == CHUNK_BYTES {
             self.write_chunk(false)?;
         }
@@ -188,19 +180,18 @@ impl<W: Write> Write for Encryptor<W> {
     }
 }
 
-/// Decrypts a file while it is read. Bytes are only returned after their chunk was authenticated.
+/// Decrypts a file while reading it. Returns only bytes whose chunk was authenticated.
 pub(crate) struct Decryptor<R> {
     input: R,
     cipher: LessSafeKey,
     nonces: ChunkNonces,
     chunk: Vec<u8>,
-    /// The part of the chunk that was not returned yet.
+    /// The part of `chunk` that was not returned yet.
     unread: std::ops::Range<usize>,
     is_complete: bool,
 }
 
 impl<R: BufRead> Decryptor<R> {
-    /// Reads the header, and opens it with one of the secret keys.
     pub(crate) fn new(mut input: R, secrets: &[Key]) -> Result<Decryptor<R>, SealError> {
         let file_key = read_header(&mut input, secrets)?;
         let mut nonce = [0; NONCE_BYTES];
@@ -254,12 +245,10 @@ fn wrong() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "its authentication fails")
 }
 
-/// Returns the error of a file that is malformed, or whose authentication fails.
 fn damaged<E>(_: E) -> SealError {
     SealError::Damaged(wrong())
 }
 
-/// Reads and authenticates the header. Returns the file key.
 fn read_header(input: &mut impl BufRead, secrets: &[Key]) -> Result<Vec<u8>, SealError> {
     let mut input = input.take(MAX_HEADER_BYTES);
     let mut text = String::new();
@@ -301,7 +290,7 @@ fn read_header(input: &mut impl BufRead, secrets: &[Key]) -> Result<Vec<u8>, Sea
     }
 }
 
-/// Opens a stanza. Returns `None` if it belongs to another key.
+/// Decrypts the file key in a stanza. Returns `None` if the stanza belongs to another key.
 fn unwrap(share: &str, body: &str, secrets: &[Key]) -> Result<Option<Vec<u8>>, SealError> {
     let decode = |text: &str| BASE64.decode(text).map_err(damaged);
     let share: Key = decode(share)?.try_into().map_err(damaged)?;
@@ -337,8 +326,7 @@ fn checksum(prefix: &str, values: &[u8]) -> u32 {
     })
 }
 
-/// Regroups bits: `values` contains groups of `from` bits, and the returned groups have `to` bits. Also returns the
-/// remaining bits that do not fill a group, and their number.
+/// Converts groups of `from` bits to groups of `to` bits. Also returns the remaining bits, and their number.
 fn regroup(values: &[u8], from: u32, to: u32) -> (Vec<u8>, u32, u32) {
     let (mut groups, mut buffer, mut bits) = (Vec::new(), 0u32, 0);
     for value in values {
@@ -353,7 +341,6 @@ fn regroup(values: &[u8], from: u32, to: u32) -> (Vec<u8>, u32, u32) {
     (groups, buffer, bits)
 }
 
-/// Writes a key in Bech32, in lower case.
 pub(crate) fn encode_key(prefix: &str, key: Key) -> String {
     let (mut values, rest, bits) = regroup(&key, 8, 5);
     values.push((rest << (5 - bits)) as u8);
@@ -370,7 +357,6 @@ pub(crate) fn encode_key(prefix: &str, key: Key) -> String {
     format!("{prefix}1{text}")
 }
 
-/// Reads a key in Bech32, in lower or upper case.
 pub(crate) fn decode_key(prefix: &str, text: &str) -> Option<Key> {
     let lower = text.to_ascii_lowercase();
     if lower != text && text.to_ascii_uppercase() != text {

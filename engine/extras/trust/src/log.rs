@@ -1,36 +1,39 @@
 //! The log of gradings as a hash chain.
 //!
-//! The log is a text file with one JSON object per line. Each line contains its `position`, counted from 1, and
-//! `previous`, the hash of all lines before it. The hash after a line is the BLAKE3 hash of the hash before the line (32
-//! bytes, zeros before the first line) and the bytes of the line without its line feed. So the hash in each line covers
-//! all lines before it, including lines without a hash, which earlier versions of `prep` wrote.
+//! The log is a text file with one JSON object per line. Each line contains its `position`, counted from 1, and `previous`,
+//! the hash of all lines before it.
 //!
-//! The chain uses no secret key: everybody who can write the file can write a different, consistent log. But the signed
-//! report of a grading contains the position of the grading's line and the hash after that line. So the report contradicts
-//! the log if somebody rewrote or removed this line or a line before it. If somebody removes only lines after the line of
-//! the last published report, no published report contradicts the log, and the log looks complete.
+//! The hash after a line is the BLAKE3 hash of the hash before the line (32 bytes, zeros before the first line) and the
+//! bytes of the line without its line feed. It also covers lines without a hash, which old versions of `prep` wrote.
 //!
-//! While a process writes a line, it locks the file, so that lines of several processes do not mix.
+//! The chain uses no secret key, so everybody who can write the file can write a different, consistent log. But the signed
+//! report of a grading contains the position of its line and the hash after this line, so it contradicts such a log. Only
+//! the removal of lines after that of the last published report is not detected.
+//!
+//! While a process writes a line, it locks a second file. Readers of the log cannot open the second file, so a program that
+//! may only read the log, for example an agent, cannot stop gradings.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use prep_grade::report::LogPlace;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Number of hex digits of a log's id.
+/// Maximum time for which a writer waits for other writers. Each of them needs a few milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+
 const ID_DIGITS: usize = 16;
 
-/// The hash of the chain after a number of lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct ChainHash([u8; 32]);
 
 impl ChainHash {
-    /// Returns the hash after a further line, which is passed without its line feed.
+    /// Returns the hash after a further line. `line` must not contain the line feed.
     fn after(self, line: &[u8]) -> ChainHash {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.0);
@@ -54,7 +57,6 @@ impl ChainHash {
     }
 }
 
-/// The fields of a line that the chain uses.
 #[derive(Debug, Default, Deserialize)]
 struct Link {
     #[serde(default)]
@@ -70,18 +72,15 @@ struct Link {
 pub struct LogWriter {
     path: PathBuf,
     competition: String,
-    /// The part of the log that was read.
     read: Mutex<Prefix>,
 }
 
-/// The beginning of a log.
 #[derive(Debug, Default, Clone)]
 struct Prefix {
     bytes: u64,
     lines: u64,
     hash: ChainHash,
     id: Option<String>,
-    /// Gradings of the writer's competition.
     gradings: u64,
 }
 
@@ -94,8 +93,8 @@ impl Prefix {
         self.gradings += u64::from(link.competition.as_deref() == Some(competition));
     }
 
-    /// Reads the lines that other writers added since the last call. A last line without a line feed is read, too.
-    /// Returns true in this case, because the next line must then begin with a line feed.
+    /// Reads the lines that other writers added since the last call. Returns whether the last line lacks its line feed,
+    /// so that the writer must add one.
     fn extend(&mut self, file: &mut File, competition: &str) -> io::Result<bool> {
         if file.metadata()?.len() < self.bytes {
             *self = Prefix::default();
@@ -111,14 +110,13 @@ impl Prefix {
     }
 }
 
-/// Splits a text at line feeds. The last line may have none.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = text.split_inclusive(|byte| *byte == b'\n');
     lines.map(|line| line.strip_suffix(b"\n").unwrap_or(line))
 }
 
 impl LogWriter {
-    /// Creates a writer. The file is opened for each line.
+    /// Creates a writer, which opens the file for each line.
     pub fn new(path: PathBuf, competition: &str) -> LogWriter {
         LogWriter {
             path,
@@ -132,11 +130,8 @@ impl LogWriter {
         &self.path
     }
 
-    /// Returns the path of the log.
-    ///
-    /// # Errors
-    /// Returns an error if the path is not a regular file, for example a pipe, or if it is a symbolic link of another user,
-    /// who could thus choose the file to which this process appends.
+    /// Returns the path of the log. Fails if it is not a regular file, or if it is a symbolic link of another user, who
+    /// could redirect the log with it.
     fn regular(&self) -> io::Result<&Path> {
         let found = match self.path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(&self.path),
@@ -156,25 +151,34 @@ impl LogWriter {
         }
     }
 
+    /// Returns the path of the file that a process locks while it writes.
+    fn guard(&self) -> PathBuf {
+        let mut name = std::ffi::OsString::from(".");
+        name.push(self.path.file_name().unwrap_or_default());
+        name.push(".guard");
+        self.path.with_file_name(name)
+    }
+
     /// Appends a line that contains `fields` and the fields of the chain. Returns the place of the line in the log.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, locked or written.
     pub fn append(&self, mut fields: Map<String, Value>) -> io::Result<LogPlace> {
+        // Threads wait for this lock, and processes for the next one.
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self.guard();
+        let locked =
+            prep_cache::lock_file_within(&guard, LOCK_TIMEOUT).map_err(io::Error::other)?;
+        let _lock = locked.ok_or_else(|| {
+            let text = format!("another process has locked {}", guard.display());
+            io::Error::new(io::ErrorKind::TimedOut, text)
+        })?;
         let mut file = OpenOptions::new()
             .create(true)
             .read(true)
             .append(true)
             .open(self.regular()?)?;
-        // The lock is released when the file is closed. Some file systems have no locks, so two writers can state the
-        // same position. Readers detect that. The lines of the two writers do not mix, because each line is written at
-        // once.
-        match file.lock() {
-            Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
-            _ => {}
-        }
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        // A process that was killed may have left a part of a line. This part stays in the file, as a line of its own.
+        // A process that was killed may have left a partial line, which remains as a line of its own.
         let is_partial = read.extend(&mut file, &self.competition)?;
         fields.insert("competition".to_owned(), json!(self.competition));
         fields.insert("position".to_owned(), json!(read.lines + 1));
@@ -194,14 +198,14 @@ impl LogWriter {
     }
 }
 
-/// A log that was read, with all contradictions.
+/// A log that was read, with its contradictions.
 #[derive(Debug, Clone, Default)]
 pub struct ReadLog {
-    /// Identifies the log. Empty for a log without lines.
+    /// Id of the log. Empty for a log without lines.
     pub id: String,
     /// All lines in the order of the file.
     pub lines: Vec<LoggedLine>,
-    /// Number of lines at the beginning that have no hash, because an earlier version of `prep` wrote them.
+    /// Number of lines without a hash at the beginning, which an old version of `prep` wrote.
     pub unchained: usize,
     /// Contradictions between lines.
     pub faults: Vec<LogFault>,
@@ -220,26 +224,22 @@ pub struct LoggedLine {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum LogFault {
-    /// A line does not have the hash that the next line names.
     #[error("line {line} was changed or replaced: line {next} names a different hash", next = .line + 1)]
     Changed { line: usize },
-    /// Positions are missing.
     #[error("lines before line {line} were removed ({count}): line {line} has position {position}")]
     Removed {
         line: usize,
         position: u64,
         count: u64,
     },
-    /// A position occurs where a higher one is expected.
     #[error("line {line} was moved or inserted: it has position {position}")]
     Moved { line: usize, position: u64 },
-    /// A line after the beginning of the chain has no hash.
     #[error("line {line} is not part of the chain: it has no hash, or is damaged")]
     Unchained { line: usize },
 }
 
 impl ReadLog {
-    /// Checks a log.
+    /// Parses a log, and finds its contradictions.
     pub fn parse(text: &[u8]) -> ReadLog {
         let mut log = ReadLog::default();
         let (mut hash, mut expected, mut is_chained) = (ChainHash::default(), 1, false);
@@ -250,8 +250,7 @@ impl ReadLog {
                 (Some(previous), Some(position)) => {
                     is_chained = true;
                     log.check(number, (expected, position), previous == hash);
-                    // If the line contradicts the lines before it, its own hash and position are used from here on. So
-                    // each contradiction is reported only once.
+                    // Continue with the hash and the position that the line states. So each contradiction is reported once.
                     (hash, expected) = (previous, position);
                 }
                 _ if is_chained => log.faults.push(LogFault::Unchained { line: number }),
@@ -292,14 +291,12 @@ impl ReadLog {
             .count()
     }
 
-    /// Checks that the log contains the grading of a report. `place` is the position in the log that the report states.
-    ///
-    /// # Errors
-    /// Returns a description of the first contradiction between the log and the report.
+    /// Checks that the log contains the grading of a report, which states `place`. Returns the first contradiction as an
+    /// error.
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
             return Err(format!(
-                "the report belongs to the log {}, which is a different one",
+                "the report belongs to a different log: {}",
                 place.id
             ));
         }
@@ -445,6 +442,22 @@ mod tests {
         assert_eq!((log.unchained, log.faults.len()), (3, 0));
         let edited = text.replace("\"score\":1", "\"score\":3");
         assert_eq!(ReadLog::parse(edited.as_bytes()).faults.len(), 1);
+    }
+
+    /// A process that may only read the log, for example an agent, cannot stop gradings: it can lock the log, but not the
+    /// file that writers lock.
+    #[test]
+    fn readers_cannot_stop_writers() {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = LogWriter::new(dir.path().join("grades.jsonl"), "a");
+        writer.append(fields(1)).unwrap();
+        let reader = File::open(writer.path()).unwrap();
+        reader.lock().unwrap();
+        let began = std::time::Instant::now();
+        writer.append(fields(2)).unwrap();
+        assert!(began.elapsed() < LOCK_TIMEOUT / 2);
+        let mode = writer.guard().metadata().unwrap().mode();
+        assert_eq!(mode >> 1 & 0o222, mode & 0o222, "{mode:o}");
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Signatures over grading reports.
 //!
-//! A report is a JSON object. Its member `signature` contains the signer's public key and an Ed25519 signature over the
-//! text `prep-report-v1`, a line feed, and the canonical form of the report without `signature`: Python's
-//! `json.dumps(report, sort_keys=True, separators=(",", ":"))`. So the signature covers every other member, whatever the
-//! version of the program that wrote it, and ten lines of Python can verify it.
+//! A report is a JSON object. Its member `signature` contains the signer's public key and an Ed25519 signature.
 //!
-//! In a list of reports, each report is signed, and also the entire list, so that nobody can leave out a report.
+//! The signature covers the text `prep-report-v1`, a line feed, and the report without `signature`, written like Python's
+//! `json.dumps(report, sort_keys=True, separators=(",", ":"))`. So it covers all other members, and ten lines of Python can
+//! verify it.
+//!
+//! In a list of reports, each report is signed. The list is signed, too, so that nobody can remove a report from it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -28,7 +29,7 @@ pub enum ReportRejection {
     Malformed,
     /// The report was changed, or the signature belongs to another report.
     #[error(
-        "its signature does not fit: the report was changed, or the signature is that of another report"
+        "its signature does not match: the report was changed, or the signature belongs to another report"
     )]
     Forged,
     /// The signer is not trusted.
@@ -36,7 +37,7 @@ pub enum ReportRejection {
     Signer(#[from] Rejection),
 }
 
-/// Returns the report with a signature. An earlier signature is replaced.
+/// Signs a report. Replaces an earlier signature.
 pub fn sign(key: &SigningKey, mut report: JsonObject) -> JsonObject {
     report.remove(SIGNATURE);
     let signature = BASE64.encode(key.sign(&message(&report)));
@@ -48,10 +49,7 @@ pub fn sign(key: &SigningKey, mut report: JsonObject) -> JsonObject {
     report
 }
 
-/// Returns the key that signed a report.
-///
-/// # Errors
-/// Returns an error if the report has no valid signature by a key that is trusted for the competition.
+/// Returns the key that signed a report. Fails unless the signature is valid and its key is trusted for `competition`.
 pub fn verify(
     report: &JsonObject,
     competition: &str,
@@ -83,14 +81,14 @@ fn message(report: &JsonObject) -> Vec<u8> {
         ..WriteOptions::default()
     };
     let mut message = MAGIC.as_bytes().to_vec();
-    // Writing to memory does not fail, and every string can be escaped to ASCII.
+    // `to_json` does not fail here, because every string can be escaped to ASCII.
     let json = JsonValue::from(report.clone()).to_json(&options);
     message.extend(json.unwrap_or_default());
     message
 }
 
-/// Returns the reports in a document: the document itself, the entries of its list of reports, or the entries of the
-/// output of `prep grade --json`. Returns `None` if the document contains no list of reports and is not a report.
+/// Returns the reports in a document: a report, a list of reports, or the output of `prep grade --json`. Returns `None` for
+/// other documents.
 pub fn reports_of(document: &JsonValue) -> Option<Vec<&JsonObject>> {
     let document = document.as_object()?;
     if competition_of(document).is_some() {
@@ -101,7 +99,7 @@ pub fn reports_of(document: &JsonValue) -> Option<Vec<&JsonObject>> {
     list.iter().map(JsonValue::as_object).collect()
 }
 
-/// Returns the competition of a report.
+/// Returns the id of a report's competition.
 pub fn competition_of(report: &JsonObject) -> Option<&str> {
     let id = report.get("competition_id").or_else(|| report.get("id"));
     id.and_then(JsonValue::as_str)
@@ -161,7 +159,6 @@ mod tests {
         };
         signature.insert("note".into(), "gold".into());
         assert_eq!(check(&extended), Err(ReportRejection::Malformed));
-        // Signing again replaces the signature.
         assert_eq!(
             check(&sign(&ours, sign(&theirs, report()))),
             Ok(ours.public())

@@ -1,11 +1,11 @@
 //! Sealed answers: the private files of a competition in one file, encrypted for graders.
 //!
-//! The file has the format of age (`age-encryption.org/v1`) with X25519 recipients, so `age -d -i IDENTITY private.age | tar
-//! t` lists it. Its content is a tar archive: first `seal.json` ([`SealNote`]), then the answers, then the other files, with
-//! paths such as `private/test.csv`.
+//! The file has the format of age with X25519 recipients. Its content is a tar archive: `seal.json` ([`SealNote`]), the
+//! answers, and the other files, with paths such as `private/test.csv`. This command lists them:
+//! `age -d -i IDENTITY private.age | tar t`.
 //!
-//! Encryption hides the answers and detects changes to the file. It does not prove who sealed the file, because everybody
-//! can encrypt for a public key. Therefore the caller compares the answers with their recorded digest.
+//! Encryption does not prove who sealed the file, because everybody can encrypt for a public key. Therefore the caller must
+//! compare the answers with their recorded digest.
 
 use std::fmt;
 use std::fs::File;
@@ -28,25 +28,18 @@ const SECRET_PREFIX: &str = "age-secret-key-";
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum SealError {
-    /// The text is not a public key of age.
     #[error("`{0}` is not a recipient: it must begin with `age1`")]
     Recipient(String),
-    /// The text contains no secret key of age, or a line that is neither a secret key nor a comment.
     #[error("it is not a file of secret keys: each key must begin with AGE-SECRET-KEY-1")]
     Identity,
-    /// The file is encrypted for other keys.
     #[error("it is sealed for another identity")]
     OtherIdentity,
-    /// The file does not have the format of age, or was modified.
     #[error("it is damaged or was modified")]
     Damaged(#[source] io::Error),
-    /// The archive inside is malformed.
     #[error("its content is not an archive of sealed answers")]
     Content(#[source] ArchiveError),
-    /// A file is missing in the archive.
     #[error("it does not contain `{0}`")]
     Missing(String),
-    /// The file could not be written.
     #[error("it could not be written")]
     Write(#[source] io::Error),
 }
@@ -82,10 +75,7 @@ impl fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Parses the text of an identity file of age: one secret key per line, and comments.
-    ///
-    /// # Errors
-    /// Returns an error if the text contains no secret key, or a line that is neither a secret key nor a comment.
+    /// Parses an identity file of age, which consists of comments and at least one line with a secret key.
     pub fn parse(text: &str) -> Result<Identity, SealError> {
         let lines = text.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -97,9 +87,6 @@ impl Identity {
     }
 
     /// Generates a key. Returns the text of its identity file, and its public key.
-    ///
-    /// # Errors
-    /// Returns an error if the system provides no random numbers.
     pub fn generate() -> io::Result<(String, Recipient)> {
         let secret = age::random()?;
         let recipient = Recipient(age::public_key(secret));
@@ -108,7 +95,7 @@ impl Identity {
     }
 }
 
-/// The description of sealed answers. It is part of the encrypted file.
+/// The description of sealed answers, a part of the encrypted file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SealNote {
     /// Id of the competition.
@@ -117,11 +104,7 @@ pub struct SealNote {
     pub variant: String,
 }
 
-/// Encrypts files, which are read one after the other. Each element of `files` is a name in the archive and the path of
-/// the file.
-///
-/// # Errors
-/// Returns an error if a file cannot be read, or `out` cannot be written.
+/// Encrypts files. Each element of `files` is a name in the archive and the path of the file.
 pub fn seal<W: Write>(
     out: W,
     recipients: &[Recipient],
@@ -143,12 +126,9 @@ pub fn seal<W: Write>(
     encrypted.finish().map_err(SealError::Write)
 }
 
-/// Decrypts a file of sealed answers. Returns its note, and the content of the file `wanted` in it. Decrypted content is
-/// kept only in memory. After `wanted`, the rest of the file is decrypted and discarded, because only the end of the file
-/// proves that it is complete.
+/// Decrypts sealed answers in memory. Returns their note, and the content of the file `wanted`.
 ///
-/// # Errors
-/// Returns an error if the file is damaged, sealed for another key, or does not contain `wanted`.
+/// The entire file is decrypted, because only its end proves that it is complete.
 pub fn unseal(
     sealed: impl BufRead,
     identity: &Identity,
@@ -157,7 +137,7 @@ pub fn unseal(
 ) -> Result<(SealNote, Vec<u8>), SealError> {
     let plain = Decryptor::new(sealed, &identity.0)?;
     let (mut note, mut content) = (None, None);
-    // The length of the sealed file is not known here, and encryption does not compress.
+    // The length of the sealed file is unknown here, and age does not compress.
     let budget = limits.budget(u64::MAX / 2);
     let read = tar::read_plain(plain, &budget, StoredForms::Skip, &mut |member, input| {
         let place = match member.path {

@@ -1,9 +1,7 @@
-//! A source whose files are all files below a directory of the user, identified by content. Also defines [`Members`], which
-//! selects members of a bundle by glob patterns.
+//! A source of all files below a directory of the user, and the selection of a bundle's members by patterns.
 //!
-//! Each file is read once. Its digest remains valid while its length, inode, modification time and change time do not
-//! change. Symbolic links to files are followed. A symbolic link to a directory is an error, because it may lead outside the
-//! source.
+//! A file is read again only if its length, inode, modification time or change time changed. Symbolic links to files are
+//! followed. A symbolic link to a directory is an error, because it may lead outside the source.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +18,6 @@ use crate::error::FetchError;
 /// A source of all files below a directory.
 #[derive(Debug, Clone)]
 pub struct LocalDirectory {
-    /// The name of the source.
     name: String,
     path: PathBuf,
 }
@@ -29,21 +26,16 @@ pub struct LocalDirectory {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum DirectoryError {
-    /// The directory does not exist.
     #[error(
         "the source `{name}`: the directory {path} does not exist; correct `folder` in the pipeline, or create the directory"
     )]
     Missing { name: String, path: PathBuf },
-    /// The directory contains something other than files and directories.
-    #[error(
-        "the source `{name}`: {path} {what}; remove it; if it is a link to a directory, you can add that directory as another source"
-    )]
-    Odd {
+    #[error("the source `{name}`: {path} {entry}")]
+    Unsupported {
         name: String,
         path: PathBuf,
-        what: &'static str,
+        entry: UnsupportedEntry,
     },
-    /// A file or directory cannot be read.
     #[error("the source `{name}`: cannot read {path}")]
     Io {
         name: String,
@@ -51,6 +43,20 @@ pub enum DirectoryError {
         #[source]
         cause: io::Error,
     },
+}
+
+/// An entry of a directory that cannot be part of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum UnsupportedEntry {
+    /// The name is not UTF-8.
+    #[error("has a name that is not UTF-8; rename it")]
+    Name,
+    /// A pipe, a socket or a device.
+    #[error("is neither a file nor a directory; remove it")]
+    Special,
+    /// A symbolic link to a directory. It is not followed, because it may lead to a parent directory.
+    #[error("is a link to a directory; remove it, or add that directory as another source")]
+    DirectoryLink,
 }
 
 impl LocalDirectory {
@@ -70,16 +76,15 @@ impl LocalDirectory {
         })
     }
 
-    fn unsupported(&self, path: &Path, what: &'static str) -> StepError {
-        StepError::input(DirectoryError::Odd {
+    fn unsupported(&self, path: &Path, entry: UnsupportedEntry) -> StepError {
+        StepError::input(DirectoryError::Unsupported {
             name: self.name.clone(),
             path: path.to_path_buf(),
-            what,
+            entry,
         })
     }
 
-    /// Returns all files below the directory. For each path relative to the directory, returns the path on disk and the
-    /// length in bytes.
+    /// Returns all files below the directory: relative path, path on disk, and length in bytes.
     fn files(&self) -> Result<BTreeMap<String, (PathBuf, u64)>, StepError> {
         let mut files = BTreeMap::new();
         let mut open = vec![(String::new(), self.path.clone())];
@@ -91,7 +96,7 @@ impl LocalDirectory {
                 let path = entry.path();
                 let name = entry.file_name();
                 let Some(name) = name.to_str() else {
-                    return Err(self.unsupported(&path, "has a name that is not UTF-8"));
+                    return Err(self.unsupported(&path, UnsupportedEntry::Name));
                 };
                 let failed = |cause| self.failed(&path, cause);
                 let is_link = entry.file_type().map_err(failed)?.is_symlink();
@@ -99,9 +104,9 @@ impl LocalDirectory {
                 if metadata.is_file() {
                     files.insert(format!("{inner}{name}"), (path, metadata.len()));
                 } else if !metadata.is_dir() {
-                    return Err(self.unsupported(&path, "is neither a file nor a directory"));
+                    return Err(self.unsupported(&path, UnsupportedEntry::Special));
                 } else if is_link {
-                    return Err(self.unsupported(&path, "is a link to a directory"));
+                    return Err(self.unsupported(&path, UnsupportedEntry::DirectoryLink));
                 } else {
                     open.push((format!("{inner}{name}/"), path));
                 }
@@ -188,7 +193,7 @@ impl Members {
     /// Selects the members that any of the patterns matches.
     ///
     /// # Errors
-    /// Returns [`FetchError::Pattern`] if a pattern is not a valid glob.
+    /// [`FetchError::Pattern`] if a pattern is not a valid glob.
     pub fn new(patterns: impl IntoIterator<Item = String>) -> Result<Members, FetchError> {
         let mut patterns: Vec<String> = patterns.into_iter().collect();
         patterns.sort();
@@ -215,7 +220,6 @@ impl Members {
         self.matchers.get_or_init(compile)
     }
 
-    /// Returns the patterns, sorted and without duplicates.
     pub(crate) fn patterns(&self) -> &[String] {
         &self.patterns
     }
@@ -225,13 +229,11 @@ impl Members {
         !entry.is_directory && self.matches(&entry.path)
     }
 
-    /// Returns whether a pattern matches this path.
     pub(crate) fn matches(&self, path: &str) -> bool {
         self.matchers().iter().any(|matcher| matcher.is_match(path))
     }
 
-    /// Returns the first pattern that matches none of `paths`, or `None` if every pattern matches a path. A pattern without
-    /// a match is a mistake in the pipeline.
+    /// Returns the first pattern that matches none of `paths`, which is a mistake in the pipeline.
     pub(crate) fn missing<'a>(&self, paths: impl Iterator<Item = &'a str> + Clone) -> Option<&str> {
         let matches_none =
             |matcher: &GlobMatcher| !paths.clone().any(|path| matcher.is_match(path));

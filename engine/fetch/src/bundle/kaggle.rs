@@ -1,5 +1,5 @@
-//! A competition's bundle as a source: a file in the data directory, downloaded from Kaggle if it does not exist. These are
-//! the files that downloads leave in the data directory:
+//! A competition's bundle as a source: a file in the data directory, downloaded from Kaggle if it does not exist.
+//! Downloads create these files:
 //!
 //! ```text
 //! DATA/ID/ID.zip                    the bundle (DATA/PACK/ID/ID.zip for the competition PACK/ID)
@@ -11,9 +11,9 @@
 //! DATA/ID/*.partial.holders/        the lease of the downloading process, if several machines share the directory
 //! ```
 //!
-//! The URL from which a file was downloaded is recorded in `DATA/ID/sources/FILE.url`. If an edit of the pipeline changes
-//! the URL but not the file name, the file on disk comes from the earlier URL and is not used. A file without such a record
-//! was put there by the user, and is used.
+//! `DATA/ID/sources/FILE.url` records the URL from which a file was downloaded. If an edit of the pipeline changes only
+//! the URL, the record shows that the file on disk is outdated. A file without this record was provided by the user, and
+//! is used.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -31,13 +31,11 @@ use crate::network::{LazyNetwork, Network};
 use crate::resume::partial::{LockOutcome, Partial, with_suffix};
 use crate::wire::location::Item;
 
-/// Pause between two checks of a lock that another process has.
 const LOCK_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A source for the bundle of one competition.
 #[derive(Debug, Clone)]
 pub struct KaggleBundle {
-    /// Kaggle's name of the competition.
     kaggle: String,
     local: LocalBundle,
     target: PathBuf,
@@ -46,9 +44,10 @@ pub struct KaggleBundle {
 }
 
 impl KaggleBundle {
-    /// Creates the source. It searches for `ID.zip` and `ID/ID.zip` in the directories of `search`. If the file is in
-    /// none of them, the source downloads the bundle of the competition `kaggle` to `DATA/ID/ID.zip`. If `md5` is given,
-    /// a file with a different MD5 is an error.
+    /// Creates the source. If `ID.zip` and `ID/ID.zip` are in none of the directories of `search`, it downloads the
+    /// bundle of the competition `kaggle` to `DATA/ID/ID.zip`.
+    ///
+    /// A file with a different MD5 than `md5` is an error.
     pub fn new(
         kaggle: &str,
         search: SearchPath<'_>,
@@ -77,24 +76,20 @@ impl KaggleBundle {
         }
     }
 
-    /// Returns Kaggle's name of the competition.
     pub(crate) fn kaggle(&self) -> &str {
         &self.kaggle
     }
 
-    /// Returns the path of the downloaded bundle.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Returns the network. If downloads are not possible, returns an error that lists the paths at which the bundle was
-    /// searched.
+    /// Returns the network, or an error that lists the paths at which the bundle was searched.
     pub(crate) fn network(&self, context: &Context) -> Result<Network, StepError> {
         let network = self.network.get();
         network.map_err(|cause| self.local.not_fetched_in(context, cause))
     }
 
-    /// Downloads the bundle. Returns `None` if another process has just downloaded it.
     fn fetch(&self, context: &Context) -> Result<Option<Value>, StepError> {
         let network = self.network(context)?;
         let item = Item::Bundle(self.kaggle.clone());
@@ -104,8 +99,7 @@ impl KaggleBundle {
     }
 }
 
-/// Takes the lock for downloading `target`. If another process has the lock, waits until it releases the lock. Returns
-/// `None` if `target` exists.
+/// Takes the lock for downloading `target`, waiting for other processes. Returns `None` if `target` exists.
 pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partial>>, StepError> {
     loop {
         context.check()?;
@@ -117,8 +111,8 @@ pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partia
     }
 }
 
-/// Downloads a file to `target` and records its digests. If `md5` is given and the file has a different MD5, returns an
-/// error. If another process has just downloaded the file, returns `None`.
+/// Downloads a file to `target` and records its digests. A file with a different MD5 than `md5` is an error. Returns
+/// `None` if another process has just downloaded the file.
 pub(crate) fn fetch_file(
     network: &Network,
     item: Item,
@@ -135,7 +129,7 @@ pub(crate) fn fetch_file(
     };
     let downloaded = network.download(&order, &context.cancel);
     if downloaded.is_err() {
-        // The error of the download is more useful than that of the removal.
+        // The error of the download is more useful than an error of the removal.
         let _ = partial.remove_if_empty();
     }
     let Some(digests) = downloaded? else {
@@ -170,22 +164,18 @@ impl Source for KaggleBundle {
     }
 }
 
-/// Returns the file name, without `.zip`, of an archive with some members of a bundle. `key` identifies the selection
-/// of members.
+/// Returns the file name, without `.zip`, of an archive with some members of a bundle. `key` identifies the selection.
 pub(crate) fn part_name(stem: &str, key: &str) -> String {
     format!("{stem}.part-{key}")
 }
 
-/// Name of the directory that contains the files of sources other than the bundle.
 const SOURCES: &str = "sources";
 
-/// Returns the path to which `file`, the file of a source other than the bundle, is downloaded.
 pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)
 }
 
-/// Returns the disk space in bytes that an interrupted download uses. `file` is the name of another source's file, or `None`
-/// for the bundle `ID.zip`.
+/// Returns the disk space in bytes of an interrupted download of a source's file, or of the bundle (`None`).
 pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     let partial = match file {
         None => data
@@ -196,11 +186,10 @@ pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
     partial.metadata().map_or(0, |file| file.blocks() * 512)
 }
 
-/// Lists all files in `DATA/ID` that belong to the competition's downloads: the bundle, parts of it, incomplete downloads,
-/// and the directory with the files of other sources.
+/// Lists the files and directories in `DATA/ID` that belong to downloads of the competition.
 ///
 /// # Errors
-/// Returns an error if the directory `DATA/ID` exists and cannot be listed.
+/// If the directory `DATA/ID` exists and cannot be listed.
 pub fn bundle_files(data: &Path, id: &str) -> io::Result<Vec<PathBuf>> {
     let entries = match data.join(id).read_dir() {
         Ok(entries) => entries,
@@ -220,8 +209,8 @@ pub fn bundle_files(data: &Path, id: &str) -> io::Result<Vec<PathBuf>> {
     Ok(files.map(|entry| entry.path()).collect())
 }
 
-/// Removes `DATA/ID/ID.zip`, parts of this bundle, and the files of other sources. Keeps files outside the data directory,
-/// because they belong to the user.
+/// Removes `DATA/ID/ID.zip`, parts of this bundle, and the files of other sources. Keeps files outside the data
+/// directory, because they belong to the user.
 pub fn discard(data_dir: &Path, id: &str) {
     let directory = data_dir.join(id);
     discard_sources(&directory.join(SOURCES));
@@ -240,7 +229,7 @@ pub fn discard(data_dir: &Path, id: &str) {
                     .is_some_and(|key| !key.contains('.'))
         });
         let is_of_part = name.starts_with(&part) && name.ends_with(".zip.files");
-        // Errors are ignored: a file that remains only uses disk space, and the next run removes it.
+        // A file that remains only uses disk space, and the next run removes it.
         let _ = match (is_bundle, is_of_part) {
             (true, _) => std::fs::remove_file(entry.path()),
             (_, true) => std::fs::remove_dir_all(entry.path()),
@@ -249,7 +238,7 @@ pub fn discard(data_dir: &Path, id: &str) {
     }
 }
 
-/// Removes the files of other sources. Incomplete downloads are kept, so that they can continue.
+/// Removes the files of other sources, but keeps incomplete downloads.
 fn discard_sources(directory: &Path) {
     let Ok(entries) = directory.read_dir() else {
         return;
@@ -264,7 +253,6 @@ fn discard_sources(directory: &Path) {
             let _ = std::fs::remove_file(entry.path());
         }
     }
-    // This call fails, and the directory remains, if it is not empty.
     let _ = std::fs::remove_dir(directory);
 }
 
@@ -272,7 +260,6 @@ fn origin_path(file: &Path) -> PathBuf {
     with_suffix(file, ".url")
 }
 
-/// Records the origin of a file that is about to be created.
 pub(crate) fn record_origin(file: &Path, origin: &str) -> Result<(), FetchError> {
     let path = origin_path(file);
     if let Some(directory) = path.parent() {
@@ -282,15 +269,13 @@ pub(crate) fn record_origin(file: &Path, origin: &str) -> Result<(), FetchError>
     fs::write(&path, format!("{origin}\n")).map_err(|cause| FetchError::io("write", &path, cause))
 }
 
-/// Returns whether the record of a file names a different origin.
 pub(crate) fn differs_from_origin(file: &Path, origin: &str) -> bool {
     fs::read_to_string(origin_path(file)).is_ok_and(|recorded| recorded.trim_end() != origin)
 }
 
-/// Removes a file, and then the record of its origin. If the file cannot be removed, the record must stay, because a file
-/// without a record is treated as one that the user provided.
+/// Removes a file, and then the record of its origin. A file that remains must keep its record, because a file without a
+/// record is treated as the user's.
 pub(crate) fn remove_with_origin(file: &Path) {
-    // Errors are ignored, because a file with a record of another origin is not used.
     if fs::remove_file(file).is_ok() {
         let _ = fs::remove_file(origin_path(file));
     }

@@ -1,9 +1,9 @@
-//! A bundle on local disk: `DIR/ID.zip` or `DIR/ID/ID.zip`. The bundle of the competition `PACK/ID` is `DIR/ID.zip` or
+//! A bundle on local disk: `DIR/ID.zip` or `DIR/ID/ID.zip`. For the competition `PACK/ID`, the paths are `DIR/ID.zip` and
 //! `DIR/PACK/ID/ID.zip`.
 //!
-//! A bundle may be deleted after preparing. The data directory records the content of its bundle, and the caller passes this
-//! record to [`LocalBundle::with_content`]. Then results remain valid, and only a step that needs the bytes fails. The cache
-//! also records the last bundle, but that may be the bundle of another data directory, so it is not used.
+//! A bundle may be deleted after preparing. The data directory records the content of its bundle, and the caller passes
+//! this record to [`LocalBundle::with_content`]. Results of this content then remain valid, and only a step that needs
+//! the bytes fails.
 
 use std::path::{Path, PathBuf};
 
@@ -15,18 +15,15 @@ use thiserror::Error;
 
 use crate::error::FetchError;
 
-/// The bundle of one competition, or the file of another source, at one of several possible paths.
+/// A competition's bundle, or the file of another source, at one of several possible paths.
 #[derive(Debug, Clone)]
 pub struct LocalBundle {
     what: FileLabel,
-    /// The name under which the cache records the content.
     name: String,
     candidates: Vec<PathBuf>,
-    /// The paths that an error lists.
     looked: Vec<PathBuf>,
     sums: BundleChecksums,
-    /// The content that the file had when it was last used. If the file no longer exists, results of this content remain
-    /// valid.
+    /// The last used content of the file. Its results remain valid if the file no longer exists.
     stated: Option<Content>,
 }
 
@@ -42,25 +39,23 @@ pub struct SearchPath<'a> {
 }
 
 impl<'a> SearchPath<'a> {
-    /// Returns all directories in the order of the search.
     pub(crate) fn all(&self) -> Vec<&'a Path> {
         [self.directories, &[self.data]].concat()
     }
 }
 
-/// Returns the file name, without `.zip`, of the bundle of a competition: its id without the pack.
+/// Returns the file name, without `.zip`, of a competition's bundle: its id without the pack.
 pub fn bundle_stem(id: &str) -> &str {
     id.rsplit_once('/').map_or(id, |(_, name)| name)
 }
 
-/// The name of a file, and of its owner, for messages.
 #[derive(Debug, Clone)]
 pub(crate) struct FileLabel {
     pub(crate) title: String,
     pub(crate) owner: String,
     /// How the user can provide the file.
     pub(crate) remedy: Remedy,
-    /// How the user can explain or accept a file whose checksum differs.
+    /// How the user can explain or accept a file with a different checksum.
     pub(crate) difference: Remedy,
 }
 
@@ -79,7 +74,6 @@ impl BundleChecksums {
         self.md5.is_some() || self.sha256.is_some()
     }
 
-    /// Returns whether a file with these checksums has the checksums `published`.
     pub(crate) fn fits(&self, published: &BundleChecksums) -> bool {
         let pairs = [
             (&self.md5, &published.md5),
@@ -98,10 +92,8 @@ impl BundleChecksums {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum BundleError {
-    /// The file does not exist.
     #[error("no {what}: looked for {}", list(.looked))]
     Missing { what: String, looked: Vec<PathBuf> },
-    /// The file does not exist and cannot be downloaded.
     #[error("no {what}: looked for {}; it cannot be downloaded", list(.looked))]
     NotFetched {
         what: String,
@@ -109,7 +101,6 @@ pub enum BundleError {
         #[source]
         cause: Box<FetchError>,
     },
-    /// The file has a checksum that differs from the published one.
     #[error(
         "{path} has {sum} {found}, but the published {sum} is {expected}: the file is damaged, or {owner} changed it"
     )]
@@ -131,8 +122,7 @@ fn list(paths: &[PathBuf]) -> String {
 }
 
 impl LocalBundle {
-    /// Creates a source that searches for the bundle of `id` in `directories`, in this order. If `md5` is given, a file
-    /// with a different MD5 is an error.
+    /// Creates a source that searches for the bundle of `id` in `directories`. A file without the MD5 `md5` is an error.
     pub fn new(id: &str, directories: &[&Path], md5: Option<&str>) -> LocalBundle {
         let name = format!("{}.zip", bundle_stem(id));
         let candidates = directories
@@ -152,7 +142,6 @@ impl LocalBundle {
         LocalBundle::of_file(what, id, candidates, sums)
     }
 
-    /// Creates a source that searches for a file at `candidates`, in this order.
     pub(crate) fn of_file(
         what: FileLabel,
         name: &str,
@@ -169,13 +158,12 @@ impl LocalBundle {
         }
     }
 
-    /// Returns the same source, but its errors list the paths `looked` instead of the candidates.
     pub(crate) fn with_looked(self, looked: Vec<PathBuf>) -> LocalBundle {
         LocalBundle { looked, ..self }
     }
 
-    /// Sets the content that the file had when it was last used. `None` if unknown. If the file no longer exists, results of
-    /// this content remain valid, unless its checksums differ from the published ones.
+    /// Sets the content that the file had when it was last used. If the file no longer exists, results of this content
+    /// remain valid, unless its checksums differ from the published ones.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> LocalBundle {
         LocalBundle { stated, ..self }
@@ -189,13 +177,13 @@ impl LocalBundle {
             .map(PathBuf::as_path)
     }
 
-    /// Returns the error for a file that was found at none of the paths. `cause` is the reason why it cannot be downloaded.
+    /// Returns the error for a file that was not found. `cause` is the reason why it cannot be downloaded.
     pub fn not_fetched(&self, cause: FetchError) -> StepError {
         self.absence(cause, None)
     }
 
-    /// Same as [`not_fetched`](Self::not_fetched). If the cache may contain results that were computed from the file with
-    /// the published checksums, the error also suggests using the cached results.
+    /// Same as [`not_fetched`](Self::not_fetched), but also suggests cached results, if the cache may contain results of
+    /// a file with the published checksums.
     pub(crate) fn not_fetched_in(&self, context: &Context, cause: FetchError) -> StepError {
         let known = context.store.named_sources(&self.name).unwrap_or_default();
         let is_published = |record: &SourceRecord| {
@@ -225,7 +213,6 @@ impl LocalBundle {
         StepError::new(failure, WithRemedy::new(error, remedy))
     }
 
-    /// Records the bundle's content in the cache.
     pub(crate) fn remember(
         &self,
         context: &Context,
@@ -237,7 +224,6 @@ impl LocalBundle {
         Ok(value(record))
     }
 
-    /// Returns the state of the source if the file does not exist.
     pub(crate) fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
@@ -270,7 +256,6 @@ impl LocalBundle {
         }))
     }
 
-    /// Returns an error if a checksum of the file differs from the published one.
     fn check(&self, path: &Path, content: &Content) -> Result<(), StepError> {
         let sums = [
             ("MD5", &self.sums.md5, &content.md5),

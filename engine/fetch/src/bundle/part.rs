@@ -1,10 +1,10 @@
 //! A part of a bundle: an archive that contains only the required members.
 //!
-//! First the central directory and then the required members are read by range requests. Ranges are extended to complete
-//! pieces, so adjacent members are requested as one range. The bytes are stored at their original offsets in a sparse file
-//! with a piece map, so an interrupted fetch continues like a full download. Then each member is verified by its CRC-32 and
-//! copied, still compressed, into `ID.part-KEY.zip`. Later steps read that file like a bundle. The MD5 of the entire bundle
-//! cannot be verified from a part, but the published checksums of the outputs can.
+//! Range requests read the central directory and then the required members into a sparse file, at their original offsets.
+//! The file has a piece map, so an interrupted fetch continues like a full download.
+//!
+//! Each member is verified by its CRC-32 and copied, still compressed, into `ID.part-KEY.zip`, which later steps read
+//! like a bundle. The bundle's MD5 cannot be verified from a part, but the published checksums of the outputs can.
 //!
 //! If the bundle cannot be read by ranges, the members are fetched one by one.
 
@@ -29,7 +29,7 @@ use crate::network::Network;
 use crate::resume::partial::{Partial, commit, with_suffix};
 use crate::wire::location::Item;
 
-/// A source for some members of a competition's bundle. If the entire bundle exists, the source uses it.
+/// A source for some members of a competition's bundle. It uses the entire bundle if that exists.
 #[derive(Debug, Clone)]
 pub struct PartOfBundle {
     pub(super) whole: KaggleBundle,
@@ -39,8 +39,7 @@ pub struct PartOfBundle {
 }
 
 impl PartOfBundle {
-    /// Creates a source for some members of the bundle `whole`. `members` selects them. The part is stored in the same
-    /// directory as the bundle.
+    /// Creates a source for the selected members of the bundle `whole`, stored in the same directory.
     pub fn new(whole: KaggleBundle, members: Members) -> PartOfBundle {
         let key = Digest::of_bytes(members.patterns().join("\n").as_bytes()).to_string();
         let key = key.get(..12).unwrap_or(&key);
@@ -55,7 +54,7 @@ impl PartOfBundle {
         }
     }
 
-    /// Sets the content that the part had when it was last used, as [`LocalBundle::with_content`] does for a bundle.
+    /// Same as [`LocalBundle::with_content`], for the part.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> PartOfBundle {
         PartOfBundle {
@@ -64,7 +63,7 @@ impl PartOfBundle {
         }
     }
 
-    /// Returns true if the part exists and the entire bundle does not.
+    /// Returns whether the part exists and the entire bundle does not.
     pub fn is_part(&self) -> bool {
         self.whole.location().is_none() && self.local.path().is_some()
     }
@@ -76,7 +75,7 @@ impl PartOfBundle {
         };
         let fetched = self.fetch_into(&network, &partial, context);
         if fetched.is_err() {
-            // The error of the download is more useful than that of the removal.
+            // The error of the download is more useful than an error of the removal.
             let _ = partial.remove_if_empty();
         }
         fetched
@@ -121,7 +120,6 @@ impl PartOfBundle {
         Ok(())
     }
 
-    /// Verifies the members and copies them into the archive under its final name.
     fn write(
         &self,
         partial: &Partial,
@@ -140,7 +138,6 @@ impl PartOfBundle {
         Ok(self.finish_archive(zip, &new, partial)?)
     }
 
-    /// Completes the archive at `new`, and renames it to its final name.
     pub(super) fn finish_archive(
         &self,
         zip: ZipWriter<BufWriter<File>>,
@@ -212,13 +209,12 @@ impl Source for PartOfBundle {
     }
 }
 
-/// Maximum number of files that are fetched one by one. Each file needs an API call, and the API limits the number of
-/// calls.
+/// Maximum number of files that are fetched one by one, because each needs an API call and the API limits calls.
 const MAX_FILES: usize = 100;
 
 impl PartOfBundle {
     /// Fetches the members one by one, and writes them into the archive that `partial` has locked. Returns `false` if the
-    /// API does not list all required members, or if there are more than [`MAX_FILES`] of them.
+    /// API does not list all required members, or lists more than [`MAX_FILES`] of them.
     pub(super) fn fetch_one_by_one(
         &self,
         network: &Network,
@@ -226,8 +222,7 @@ impl PartOfBundle {
         context: &Context,
     ) -> Result<bool, StepError> {
         let id = self.whole.kaggle();
-        // The error is dropped. The caller returns its own error instead, which explains why range requests failed and is
-        // more useful.
+        // The caller's own error explains why range requests failed, so this one is dropped.
         let Ok(listed) = network.files(id, &context.cancel) else {
             context.check()?;
             return Ok(false);
@@ -244,8 +239,7 @@ impl PartOfBundle {
         let dir = with_suffix(&self.target, ".files");
         let mut files = Vec::new();
         for path in paths {
-            // The name is derived from the path. Therefore a file that an earlier run fetched is found again, even if the
-            // list of files changed.
+            // The name depends only on the path, so files of an earlier run are found again even if the listing changed.
             let place = dir.join(Digest::of_bytes(path.as_bytes()).to_string());
             let item = Item::Member {
                 id: id.to_owned(),
@@ -272,13 +266,12 @@ impl PartOfBundle {
             add(&mut zip, path, place).map_err(failed)?;
         }
         self.finish_archive(zip, &new, partial)?;
-        // Errors are ignored: files that remain only use disk space.
         let _ = std::fs::remove_dir_all(&dir);
         Ok(true)
     }
 }
 
-/// Adds a file to the archive. If the file is a zip archive with one member of the expected name, adds that member.
+/// Adds a file to the archive. If it is a zip archive with one member of the expected name, adds that member instead.
 fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Result<()> {
     let file = File::open(place)?;
     let bytes = file.metadata()?.len();

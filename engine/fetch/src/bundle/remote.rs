@@ -44,8 +44,8 @@ pub struct BundlePreview {
 }
 
 impl Network {
-    /// Returns the member list of the bundle of `id`, and the first `max_bytes` bytes of each member for which `is_selected`
-    /// returns true. Omits the bytes of members that cannot be read.
+    /// Returns the member list of the bundle of `id`, and the first `max_bytes` bytes of each member for which
+    /// `is_selected` returns true. Omits members that cannot be read.
     ///
     /// # Errors
     /// Same as for [`list`](Self::list).
@@ -74,18 +74,17 @@ impl Network {
         Ok(BundlePreview { zip, fronts })
     }
 
-    /// Returns the member list of the bundle of `id`. Makes one API call, and reads the central directory by range requests.
+    /// Returns the member list of the bundle of `id`, which range requests read from the central directory.
     ///
     /// # Errors
-    /// - [`FetchError::Listing`] if the file is not a readable zip archive.
-    /// - [`FetchError::Cancelled`] soon after `cancel` is set.
-    /// - Other variants for errors of the network.
+    /// [`FetchError::Listing`] if the file is not a readable zip archive, [`FetchError::Cancelled`] if `cancel` is set,
+    /// and errors of the network.
     pub fn list(&self, id: &str, cancel: &Cancel) -> Result<RemoteZip, FetchError> {
         let remote = Remote::open(self, id, cancel)?;
         let total = remote.object()?.total;
         let listing =
             ZipDirectory::read(&remote, 0..total, &DecodingLimits::default().budget(total));
-        // A failed request is reported with its own error, not as a defect of the archive.
+        // A failed request is not a defect of the archive.
         if let Some(error) = remote.state.lock().failed.take() {
             return Err(error);
         }
@@ -103,7 +102,6 @@ impl Network {
     }
 }
 
-/// Reads a bundle at any offset over the network, and keeps the bytes that it has read in memory.
 struct Remote<'a> {
     network: &'a Network,
     item: Item,
@@ -115,7 +113,6 @@ struct Remote<'a> {
 struct State {
     location: Option<Location>,
     object: Option<Identity>,
-    /// The blocks read so far, by the offset of their first byte.
     blocks: BTreeMap<u64, Vec<u8>>,
     /// Range of the last read. Reads become longer while they are sequential.
     last: Range<u64>,
@@ -176,7 +173,6 @@ impl<'a> Remote<'a> {
 }
 
 impl State {
-    /// Returns the bytes from `offset` that have already been read.
     fn read(&self, offset: u64) -> Option<&[u8]> {
         let (start, block) = self.blocks.range(..=offset).next_back()?;
         let rest = block.get(usize::try_from(offset - start).ok()?..)?;
@@ -198,8 +194,7 @@ impl ReadAt for Remote<'_> {
             } else {
                 options.piece
             };
-            // Near the end of the file, earlier bytes are fetched as well. A reader of a zip archive starts at the end, and
-            // then needs the bytes before.
+            // A reader of a zip archive starts at the end and then needs the bytes before, so these are fetched as well.
             let start = offset.min(total.saturating_sub(options.piece));
             let start = match state.read(start) {
                 Some(_) => offset,
@@ -221,7 +216,6 @@ impl ReadAt for Remote<'_> {
     }
 }
 
-/// Reads one range into memory. Makes as many attempts as the options allow.
 async fn fetch(
     mut request: FirstRequest<'_>,
     range: &Range<u64>,

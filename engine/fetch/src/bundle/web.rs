@@ -1,8 +1,7 @@
 //! A file at a URL as a source.
 //!
-//! A local file can replace the download: a file with the same name in a directory of the user, or a member of the bundle.
-//! It may have different bytes, so it is used only if it has the published checksum. Such a checksum is not needed if the
-//! pipeline names a member of the bundle as the same file.
+//! A local file can replace the download: a file with the same name in a directory of the user, or a member of the
+//! bundle. It is used only if it has the published checksum, or if the pipeline names this member of the bundle.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +23,6 @@ use crate::error::FetchError;
 use crate::network::LazyNetwork;
 use crate::wire::location::Item;
 
-/// Length of the part of a URL's digest that is in a record's name.
 const URL_DIGEST_LENGTH: usize = 12;
 
 /// A file at a URL, as a pipeline describes it.
@@ -36,7 +34,7 @@ pub struct WebAddress<'a> {
     pub file: &'a str,
     /// The URL.
     pub url: &'a str,
-    /// Path of a member of the bundle that is the same file.
+    /// Path of the bundle's member that is the same file.
     pub member: Option<&'a str>,
 }
 
@@ -47,12 +45,10 @@ pub struct WebFile {
     url: String,
     file: String,
     member: Option<String>,
-    /// Files of the user. They are used only if they have the published checksums.
+    /// Files of the user, which are used only if they have the published checksums.
     given: LocalBundle,
-    /// The downloaded file.
     fetched: LocalBundle,
     target: PathBuf,
-    /// The bundle, which may contain the file as a member.
     bundle: LocalBundle,
     published: BundleChecksums,
     /// Whether a file with a different checksum is an error.
@@ -61,16 +57,16 @@ pub struct WebFile {
 }
 
 impl WebFile {
-    /// Creates the source. It searches for the file in this order, and downloads it if it is not found:
+    /// Creates the source. It searches for the file in this order, and otherwise downloads it:
     ///
     /// 1. `FILE` and `ID/FILE` in the directories of the user, if the pipeline states checksums (`published`)
     /// 2. the target of the download, `DATA/ID/sources/FILE`
     /// 3. the local bundle, if the pipeline states checksums or names a member of the bundle
     ///
-    /// If `is_checked` is true, a file with a different checksum is an error. If it is false, the target is searched first.
+    /// If `is_checked` is true, a file with a different checksum is an error. Otherwise the target is searched first.
     ///
     /// # Errors
-    /// Returns an error if the URL is not valid.
+    /// If the URL is not valid.
     pub fn new(
         address: WebAddress<'_>,
         search: SearchPath<'_>,
@@ -95,7 +91,7 @@ impl WebFile {
             remedy: match has_sum {
                 true => Remedy::NameSource,
                 false => Remedy::Words(format!(
-                    "add the md5 or sha256 of the file to the pipeline to use a file of your own, or put your file at {}",
+                    "to use a file of your own, add its md5 or sha256 to the pipeline, or put the file at {}",
                     target.display()
                 )),
             },
@@ -132,8 +128,7 @@ impl WebFile {
         }
     }
 
-    /// Returns the name under which the cache and a remote record the content. It depends on the URL. It contains slashes,
-    /// so it differs from the names of all bundles.
+    /// Returns the name of the URL's record in the cache and in remotes. The slashes distinguish it from bundles.
     pub fn record_name(id: &str, address: &WebAddress<'_>) -> String {
         let WebAddress {
             source, file, url, ..
@@ -143,28 +138,24 @@ impl WebFile {
         format!("{id}/{source}/{digest}/{file}")
     }
 
-    /// Returns the origin of the file if it is extracted from the member that the address names.
     fn origin_of_member(path: &str) -> String {
         format!("member {path} of the bundle")
     }
 
-    /// Returns whether the record of the file at the target names a different origin. For example, the pipeline had a
-    /// different URL when the file was downloaded.
+    /// Returns whether the file at the target has a different origin, for example an earlier URL.
     fn is_foreign(&self) -> bool {
         let named = self.member.as_deref().map(WebFile::origin_of_member);
         differs_from_origin(&self.target, &self.url)
             && named.is_none_or(|named| differs_from_origin(&self.target, &named))
     }
 
-    /// Returns whether the file at the target is used. If `is_checked` is true, a file in a directory of the user takes
-    /// precedence.
+    /// Returns whether the file at the target is used. With `is_checked`, a user's file takes precedence.
     fn uses_fetched(&self) -> bool {
         let is_given = self.is_checked && self.given.path().is_some();
         !is_given && self.fetched.path().is_some() && !self.is_foreign()
     }
 
-    /// Returns the local bundle and its member that may be the same file as the one at the URL. Does not verify the member's
-    /// checksum.
+    /// Returns the local bundle and its member that may be the file at the URL. Does not verify the member's checksum.
     fn candidate(&self) -> Option<(File, ZipEntry)> {
         if self.member.is_none() && !self.published.is_some() {
             return None;
@@ -180,8 +171,7 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Returns the local bundle and its member that is the same file as the one at the URL. Either the pipeline names this
-    /// member, or the member has the published checksums.
+    /// Returns the bundle and its member that is the file at the URL, by the pipeline or by its checksums.
     fn proven_member(&self, context: &Context) -> Result<Option<(File, ZipEntry)>, StepError> {
         let Some((bundle, entry)) = self.candidate() else {
             return Ok(None);
@@ -199,12 +189,12 @@ impl WebFile {
         Ok(is_same.then_some((bundle, entry)))
     }
 
-    /// Extracts the file from the bundle, unless another process has just done so.
+    /// Extracts the file from the bundle, unless another process has just created it.
     fn take(&self, bundle: &File, entry: &ZipEntry, context: &Context) -> Result<(), StepError> {
         let Some(partial) = lock(&self.target, context)? else {
             return Ok(());
         };
-        // Bytes of an incomplete download cannot be used for the extraction.
+        // The file may contain bytes of an incomplete download.
         partial.clear()?;
         context.progress.set_total_bytes(entry.size);
         let reader = entry.open(bundle).map_err(StepError::input)?;
@@ -219,7 +209,7 @@ impl WebFile {
         Ok(())
     }
 
-    /// Downloads the file, unless another process has just done so.
+    /// Downloads the file, unless another process has just created it.
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
         // Without encryption, only a checksum protects the file.
         if !(self.item.is_private() || self.is_checked && self.published.is_some()) {
@@ -247,7 +237,6 @@ impl WebFile {
         }
     }
 
-    /// Creates the file at the target.
     fn create(&self, context: &Context) -> Result<(), StepError> {
         let Some((bundle, entry)) = self.proven_member(context)? else {
             return self.fetch(context);
@@ -296,8 +285,7 @@ impl Source for WebFile {
             .as_ref()
             .is_err_and(|error| error.failure() == Failure::Check)
         {
-            // The file has the wrong checksum, so it is removed. After any other failure, such as a full disk, the file at
-            // the target is complete and stays.
+            // After another failure, such as a full disk, the file at the target is complete, so it stays.
             remove_with_origin(&self.target);
         }
         value
@@ -312,7 +300,6 @@ impl Source for WebFile {
     }
 }
 
-/// Computes the checksums of a file that is written to it.
 #[derive(Default)]
 struct Sums {
     md5: Md5,

@@ -7,9 +7,8 @@
 //! 5. the file `kaggle.json`
 //! 6. the file `credentials.json` of `kaggle auth login`
 //!
-//! The first place with credentials is used. A place without credentials, such as a `kaggle.json` without a key, is skipped.
-//! Kaggle's tools search for tokens and logins only in `~/.kaggle`, and for `kaggle.json` first in `KAGGLE_CONFIG_DIR`.
-//! `prep` searches for each file in all these directories, in the same order as Kaggle's tools.
+//! The first place with credentials is used. Kaggle's tools search for tokens and logins only in `~/.kaggle`, and for
+//! `kaggle.json` first in `KAGGLE_CONFIG_DIR`. `prep` searches for each file in all these directories, in the same order.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -20,8 +19,7 @@ use crate::credentials::{
     CredentialsError, FoundCredentials, KaggleCredentials, Login, Origin, Secret,
 };
 
-/// The environment variables and directories of the process. The caller must pass them, because this library never reads the
-/// environment itself.
+/// The environment variables and directories that the caller passes, because this library never reads the environment.
 pub struct CredentialVariables<'a> {
     /// Returns the value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
@@ -34,11 +32,9 @@ pub struct CredentialVariables<'a> {
 /// Searches for credentials in all places.
 ///
 /// # Errors
-/// Returns an error if no place contains credentials:
-///
 /// - the error of the first place that is defective, for example a file that cannot be read
-/// - [`CredentialsError::Half`] if only `KAGGLE_USERNAME` or only `KAGGLE_KEY` is set
-/// - [`CredentialsError::Missing`] in all other cases
+/// - otherwise [`CredentialsError::Half`] if only `KAGGLE_USERNAME` or only `KAGGLE_KEY` is set
+/// - otherwise [`CredentialsError::Missing`]
 pub fn find_credentials(
     environment: &CredentialVariables<'_>,
 ) -> Result<FoundCredentials, CredentialsError> {
@@ -100,7 +96,7 @@ fn token_file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
         (Some(rest), Some(home)) => home.join(rest),
         _ => PathBuf::from(text),
     };
-    // A path to a missing file must not be sent as a token. The missing file is reported instead.
+    // A path to a missing file is reported, and not sent as a token.
     let looks_like_path = ["/", "./", "../", "~/"]
         .iter()
         .any(|start| text.starts_with(start));
@@ -112,7 +108,6 @@ struct Search {
     found: Option<(KaggleCredentials, Origin)>,
     others: Vec<Origin>,
     warnings: Vec<String>,
-    /// The error of the first place that should contain credentials and does not.
     defect: Option<CredentialsError>,
 }
 
@@ -163,7 +158,7 @@ impl Search {
         };
         match self.found {
             Some((credentials, origin)) => {
-                // Skipped places are reported, because the user may expect prep to use them.
+                // The user may expect prep to use a skipped place.
                 let skipped = self.defect.map(|defect| format!("skipped: {defect}"));
                 self.warnings.extend(skipped);
                 Ok(FoundCredentials {
@@ -182,14 +177,13 @@ impl Search {
     }
 }
 
-/// The credentials in a variable or file. `None` if it contains no credentials, for example only other settings. The error
-/// completes the sentence "the credentials in this place ...", for example "are not JSON".
+/// The credentials in a variable or file. `None` if it contains none. The error completes the sentence "the credentials
+/// in this place ...", for example "are not JSON".
 pub(crate) type ParsedCredentials = Result<Option<KaggleCredentials>, &'static str>;
 
-/// Prefix of Kaggle's tokens. A key with this prefix is treated as a token.
+/// Prefix of Kaggle's tokens, also in place of a key.
 const TOKEN_PREFIX: &str = "KGAT_";
 
-/// Parses a token. Ignores whitespace around it.
 pub(crate) fn token(text: &str) -> ParsedCredentials {
     let text = text.trim();
     if text.is_empty() {
@@ -212,12 +206,10 @@ pub(crate) fn pair(username: Option<&str>, key: Option<&str>) -> ParsedCredentia
     }
 }
 
-/// Returns whether a text can be sent in a header.
 pub(crate) fn is_sendable(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Returns a secret that can be sent in a header.
 fn sendable(text: &str) -> Result<Secret, &'static str> {
     match is_sendable(text) {
         true => Ok(Secret::new(text)),
@@ -231,13 +223,13 @@ struct KaggleJson {
     key: Option<String>,
 }
 
-/// Parses `kaggle.json`, which may contain no credentials. `username` and `key` are the values of environment variables.
-/// `key` takes precedence over the key in the file, but `username` is used only if the file contains no user.
+/// Parses `kaggle.json`. The environment's `key` takes precedence over the key in the file, but its `username` is used
+/// only if the file contains no user.
 pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> ParsedCredentials {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    // The parser's message is dropped, because it may quote the file.
+    // The parser's message may quote the file, so it is dropped.
     let file: KaggleJson =
         serde_json::from_str(text).map_err(|_| "are not JSON with `username` and `key`")?;
     pair(
@@ -246,7 +238,6 @@ pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> Par
     )
 }
 
-/// Parses the login file `credentials.json`.
 pub(crate) fn login(path: &Path, text: &str) -> ParsedCredentials {
     if text.trim().is_empty() {
         return Ok(None);
@@ -257,7 +248,6 @@ pub(crate) fn login(path: &Path, text: &str) -> ParsedCredentials {
     Ok(can_renew.then_some(KaggleCredentials::Login(login)))
 }
 
-/// Returns a warning if other users can read a file.
 pub(crate) fn readable_by_others(path: &Path) -> Option<String> {
     let mode = path.metadata().ok()?.permissions().mode();
     (mode & 0o077 != 0).then(|| {

@@ -1,8 +1,7 @@
-//! The file `credentials.json` that `kaggle auth login` writes. It contains an access token that is valid for some
-//! hours, and a refresh token with which new access tokens are requested.
+//! The file `credentials.json` of `kaggle auth login`: an access token that is valid for some hours, and a refresh token
+//! with which new access tokens are requested.
 //!
-//! Kaggle's tools and prep may use the file at the same time. A refresh token remains valid after its use, so two
-//! processes may both renew the access token. The file is replaced atomically, so no reader sees an incomplete file.
+//! Several processes may renew the access token in this file, because a refresh token remains valid after its use.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,11 +16,10 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
 
 use crate::credentials::{Secret, find};
 
-/// Remaining validity at which an access token is renewed. It is long enough that the token stays valid during the request,
-/// even if the local clock is some minutes slow.
+/// Tokens are renewed early, so that they stay valid even if the local clock is some minutes slow.
 const RENEWAL_MARGIN: Duration = Duration::from_secs(10 * 60);
 
-/// Maximum validity of a new token. It applies even if the server sends a longer validity.
+/// Maximum validity of a new token, even if the server sends a longer one.
 const MAX_VALIDITY: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The tokens of a login file. Clones refer to the same tokens.
@@ -31,7 +29,6 @@ pub struct Login(Arc<Shared>);
 struct Shared {
     path: PathBuf,
     tokens: Mutex<Tokens>,
-    /// The task that renews the token holds this lock.
     renewing: AsyncMutex<()>,
 }
 
@@ -48,7 +45,6 @@ struct Tokens {
 }
 
 impl Login {
-    /// Parses the text of a login file. Returns `None` if it is not a valid login file.
     pub(crate) fn parse(path: &Path, text: &str) -> Option<Login> {
         let tokens = serde_json::from_str(text).ok()?;
         Some(Login(Arc::new(Shared {
@@ -67,7 +63,6 @@ impl Login {
         &self.0.path
     }
 
-    /// Returns the user name, if the file contains one.
     pub(crate) fn username(&self) -> Option<String> {
         self.tokens()
             .username
@@ -91,8 +86,7 @@ impl Login {
         (expires > now + RENEWAL_MARGIN).then(|| Secret::new(token))
     }
 
-    /// Waits until no other task is renewing the token. Then reads the file again, because another process may have
-    /// renewed the token.
+    /// Waits for other tasks that renew the token, and reads the file, because another process may have renewed it.
     pub(crate) async fn renewing(&self) -> AsyncMutexGuard<'_, ()> {
         let guard = self.0.renewing.lock().await;
         let text = std::fs::read_to_string(&self.0.path).unwrap_or_default();
@@ -102,23 +96,21 @@ impl Login {
         guard
     }
 
-    /// Stores a new access token that is valid for the duration `valid_for` from `now`, and writes it to the login file. If
-    /// the file cannot be written, this process still uses the token.
+    /// Stores a new access token that is valid for `valid_for` from `now`, and writes it to the login file. This process
+    /// uses the token even if the file cannot be written.
     pub(crate) fn renew(&self, token: String, now: SystemTime, valid_for: Duration) {
         let expires = Timestamp::try_from(now + valid_for.min(MAX_VALIDITY)).unwrap_or_default();
         let tokens = {
             let mut tokens = self.tokens();
             tokens.access_token = Some(token);
-            // This is the format that Python writes and Kaggle's SDK reads.
+            // The format that Python writes and Kaggle's SDK reads.
             tokens.access_token_expiration =
                 Some(expires.strftime("%Y-%m-%dT%H:%M:%S.%6f+00:00").to_string());
             tokens.clone()
         };
-        // If the file cannot be written, the next process renews the token again.
         let _ = write(&self.0.path, &tokens);
     }
 
-    /// Replaces the tokens in `text` with a placeholder.
     pub(crate) fn scrub(&self, text: &str) -> String {
         let tokens = self.tokens();
         let secrets = [&tokens.refresh_token, &tokens.access_token]
@@ -137,12 +129,11 @@ fn expiration(text: &str) -> Option<SystemTime> {
     Some(timestamp.into())
 }
 
-/// Replaces the content of the login file. The new file is readable only for the user. If the path is a symbolic link,
-/// replaces the target of the link.
+/// Replaces the content of the login file atomically. Keeps a symbolic link and replaces its target.
 fn write(path: &Path, tokens: &Tokens) -> io::Result<()> {
     let path = path.canonicalize()?;
     let dir = path.parent().unwrap_or(Path::new("."));
-    // Temporary files are created with mode 600.
+    // Temporary files have mode 600, so other users cannot read the tokens.
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(serde_json::to_string_pretty(tokens)?.as_bytes())?;
     file.as_file().sync_all()?;

@@ -1,4 +1,4 @@
-//! Credentials for Kaggle's API ([`KaggleCredentials`]), and the place where they were found ([`FoundCredentials`]).
+//! Credentials for Kaggle's API, and the place where they were found.
 //!
 //! ```text
 //! find    searches the places in which Kaggle's own tools store credentials, and parses their contents
@@ -36,8 +36,7 @@ pub enum KaggleCredentials {
 }
 
 impl KaggleCredentials {
-    /// Replaces the secrets in `text` with a placeholder. `text` is a server's response, which may contain the secrets in
-    /// the form in which they were sent.
+    /// Replaces the secrets in a server's response, which may contain them in the form in which they were sent.
     pub(crate) fn scrub(&self, text: &str) -> String {
         match self {
             KaggleCredentials::Key { username, key } => {
@@ -50,7 +49,7 @@ impl KaggleCredentials {
         }
     }
 
-    /// Returns a name of the account that contains no secret: the user's name, or a digest of the token.
+    /// Returns a name of the account without a secret: the user's name, or a digest of the token.
     pub fn account(&self) -> String {
         match self {
             KaggleCredentials::Key { username, .. } => username.clone(),
@@ -94,9 +93,9 @@ pub struct FoundCredentials {
     pub credentials: KaggleCredentials,
     /// The place where they were found.
     pub origin: Origin,
-    /// Places of lower priority that also contain credentials. They are not used.
+    /// Places of lower priority that also contain credentials, which are not used.
     pub others: Vec<Origin>,
-    /// Warnings for the user, for example about a file that other users can read. Each is one line.
+    /// One-line warnings for the user, for example about a file that other users can read.
     pub warnings: Vec<String>,
 }
 
@@ -115,23 +114,19 @@ impl From<KaggleCredentials> for FoundCredentials {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum CredentialsError {
-    /// No place contains credentials. The field lists the directories that were searched.
     #[error("no Kaggle credentials")]
     Missing(Vec<PathBuf>),
-    /// Only one of two variables that belong together is set.
     #[error("{set} is set, but {missing} is not")]
     Half {
         set: &'static str,
         missing: &'static str,
     },
-    /// A file cannot be read.
     #[error("cannot read the credentials {path}")]
     Unreadable {
         path: PathBuf,
         #[source]
         cause: std::io::Error,
     },
-    /// A variable or file contains something other than credentials.
     #[error("the credentials {origin} {reason}")]
     Malformed {
         origin: Origin,
@@ -158,7 +153,6 @@ impl CredentialsError {
     }
 }
 
-/// Returns a phrase that names the possible files in each directory.
 fn files(dirs: &[PathBuf]) -> String {
     let dirs: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     let dirs = match dirs.split_last() {
@@ -168,7 +162,7 @@ fn files(dirs: &[PathBuf]) -> String {
     format!("access_token, access_token.txt or kaggle.json in {dirs}")
 }
 
-/// A key or token. Neither its `Debug` output nor any message contains it.
+/// A key or token, which neither `Debug` output nor messages contain.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -178,7 +172,6 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// Returns the text, to send it.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }

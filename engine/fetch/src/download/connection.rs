@@ -1,9 +1,9 @@
-//! The connections of a download session. Each connection requests one range of an object and passes the bytes to the
-//! session. All connections of a session use the same address of the object.
+//! The connections of a download session. Each requests one range of an object and passes the bytes to the session. All
+//! connections use the same address.
 //!
-//! If the server rejects an address that never served a request, this is counted as a failure. If the address served a
-//! request before, it has probably expired, or was valid for one request only. In this case, an API call returns a new
-//! address. One connection tries the new address, while the other connections wait.
+//! If the server rejects an address that has served a request, the address has probably expired, so the session requests
+//! a new one. One connection tries the new address, while the others wait. The rejection of an address that never served
+//! a request is a failure.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,21 +24,18 @@ use crate::wire::location::{Expected, Location};
 use crate::wire::queries::address;
 use crate::wire::shared::Shared;
 
-/// The object and location of a request.
 pub(crate) struct Request<'a> {
     pub(crate) object: &'a Identity,
-    /// The address at which ranges of the object are requested. `None` if no request is allowed, because all bytes must come
-    /// from a response that has already arrived.
+    /// The address of the object. `None` if all bytes must come from a response that has already arrived.
     pub(crate) location: Option<Location>,
     /// Set to true once the location has sent bytes.
     pub(crate) has_served: &'a AtomicBool,
 }
 
-/// A response whose bytes have not been read yet, and the permit for its connection.
 pub(crate) type ReadyAnswer = (Answer, OwnedSemaphorePermit);
 
-/// Requests `range` of an object and passes its bytes to `sink`. If `ready` is given, first reads this response, which has
-/// already arrived. If the server sends a shorter range than requested, requests the rest.
+/// Requests `range` of an object and passes its bytes to `sink`. First reads the response `ready`, if given, which has
+/// already arrived. If the server sends shorter ranges, requests the rest.
 pub(crate) async fn connection(
     shared: &Shared,
     sink: &Sink,
@@ -76,7 +73,6 @@ pub(crate) async fn connection(
                 request.has_served.store(true, Ordering::Relaxed);
                 (answer, permit)
             }
-            // The response to a request for the entire file ended early.
             (None, None) => {
                 return Err(Trouble::Short {
                     host,
@@ -95,13 +91,11 @@ pub(crate) async fn connection(
     }
 }
 
-/// The address that all connections of a session use, until the server rejects it.
 pub(crate) struct SessionAddress<'a> {
     pub(crate) location: &'a mut Option<Location>,
-    /// The number of addresses of this session that were rejected before this one. Each connection remembers the number of
-    /// its address. If the server rejects an address with a smaller number, its rejection has already been handled.
+    /// Number of rejected addresses before this one. Each connection remembers the number of its address, so that the
+    /// rejection of an address is handled only once.
     pub(crate) number: u64,
-    /// Whether the address has served a request.
     pub(crate) has_served: Arc<AtomicBool>,
     /// Whether a connection is trying the address, which has not served a request yet.
     is_tried: bool,
@@ -117,12 +111,11 @@ impl<'a> SessionAddress<'a> {
         }
     }
 
-    /// Returns whether another connection may use the address.
     pub(crate) fn is_usable(&self) -> bool {
         !self.is_tried || self.has_served.load(Ordering::Relaxed)
     }
 
-    /// Prepares the address for another connection. Requests a new address if the last address was rejected.
+    /// Prepares the address for another connection. Requests a new address if the last one was rejected.
     pub(crate) async fn prepare(&mut self, order: &Order) -> Result<(), FetchError> {
         if self.location.is_none() {
             *self.location = Some(address(&order.shared, &order.item).await?);
@@ -131,15 +124,13 @@ impl<'a> SessionAddress<'a> {
         Ok(())
     }
 
-    /// Records that a connection to the address with this number has ended.
     pub(crate) fn end_connection(&mut self, number: u64) {
         if number == self.number {
             self.is_tried = false;
         }
     }
 
-    /// Handles the rejection of the address with this number by the server, and discards the address. Returns true if the
-    /// address never served a request, because then the rejection is a failure.
+    /// Discards the rejected address `number`. Returns whether it never served a request, which is a failure.
     pub(crate) fn reject(&mut self, number: u64, order: &Order) -> bool {
         if number < self.number {
             return false;
@@ -151,37 +142,31 @@ impl<'a> SessionAddress<'a> {
     }
 }
 
-/// A piece that has arrived completely.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CompletePiece {
     pub(crate) piece: usize,
     pub(crate) crc: u32,
 }
 
-/// Consecutive bytes of the file that have arrived.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
-    /// The piece that this chunk completes.
     pub(crate) completes: Option<CompletePiece>,
 }
 
-/// The queue that passes received bytes to the session.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
-    /// Length of a piece in bytes.
     pub(crate) size: u64,
-    /// The queue is full if the disk is slower than the network. Connections then wait.
+    /// If the disk is slower than the network, the queue is full and connections wait.
     pub(crate) chunks: Sender<Chunk>,
     /// Number of bytes that arrived, including bytes of pieces that were never completed.
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Reads a response and passes its bytes and their offsets on to the session. The response must begin at the cursor.
+/// Reads a response, which must begin at the cursor, and passes its bytes to the session.
 ///
-/// This function runs on a thread of the async runtime, which also serves all other downloads and timers. It never accesses
-/// the disk, because waiting for the disk would block them.
+/// This function runs on a thread that serves all other downloads and timers, so it must not wait for the disk.
 pub(crate) async fn receive(
     shared: &Shared,
     cursor: &mut Cursor<'_>,
@@ -211,8 +196,8 @@ pub(crate) async fn receive(
     Ok(())
 }
 
-/// A position in the file that is downloaded, with the CRC of the current piece up to this position. The bytes of a piece
-/// can come from several HTTP responses, because a server can send shorter ranges than requested.
+/// A position in the downloaded file, with the CRC of the current piece up to this position. The bytes of a piece can
+/// come from several responses, because a server can send shorter ranges than requested.
 pub(crate) struct Cursor<'a> {
     sink: &'a Sink,
     pub(crate) offset: u64,
@@ -221,7 +206,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Creates a cursor at `offset` in a file of `total` bytes. `offset` must be the start of a piece.
+    /// Creates a cursor at `offset`, the start of a piece, in a file of `total` bytes.
     pub(crate) fn new(sink: &'a Sink, offset: u64, total: u64) -> Cursor<'a> {
         Cursor {
             sink,
@@ -250,7 +235,7 @@ impl<'a> Cursor<'a> {
                 bytes: part,
                 completes,
             };
-            // Sending fails only if the download was given up, so the error is ignored.
+            // Sending fails only if the download was given up.
             let _ = self.sink.chunks.send(chunk).await;
         }
     }

@@ -25,14 +25,13 @@ use crate::wire::queries::address;
 use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::Shared;
 
-/// Number of times that the object on the server may be replaced before a download fails.
 const MAX_REPLACEMENTS: u32 = 3;
 
-/// Number of complete downloads with a wrong MD5 before a download fails.
+/// Number of complete downloads with a wrong MD5 after which a download fails.
 const MAX_DAMAGED: u32 = 2;
 
-/// Downloads the file that `order` describes into its partial file, and verifies the file. The file keeps its partial name.
-/// Returns `None` if the order has ranges, because parts of a file cannot be verified here.
+/// Downloads the file of `order` into its partial file, and verifies the file. Returns `None` for an order with ranges,
+/// because parts of a file cannot be verified here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
     let mut location = None;
     let mut ranges = true;
@@ -80,7 +79,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                         .to_owned()
                 };
                 if matches!(cause, Trouble::RangeIgnored { .. }) {
-                    // This is not counted as a failure. From now on, the entire file is requested.
+                    // The missing support for ranges is not a failure.
                     ranges = false;
                 } else if let RetryAction::After(pause) =
                     retry.next(&order.shared.options, cause, kept)?
@@ -92,7 +91,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
     }
 }
 
-/// Verifies the digests. Returns `None` if they are correct, otherwise the expected MD5.
+/// Returns the expected MD5 if the digests are wrong.
 fn verify_digests(
     order: &Order,
     digests: &Digests,
@@ -110,8 +109,7 @@ fn verify_digests(
     }
 }
 
-/// Returns an error if the file has no zip directory. The directory is at the end of an archive. Therefore this check
-/// detects truncated archives, even without a checksum.
+/// A zip archive has its directory at the end, so this check detects truncated archives.
 fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = ZipDirectory::read(
         &*order.partial.file,
@@ -129,17 +127,15 @@ fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     }
 }
 
-/// A request whose response identifies the object on the server.
 pub(crate) struct FirstRequest<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) item: &'a Item,
-    /// The location of the item. `None` if it has to be requested.
     pub(crate) location: &'a mut Option<Location>,
 }
 
 impl FirstRequest<'_> {
-    /// Sends a request for `range`, and repeats it after temporary failures, which are counted in `retry`. If `known` is
-    /// given and the response contains a different object, returns [`Stop::Changed`].
+    /// Sends a request for `range`, and repeats it after temporary failures, which `retry` counts. Returns
+    /// [`Stop::Changed`] if the object is not `known`.
     pub(crate) async fn answer(
         &mut self,
         range: Range<u64>,
@@ -177,21 +173,19 @@ impl FirstRequest<'_> {
     }
 }
 
-/// The source and the target of a download.
 #[derive(Clone)]
 pub(crate) struct Order {
     pub(crate) shared: Arc<Shared>,
     pub(crate) item: Item,
-    /// The published MD5 in hexadecimal. If it is `None`, any content is accepted.
+    /// The published MD5 in hexadecimal. `None` accepts any content.
     pub(crate) md5: Option<String>,
     pub(crate) partial: Arc<Partial>,
-    /// The ranges to fetch. If it is `None`, the entire file is fetched.
+    /// The ranges to fetch. `None` for the entire file.
     pub(crate) ranges: Option<Vec<Range<u64>>>,
     pub(crate) progress: Arc<Progress>,
 }
 
 impl Order {
-    /// Creates the order of an entire file without a published MD5.
     pub(crate) fn new(
         shared: &Arc<Shared>,
         item: Item,
@@ -208,7 +202,6 @@ impl Order {
         }
     }
 
-    /// Returns the part of the file to fetch.
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         Wanted {
             source: Digest::of_bytes(self.item.key().as_bytes()),
@@ -216,8 +209,8 @@ impl Order {
         }
     }
 
-    /// Returns the disk space in bytes that the download needs. For a part of a bundle, this is twice the length of the
-    /// ranges, because their bytes are copied into an archive at the end.
+    /// Returns the disk space in bytes that the download needs. A part of a bundle needs twice the length of its ranges,
+    /// because they are copied into an archive.
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.ranges {
             None => object.total,
@@ -227,8 +220,8 @@ impl Order {
         }
     }
 
-    /// Returns an error if the file is so long that its piece map might not fit into memory. The check of the disk space is
-    /// not sufficient: a small part of a very long bundle needs little disk space.
+    /// Returns an error if the file's piece map might not fit into memory. A small part of a very long bundle needs
+    /// little disk space, but a large map.
     pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
         match object.total <= max_bytes(self.shared.options.piece.max(1)) {
             true => Ok(()),
@@ -239,7 +232,6 @@ impl Order {
         }
     }
 
-    /// Returns an error if the disk has fewer than `needed` free bytes.
     pub(crate) fn require_space(&self, needed: u64) -> Result<(), FetchError> {
         match free_space(&self.partial.path) {
             Some(free) if free < needed => Err(FetchError::NoSpace {

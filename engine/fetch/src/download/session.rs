@@ -1,10 +1,9 @@
 //! A download session: an object on the server, its partial file, and the connections that fill it.
 //!
-//! One task owns all state. It runs on the thread of the downloading step, so it may write to the disk and compute
-//! digests, one piece at a time. Connections are tasks on the runtime's threads. Each connection fetches one range,
-//! passes on the bytes, and ends. Pieces of the range that it did not complete become missing again, and the next
-//! connection takes them. Failures of several connections at the same time are counted once, and a completed piece
-//! resets the count.
+//! One task on the thread of the downloading step owns all state, writes to the disk, and computes digests.
+//!
+//! Connections are tasks on the runtime's threads. Each fetches one range, passes on the bytes, and ends. Pieces that it
+//! did not complete become missing again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,13 +28,12 @@ use crate::wire::identity::Identity;
 use crate::wire::location::Location;
 use crate::wire::retry::{Retry, RetryAction};
 
-/// Interval between two adjustments of the number of connections.
 const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Maximum number of chunks that wait to be written. A chunk has at most a few hundred kilobytes.
+/// A chunk has at most a few hundred kilobytes.
 const MAX_QUEUED_CHUNKS: usize = 16;
 
-/// The end of a connection: its range and result, with the round of failures and the address at its start.
+/// The end of a connection. `round` and `address` are the session's values at its start.
 struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
@@ -47,28 +45,24 @@ pub(crate) struct Session<'a> {
     order: &'a Order,
     address: SessionAddress<'a>,
     object: Identity,
-    /// True if the server does not support ranges.
     whole: bool,
     stored: StoredPieces<'a>,
     sink: Sink,
     connections: JoinSet<ConnectionEnd>,
     pace: Pace,
-    /// Failures since the last completed piece.
     retry: Retry,
-    /// Number of failures that were counted so far, except for rejected addresses. The value at the start of a connection is
-    /// the round of this connection.
+    /// Number of counted failures, except for rejected addresses. Each connection remembers the number at its start as
+    /// its round.
     ///
-    /// If many connections fail at once, for example because the server is overloaded, this must be counted as one failure.
-    /// Therefore only the first failure of a round is counted, which increments this number. If another connection of the
-    /// same round fails later, its round is less than this number, so its failure is not counted.
+    /// If many connections fail at once, for example because the server is overloaded, this is one failure. Therefore
+    /// only the first failure of a round is counted.
     round: u64,
-    /// No connection starts before this time.
     pause: Option<Instant>,
 }
 
 impl<'a> Session<'a> {
     /// Continues the download of an earlier session, or starts a new one. If `ranges` is false, requests the entire file
-    /// without ranges. Returns the object, and its digests if the order is for an entire file.
+    /// without ranges. Returns the object, and its digests for an order of an entire file.
     pub(crate) async fn run(
         order: &'a Order,
         location: &'a mut Option<Location>,
@@ -150,12 +144,12 @@ impl<'a> Session<'a> {
                     match ended {
                         Ok(ended) => self.handle_connection_end(ended)?,
                         Err(error) => {
-                            let cause = format!("the task of a connection failed: {error}");
+                            let cause = format!("the task that serves a connection failed: {error}");
                             return Err(FetchError::Setup { cause }.into());
                         }
                     }
                 }
-                // This yields before each piece, so that a task that watches for Ctrl-C can run.
+                // Yields before each piece, so that a task that watches for Ctrl-C can run.
                 () = yield_now(), if can_follow => if let Some(digests) = self.stored.follow()? {
                     return Ok(Some(digests));
                 },
@@ -171,7 +165,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Starts connections for missing pieces, up to the current limit of connections.
     async fn connect(&mut self) -> Result<(), Stop> {
         if self.whole || self.pause.is_some() {
             return Ok(());
@@ -192,8 +185,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the failure for a download without ranges in which the disk returned different bytes than were written. The
-    /// download must start again, because single pieces cannot be fetched.
+    /// Returns the failure for a download without ranges if the disk returned different bytes than were written. Single
+    /// pieces cannot be fetched again.
     fn lost_bytes(&self) -> Trouble {
         Trouble::Broken {
             host: self.order.item.owner(),
@@ -233,7 +226,6 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Handles the end of a connection.
     fn handle_connection_end(&mut self, ended: ConnectionEnd) -> Result<(), Stop> {
         self.stored.pieces.give_back(&ended.range);
         self.address.end_connection(ended.address);
@@ -268,13 +260,12 @@ impl<'a> Session<'a> {
     }
 }
 
-/// The object of a session, and the response with which it starts.
 struct Start {
     object: Identity,
     state: State,
     /// Whether all bytes must come from the first response.
     whole: bool,
-    /// The range and the response of the first request. `None` if all bytes of the object are already on disk.
+    /// The range and the response of the first request. `None` if all bytes of the object are on disk.
     first: Option<(Range<u64>, ReadyAnswer)>,
 }
 
@@ -303,7 +294,6 @@ impl Start {
         })
     }
 
-    /// Starts from the beginning. If `ranges` is false, requests the entire file.
     async fn from_beginning(
         order: &Order,
         request: &mut FirstRequest<'_>,
@@ -342,7 +332,6 @@ impl Start {
     }
 }
 
-/// Describes how much of a failed download was kept.
 fn describe_state(order: &Order, pieces: &Pieces) -> String {
     let requested = pieces.requested_bytes();
     let existing = requested - pieces.missing_bytes();
@@ -389,13 +378,11 @@ pub(crate) struct StoredPieces<'a> {
     order: &'a Order,
     pub(crate) pieces: Pieces,
     map: Map,
-    /// `None` if the order has ranges.
     digester: Option<Digester>,
     rereads: u32,
 }
 
 impl<'a> StoredPieces<'a> {
-    /// Continues with the pieces of an earlier session of the object with `total` bytes.
     pub(crate) fn new(order: &'a Order, total: u64, state: State) -> StoredPieces<'a> {
         let digester = order.ranges.is_none().then(|| {
             let file = Arc::clone(&order.partial.file);
@@ -410,13 +397,11 @@ impl<'a> StoredPieces<'a> {
         }
     }
 
-    /// Returns whether all ranges of the order are on disk. Always returns `false` for an order of an entire file, which is
-    /// complete only when its digests are.
+    /// Returns whether all ranges of the order are on disk. Always `false` for an order of an entire file.
     pub(crate) fn has_ranges(&self) -> bool {
         self.digester.is_none() && self.pieces.is_complete()
     }
 
-    /// Returns whether the next piece can be added to the digests.
     pub(crate) fn can_follow(&self) -> bool {
         self.digester.as_ref().is_some_and(Digester::is_ready)
     }
@@ -431,7 +416,6 @@ impl<'a> StoredPieces<'a> {
         Ok(chunk.completes.is_some())
     }
 
-    /// Records that a piece was written.
     fn record(&mut self, written: CompletePiece) -> Result<(), FetchError> {
         let CompletePiece { piece, crc } = written;
         let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
@@ -447,8 +431,8 @@ impl<'a> StoredPieces<'a> {
         Ok(())
     }
 
-    /// Adds the next piece to the digests, and returns them once all pieces were added. If the bytes on disk do not match
-    /// the CRC of the piece, the piece must be fetched again.
+    /// Adds the next piece to the digests, and returns them after the last piece. A piece whose bytes on disk do not
+    /// match its CRC is fetched again.
     pub(crate) fn follow(&mut self) -> Result<Option<Digests>, FetchError> {
         let Some(digester) = &mut self.digester else {
             return Ok(None);
@@ -485,7 +469,6 @@ const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 /// Number of ticks after an unsuccessful increase of the number of connections before the next increase.
 const HOLD_TICKS: u32 = 20;
 
-/// Adjusts the number of connections to the throughput.
 #[derive(Debug)]
 pub(crate) struct Pace {
     connections: usize,
@@ -506,7 +489,6 @@ impl Pace {
         }
     }
 
-    /// Returns the number of connections to use now.
     pub(crate) fn connections(&self) -> usize {
         self.connections
     }

@@ -1,15 +1,12 @@
-//! The partial file of a download (`ID.zip.partial`), and its digests. The process that fills the file holds a lock on it.
-//! It continues the download of an earlier process, or starts a new one. When the file is complete, it renames the file to
-//! its final name.
+//! The partial file of a download (`ID.zip.partial`), and its digests. The downloading process holds a lock on the file,
+//! and renames it when it is complete.
 //!
-//! The bytes are flushed to disk before the file gets its final name, and the name is flushed, too. Therefore, after a power
-//! failure, the file is either complete or missing. In contrast, results of steps are not flushed, because computing them
-//! again is usually faster than a download.
+//! The file and its final name are flushed to disk, so after a power failure the file is either complete or missing.
+//! Outputs of steps are not flushed, because computing them again is usually faster than a download.
 //!
-//! The digests are computed while the file is downloaded. Pieces are processed in order. Once the next piece is written, it
-//! is read back, usually from the page cache. It is verified against the CRC-32 of the received bytes, and added to BLAKE3
-//! and MD5. Therefore the digests are ready shortly after the last piece was written. Pieces that an earlier process wrote
-//! are verified in the same way. A piece that does not match its record is fetched again.
+//! Pieces are added to the digests in order. A written piece is read back, usually from the page cache, and verified
+//! against the CRC-32 of the received bytes. The same applies to pieces of an earlier process. A piece that does not
+//! match is fetched again.
 
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
@@ -26,29 +23,22 @@ use crate::error::FetchError;
 use crate::resume::pieces::{Map, MapContent, Pieces, max_bytes};
 use crate::wire::identity::Identity;
 
-/// A locked partial file.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub(crate) file: Arc<File>,
     pub(crate) path: PathBuf,
-    /// The path of the file's piece map.
     pub(crate) map: PathBuf,
     target: PathBuf,
-    /// `None` after the lock was released.
     lock: Mutex<Option<LockGuard>>,
 }
 
-/// The result of trying to lock a partial file.
 #[derive(Debug)]
 pub(crate) enum LockOutcome {
     Ours(Partial),
-    /// Another process has the lock.
     Busy,
-    /// The bundle is already complete.
     Complete,
 }
 
-/// Appends a suffix to the name of a file.
 pub(crate) fn with_suffix(target: &Path, suffix: &str) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(suffix);
@@ -56,7 +46,6 @@ pub(crate) fn with_suffix(target: &Path, suffix: &str) -> PathBuf {
 }
 
 impl Partial {
-    /// Opens and locks the partial file of `target`.
     pub(crate) fn try_lock(target: &Path) -> Result<LockOutcome, FetchError> {
         if target.exists() {
             return Ok(LockOutcome::Complete);
@@ -96,11 +85,9 @@ impl Partial {
         }))
     }
 
-    /// Gives the complete file its final name.
     pub(crate) fn finish(&self) -> Result<Arc<File>, FetchError> {
         self.check_lock()?;
         commit(&self.file, &self.path, &self.target)?;
-        // The map is useless without the partial file.
         let _ = std::fs::remove_file(&self.map);
         self.unlock();
         Ok(Arc::clone(&self.file))
@@ -114,7 +101,6 @@ impl Partial {
         }
     }
 
-    /// Removes the file and its map. Called after their content was used.
     pub(crate) fn remove(&self) -> Result<(), FetchError> {
         self.clear()?;
         std::fs::remove_file(&self.path)
@@ -123,7 +109,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Removes the file if it contains nothing, because the download failed before the first byte.
+    /// Removes the file if it is empty, because the download failed before the first byte.
     pub(crate) fn remove_if_empty(&self) -> Result<(), FetchError> {
         let examined = self.file.metadata();
         let bytes = examined.map_err(|cause| FetchError::io("examine", &self.path, cause))?;
@@ -159,12 +145,10 @@ impl Partial {
     }
 }
 
-/// The part of a file that a download fetches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// Digest of the address of the file.
     pub(crate) source: Digest,
-    /// The required ranges. `None` for the entire file.
     pub(crate) ranges: Option<&'a [Range<u64>]>,
 }
 
@@ -178,22 +162,16 @@ impl Wanted<'_> {
     }
 }
 
-/// The state with which a session starts.
 pub(crate) struct State {
     pub(crate) map: Map,
-    /// The pieces. Pieces outside of the ranges are not required.
     pub(crate) pieces: Pieces,
-    /// Length of a piece in bytes.
     pub(crate) size: u64,
-    /// Existing pieces, each with its CRC-32.
+    /// Number and CRC-32 of each existing piece.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the object and the state of an earlier session. Returns `None` unless all these conditions hold:
-///
-/// - The map is valid, and names the same address.
-/// - The file has the length that the map records.
-/// - The server can confirm that the object is still the same.
+/// Returns the object and the state of an earlier session. `None` if its map or partial file does not belong to this
+/// address, or if the server cannot confirm that the object is unchanged.
 pub(crate) fn load(
     partial: &Partial,
     wanted: Wanted<'_>,
@@ -234,7 +212,6 @@ pub(crate) fn load(
     Ok(Some((object, state)))
 }
 
-/// Sets the length of the partial file and creates an empty map.
 pub(crate) fn begin(
     partial: &Partial,
     wanted: Wanted<'_>,
@@ -257,7 +234,7 @@ pub(crate) fn begin(
     })
 }
 
-/// Renames the file at `from` to `to` in the same directory. `file` is the open file at `from`.
+/// Flushes `file`, the open file at `from`, and renames it to `to` in the same directory.
 pub(crate) fn commit(file: &File, from: &Path, to: &Path) -> Result<(), FetchError> {
     let error = |action, path: &Path| {
         let path = path.to_path_buf();
@@ -273,33 +250,27 @@ pub(crate) fn commit(file: &File, from: &Path, to: &Path) -> Result<(), FetchErr
         .map_err(error("flush", directory))
 }
 
-/// The digests of the entire file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Digests {
     pub(crate) digest: Digest,
-    /// MD5 in hexadecimal.
     pub(crate) md5: String,
 }
 
-/// The result of processing a piece.
 #[derive(Debug)]
 pub(crate) enum DigestProgress {
-    /// All pieces were processed.
     Digests(Digests),
-    /// The piece with this number does not match its CRC and has to be fetched again.
+    /// The piece with this number must be fetched again.
     Bad(usize),
 }
 
-/// Computes the digests of a file piece by piece. Each call processes at most one piece, on the calling thread. Therefore
-/// the caller decides when the digests are computed.
+/// Computes the digests of a file. Each call processes at most one piece, so the caller decides when to spend the time.
 #[derive(Debug)]
 pub(crate) struct Digester {
     file: Arc<File>,
     total: u64,
     size: u64,
-    /// The CRC-32 of each piece. `None` for a piece that has not been written.
+    /// The CRC-32 of each written piece.
     crcs: Vec<Option<u32>>,
-    /// Number and offset of the next piece.
     piece: usize,
     offset: u64,
     blake3: blake3::Hasher,
@@ -308,8 +279,7 @@ pub(crate) struct Digester {
 }
 
 impl Digester {
-    /// Creates a digester for a file of `total` bytes in pieces of `size` bytes. `records` contains the number and the
-    /// CRC-32 of each piece that already exists.
+    /// Creates a digester for a file of `total` bytes. `records` contains number and CRC-32 of each existing piece.
     pub(crate) fn new(file: Arc<File>, total: u64, size: u64, records: &[(u32, u32)]) -> Digester {
         let pieces = usize::try_from(total.div_ceil(size)).unwrap_or(usize::MAX);
         let mut digester = Digester {
@@ -329,22 +299,16 @@ impl Digester {
         digester
     }
 
-    /// Records that a piece was written.
     pub(crate) fn add_piece(&mut self, piece: usize, crc: u32) {
         if let Some(place) = self.crcs.get_mut(piece) {
             *place = Some(crc);
         }
     }
 
-    /// Returns whether the next piece can be processed.
     pub(crate) fn is_ready(&self) -> bool {
         self.offset >= self.total || self.crcs.get(self.piece).is_some_and(Option::is_some)
     }
 
-    /// Processes the next piece, if it has been written.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub(crate) fn process_next_piece(&mut self) -> io::Result<Option<DigestProgress>> {
         if let Some(crc) = self.crcs.get_mut(self.piece)
             && let Some(expected) = *crc

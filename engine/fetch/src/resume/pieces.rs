@@ -1,11 +1,10 @@
-//! The pieces of a file: which pieces exist, which are being fetched, and which to request next. The piece map, a file next
-//! to the partial file, records the pieces that exist, each with its CRC-32.
+//! The pieces of a file, and the piece map: a file next to the partial file that records the existing pieces.
 //!
-//! The first line of the map is JSON and identifies the object and its address. It is followed by records of twelve bytes:
-//! the number of the piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line. A record is
-//! appended after its piece was written. Therefore, after a crash of the process, every recorded piece exists. After a power
-//! failure, both may be incomplete: an incomplete record does not match its checksum, and an incomplete piece does not match
-//! its CRC when it is read back for the digest.
+//! The first line of the map is JSON and identifies the object and its address. Then follow records of twelve bytes: the
+//! number of the piece, the CRC-32 of its bytes, and a checksum of both that also depends on the first line.
+//!
+//! A record is appended after its piece was written, so after a crash of the process every recorded piece exists. After a
+//! power failure, an incomplete record does not match its checksum, and an incomplete piece does not match its CRC.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,11 +17,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::identity::Identity;
 
-/// Maximum number of pieces of a file. With pieces of 256 KiB, this allows 8 TiB. The limit protects the memory: each piece
-/// uses some bytes, and the server determines the length of the file.
+/// Limits the memory, because the server determines the file's length. Pieces of 256 KiB allow 8 TiB.
 const MAX_PIECES: u64 = 1 << 25;
 
-/// Returns the maximum length in bytes of a file with pieces of `size` bytes.
 pub(crate) fn max_bytes(size: u64) -> u64 {
     size.saturating_mul(MAX_PIECES)
 }
@@ -32,11 +29,10 @@ enum Piece {
     Missing,
     Taken,
     Done,
-    /// The piece is not required.
     NotRequired,
 }
 
-/// The pieces of a file of `total` bytes. All pieces have `size` bytes, except possibly the last one.
+/// The pieces of a file of `total` bytes. Pieces have `size` bytes, except possibly the last one.
 #[derive(Debug, Clone)]
 pub(crate) struct Pieces {
     total: u64,
@@ -62,7 +58,7 @@ impl Pieces {
         }
     }
 
-    /// Restricts the required pieces to those that contain bytes of `ranges`.
+    /// Requires only the pieces that contain bytes of `ranges`.
     pub(crate) fn restrict(&mut self, ranges: &[Range<u64>]) {
         let mut required = vec![false; self.pieces.len()];
         for range in ranges {
@@ -80,7 +76,7 @@ impl Pieces {
         }
     }
 
-    /// Returns the numbers of the pieces that contain bytes of `range`: the first number, and the exclusive end.
+    /// Returns the numbers of the pieces that contain bytes of `range`, as first number and exclusive end.
     fn numbers(&self, range: &Range<u64>) -> (usize, usize) {
         let number = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
         let end = number(range.end.div_ceil(self.size)).min(self.pieces.len());
@@ -91,13 +87,11 @@ impl Pieces {
         self.open == 0
     }
 
-    /// Returns the byte range of a piece.
     pub(crate) fn range(&self, piece: usize) -> Range<u64> {
         let start = (piece as u64).saturating_mul(self.size).min(self.total);
         start..start.saturating_add(self.size).min(self.total)
     }
 
-    /// Returns the number of required bytes that are missing.
     pub(crate) fn missing_bytes(&self) -> u64 {
         let last = self.pieces.last();
         self.bytes_of(
@@ -106,7 +100,6 @@ impl Pieces {
         )
     }
 
-    /// Returns the number of required bytes.
     pub(crate) fn requested_bytes(&self) -> u64 {
         let last = self.pieces.last();
         self.bytes_of(
@@ -115,8 +108,8 @@ impl Pieces {
         )
     }
 
-    /// Returns the length of `count` pieces in bytes. `has_last` states whether the last piece of the file, which can be
-    /// shorter than the others, is one of them.
+    /// Returns the length of `count` pieces in bytes. With `has_last`, one is the file's last piece, which can be
+    /// shorter.
     fn bytes_of(&self, count: usize, has_last: bool) -> u64 {
         let full = count.saturating_sub(usize::from(has_last)) as u64;
         let last = match has_last {
@@ -140,7 +133,6 @@ impl Pieces {
         }
     }
 
-    /// Marks a piece as missing, so that it is fetched again.
     pub(crate) fn set_missing(&mut self, piece: usize) {
         if let Some(state) = self.pieces.get_mut(piece) {
             if *state == Piece::Done {
@@ -151,8 +143,7 @@ impl Pieces {
         }
     }
 
-    /// Takes adjacent missing pieces, starting with the first missing piece: up to `limit` bytes, but at least one piece.
-    /// Returns the byte range of these pieces, or `None` if no piece is missing.
+    /// Takes the first adjacent missing pieces: up to `limit` bytes, but at least one piece. Returns their byte range.
     pub(crate) fn take(&mut self, limit: u64) -> Option<Range<u64>> {
         let missing = |piece: &Piece| *piece == Piece::Missing;
         let rest = self.pieces.get_mut(self.first..)?;
@@ -171,7 +162,7 @@ impl Pieces {
         Some(self.range(start).start..self.range(start + taken - 1).end)
     }
 
-    /// Marks the pieces in `range` that were taken and are not done as missing.
+    /// Marks the taken pieces in `range` that are not done as missing.
     pub(crate) fn give_back(&mut self, range: &Range<u64>) {
         let (start, end) = self.numbers(range);
         for piece in start..end {
@@ -194,27 +185,22 @@ struct Header {
 
 const FORMAT_VERSION: u32 = 2;
 
-/// An open map, to which records are appended.
 #[derive(Debug)]
 pub(crate) struct Map {
     file: File,
-    /// CRC-32 of the first line.
     seed: u32,
 }
 
-/// The content of a map file.
 #[derive(Debug)]
 pub(crate) struct MapContent {
-    /// Digest of the address from which the pieces came.
     pub(crate) source: Digest,
     pub(crate) object: Identity,
     pub(crate) piece: u64,
-    /// Pieces and their CRC-32. Later records replace earlier ones of the same piece.
+    /// Pieces and their CRC-32. Later records of a piece replace earlier ones.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
 impl Map {
-    /// Creates a new map and replaces an existing one.
     pub(crate) fn create(
         path: &Path,
         source: Digest,
@@ -237,7 +223,6 @@ impl Map {
         })
     }
 
-    /// Opens an existing map. Returns `None` if there is no usable map.
     pub(crate) fn open(path: &Path) -> io::Result<Option<(Map, MapContent)>> {
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
@@ -276,7 +261,6 @@ impl Map {
         Ok(Some((Map { file, seed }, known)))
     }
 
-    /// Appends the record of a piece.
     pub(crate) fn append(&mut self, piece: u32, crc: u32) -> io::Result<()> {
         self.file.write_all(&encode(self.seed, piece, crc))
     }

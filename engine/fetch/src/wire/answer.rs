@@ -1,5 +1,4 @@
-//! Requests a range of an object from the object store, and verifies that the response contains this range of this object.
-//! The bytes of the response are written only after this verification.
+//! Requests a range of an object, and verifies that the response contains this range of this object.
 
 use std::ops::Range;
 
@@ -17,40 +16,31 @@ use crate::wire::identity::{Identity, Sameness, content_range};
 use crate::wire::location::{Expected, Location, Message, follow, host};
 use crate::wire::shared::{Shared, send};
 
-/// A verified response, whose bytes can be used.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) response: Response,
     pub(crate) host: String,
-    /// The expected type of the file.
     pub(crate) expected: Expected,
-    /// The object that the bytes belong to.
     pub(crate) object: Identity,
     /// The range of the bytes. It starts at the requested offset but may end earlier than requested.
     pub(crate) range: Range<u64>,
-    /// Whether the response contains the entire object (status 200). Either no range was requested, or the server does not
-    /// support ranges.
+    /// Whether the response contains the entire object (status 200), because no range was requested or supported.
     pub(crate) is_complete: bool,
 }
 
-/// A request for some bytes of an object.
 pub(crate) struct RangeRequest<'a> {
     pub(crate) location: &'a Location,
     /// The requested bytes. The end may exceed the length of the object. [`ENTIRE`] requests no range.
     pub(crate) range: Range<u64>,
-    /// The object to which the bytes must belong, if an earlier response identified it. A response is an error unless it
-    /// proves that its bytes belong to this object.
+    /// The object to which the bytes must belong, if an earlier response identified it. The response must prove this.
     pub(crate) expected: Option<&'a Identity>,
 }
 
-/// The range of a request for an entire object of unknown length.
 pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 
 impl RangeRequest<'_> {
-    /// Sends the request, follows redirects and verifies the response.
     pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, Stop> {
-        // Without a strong validator, no response could prove that it contains the expected object. Therefore the request is
-        // not sent.
+        // Without a strong validator, no response could prove that it contains the expected object.
         if self
             .expected
             .is_some_and(|object| !object.can_be_verified())
@@ -59,7 +49,7 @@ impl RangeRequest<'_> {
             return Err(Stop::Fatal(FetchError::NoValidator { host }));
         }
         let mut message = self.location.message.clone();
-        // The object store must not receive anything but the signature.
+        // The object store must not receive credentials.
         let mut with_credentials = self.location.is_api();
         for _ in 0..=MAX_REDIRECTS {
             let mut request = message.request(&shared.client);
@@ -144,7 +134,7 @@ impl RangeRequest<'_> {
         }
     }
 
-    /// Returns true if an object is expected and `object` is not proven to be the expected object.
+    /// Returns whether an object is expected and `object` is not proven to be the expected object.
     fn is_other(&self, object: &Identity) -> bool {
         let expected = self.expected;
         expected.is_some_and(|expected| expected.compare(object) != Sameness::Same)
@@ -169,7 +159,7 @@ impl RangeRequest<'_> {
         }
         if range.start != requested.start || range.end > requested.end {
             return Err(other(format!(
-                "bytes {}-{} for bytes {}-{}",
+                "bytes {}-{} instead of bytes {}-{}",
                 range.start,
                 range.end - 1,
                 requested.start,
@@ -178,9 +168,9 @@ impl RangeRequest<'_> {
         }
         let length = range.end - range.start;
         match response.content_length() {
-            Some(announced) if announced != length => {
-                Err(other(format!("{announced} bytes for {length}")))
-            }
+            Some(announced) if announced != length => Err(other(format!(
+                "{announced} bytes instead of {length} bytes"
+            ))),
             _ => Ok(Answer {
                 response,
                 host,
@@ -212,7 +202,6 @@ impl RangeRequest<'_> {
     }
 }
 
-/// Returns the value of the `Range` header.
 fn header(range: &Range<u64>) -> String {
     format!("bytes={}-{}", range.start, range.end.saturating_sub(1))
 }
@@ -229,7 +218,7 @@ pub(crate) fn describe_expected(kind: Expected, expected: Option<&Identity>) -> 
     }
 }
 
-/// The body of a verified response. Reading it returns an error if fewer or more bytes arrive than the response announced.
+/// The body of a verified response. Reading it fails if fewer or more bytes arrive than the response announced.
 pub(crate) struct Body {
     response: Response,
     host: String,
@@ -251,7 +240,7 @@ impl Body {
         &self.host
     }
 
-    /// Returns the next bytes, after waiting for the rate limit. Returns `None` after the announced number of bytes.
+    /// Returns the next bytes, after waiting for the rate limit. `None` after the last byte.
     pub(crate) async fn next(
         &mut self,
         shared: &Shared,

@@ -1,5 +1,5 @@
-//! Makes one API call. This includes adding credentials, renewing the token of a login, trying both protocols, following
-//! redirects between Kaggle's hosts, and classifying the response.
+//! Makes one API call: adds credentials, renews the token of a login, tries both protocols, follows redirects between
+//! Kaggle's hosts, and classifies the response.
 
 use std::time::Duration;
 
@@ -17,20 +17,16 @@ use crate::wire::location::{Message, follow, host};
 use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::{Shared, send};
 
-/// Maximum number of redirects that a request follows.
 pub(crate) const MAX_REDIRECTS: usize = 5;
 
-/// The successful outcome of an API call.
 pub(crate) enum Reply {
     /// A redirect to a host that is not Kaggle's.
     Elsewhere(Url),
-    /// A successful response, and the request that led to it.
     Answer(Response, Message),
 }
 
 impl Reply {
-    /// Returns the response to a call, and the URL from which the response came. If the API redirects to a host that is not
-    /// Kaggle's, returns an error.
+    /// Returns the response to a call and its URL. A redirect to a host that is not Kaggle's is an error.
     pub(crate) fn answer(self) -> Result<(Response, Url), Stop> {
         match self {
             Reply::Answer(answer, message) => Ok((answer, message.url)),
@@ -39,12 +35,10 @@ impl Reply {
     }
 }
 
-/// Returns the error for a response from `url` that has no known form.
 pub(crate) fn unexpected(url: &Url) -> Stop {
     Stop::Fatal(FetchError::Unexpected { host: host(url) })
 }
 
-/// Returns whether the other protocol may work after this error.
 fn may_be_of_protocol(stop: &Stop) -> bool {
     matches!(
         stop,
@@ -52,11 +46,8 @@ fn may_be_of_protocol(stop: &Stop) -> bool {
     )
 }
 
-/// Makes a call with the preferred protocol. If the server does not support this protocol, tries the other one. Retries
-/// after temporary failures. `read` converts the response into the result.
-///
-/// # Errors
-/// The error of a failed attempt, or the last temporary failure after all attempts.
+/// Makes a call with the preferred protocol, or with the other one if the server does not support it. Retries after
+/// temporary failures. `read` converts the response.
 pub(crate) async fn ask<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -75,14 +66,13 @@ pub(crate) async fn ask<T>(
         let next = retry.next(&shared.options, trouble, || "no file was changed".into());
         match next.map_err(|error| error.with_message(message))? {
             RetryAction::After(pause) => sleep(pause).await,
-            // This does not occur, because API calls use neither signed addresses nor ranges.
+            // API calls use neither signed addresses nor ranges, so this does not occur.
             RetryAction::NewAddress | RetryAction::WithoutRanges(_) => {}
         }
     }
 }
 
-/// Makes one attempt with the preferred protocol. If the other protocol may avoid the failure, makes one attempt with the
-/// other protocol.
+/// Makes one attempt with the preferred protocol, and one with the other protocol if that may avoid the failure.
 async fn attempt_with_both_protocols<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -109,7 +99,7 @@ async fn attempt_with_both_protocols<T>(
     }
 }
 
-/// Returns whether the result shows that the API itself responded, and not a web page or an overloaded server in its place.
+/// Returns whether the API itself responded, and not a web page or an overloaded server in its place.
 fn is_of_api<T>(ended: &Result<T, Stop>) -> bool {
     match ended {
         Ok(_) => true,
@@ -135,8 +125,7 @@ async fn follow_redirects(
         let (request, token) = authorize(shared, request, rejected.as_ref()).await?;
         let answer = send(shared, request, &message.url, 0).await?;
         let status = answer.status();
-        // The access token may have been revoked, or the local clock may be wrong. In both cases, a new token may help, so
-        // one new token is requested.
+        // The access token may have been revoked, or the local clock may be wrong, so one new token is requested.
         if status == StatusCode::UNAUTHORIZED && token.is_some() && rejected.is_none() {
             rejected = token;
             continue;
@@ -152,7 +141,7 @@ async fn follow_redirects(
         if !shared.endpoint.is_trusted(&to) {
             return Ok(Reply::Elsewhere(to));
         }
-        // Valid credentials never lead to a login page, so no request with credentials is sent to it.
+        // Valid credentials never lead to a login page, so it receives no request with credentials.
         if is_login(&to) {
             let host = host(&to);
             return Err(Stop::Fatal(FetchError::LoginPage { host }));
@@ -171,13 +160,11 @@ async fn follow_redirects(
     }))
 }
 
-/// Returns whether the URL is a login page.
 fn is_login(url: &Url) -> bool {
     let mut segments = url.path_segments().into_iter().flatten();
     segments.any(|segment| matches!(segment.to_ascii_lowercase().as_str(), "login" | "signin"))
 }
 
-/// Classifies a response that is not a redirect.
 async fn classify_answer(
     shared: &Shared,
     answer: Response,
@@ -240,11 +227,8 @@ async fn classify_answer(
     }))
 }
 
-/// Adds the credentials to a request. Also returns the access token that was added, or `None` if the credentials are not
-/// those of a login. If the API has rejected the token `rejected`, that token is not sent again.
-///
-/// # Errors
-/// Returns an error if there are no credentials, or a login cannot be renewed.
+/// Adds the credentials to a request. Also returns the access token, if the credentials are a login. A token that the API
+/// has `rejected` is not sent again.
 pub(crate) async fn authorize(
     shared: &Shared,
     request: RequestBuilder,

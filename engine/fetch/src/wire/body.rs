@@ -1,5 +1,4 @@
-//! Reads the bytes of responses. All bodies are read by [`chunk`], so a server that stops sending, or sends too slowly,
-//! never blocks a request.
+//! Reads response bodies, all with [`chunk`], so that a server that stops or sends too slowly blocks no request.
 
 use std::time::SystemTime;
 
@@ -13,17 +12,13 @@ use crate::error::{Trouble, transport_cause};
 use crate::wire::retry;
 use crate::wire::shared::Shared;
 
-/// The sender and the position of a body, for messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position<'a> {
     pub(crate) host: &'a str,
     pub(crate) offset: u64,
 }
 
-/// Returns the next bytes of a body. `None` at its end.
-///
-/// # Errors
-/// If the connection breaks, or the server sends less than the minimum rate.
+/// Returns the next bytes of a body, `None` at its end. Fails if the connection breaks, or below the minimum rate.
 pub(crate) async fn chunk(
     response: &mut Response,
     rate: &mut RateCheck,
@@ -66,10 +61,8 @@ pub(crate) async fn chunk(
     }
 }
 
-/// Maximum number of bytes that are read of a response that is not a file.
 const MAX_TEXT_BYTES: usize = 4 << 20;
 
-/// Returns whether the status may be temporary.
 pub(crate) fn is_temporary(status: StatusCode) -> bool {
     let code = status.as_u16();
     matches!(code, 408 | 425 | 429) || status.is_server_error() && code != 501
@@ -97,11 +90,8 @@ pub(crate) fn trouble_of(answer: &Response, host: String) -> Trouble {
     }
 }
 
-/// Reads a response body as text, at most [`MAX_TEXT_BYTES`] bytes. The stall timeout applies to the entire text. Otherwise,
-/// a server that sends single bytes slowly could block the download for weeks.
-///
-/// # Errors
-/// If the text does not arrive completely in time.
+/// Reads a response body as text, at most [`MAX_TEXT_BYTES`] bytes. The stall timeout applies to the entire text, because
+/// a server could send single bytes slowly for weeks.
 pub(crate) async fn text_of(
     shared: &Shared,
     answer: Response,
@@ -113,16 +103,11 @@ pub(crate) async fn text_of(
     }
 }
 
-/// Same as [`text_of`], but if only a part of the text arrives, returns this part, because it may still be useful in a
-/// message.
+/// Same as [`text_of`], but returns the part that arrived in time, which may still be useful in a message.
 pub(crate) async fn beginning_of(shared: &Shared, answer: Response, host: &str) -> String {
     read_text(shared, answer, host).await.0
 }
 
-/// Returns the first bytes of a body. Empty if the body is empty.
-///
-/// # Errors
-/// If no byte arrives within the stall timeout.
 pub(crate) async fn first_bytes(
     shared: &Shared,
     mut answer: Response,
@@ -163,11 +148,9 @@ async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String
     (String::from_utf8_lossy(&bytes).into_owned(), trouble)
 }
 
-/// Maximum length of a header's value in a message.
 const MAX_SHOWN_VALUE: usize = 40;
 
-/// Returns the content encoding of a response, for messages. `None` if the response has no encoding, so that its body
-/// contains the bytes of the object.
+/// Returns the content encoding of a response, for messages. `None` without an encoding.
 pub(crate) fn encoding(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_ENCODING)?;
     let value = String::from_utf8_lossy(value.as_bytes());

@@ -1,9 +1,10 @@
-//! The API calls, the request of each call in each of Kaggle's two protocols, and the hosts that may receive credentials.
+//! The API calls, their requests in Kaggle's two protocols, and the hosts that may receive credentials.
 //!
-//! Kaggle's current tools call methods by POST at `api.kaggle.com`. Older tools read paths by GET at `www.kaggle.com`. Both
-//! protocols return the same data. A call uses the protocol that worked last. If the server does not support this protocol
-//! (status 404, 405, 410 or 501, or no response), the call is sent once with the other protocol. If that works, later calls
-//! use the other protocol as well.
+//! Kaggle's current tools call methods by POST at `api.kaggle.com`. Older tools read paths by GET at `www.kaggle.com`.
+//! Both protocols return the same data.
+//!
+//! A call uses the protocol that worked last. If the server does not support it (status 404, 405, 410 or 501, or no
+//! response), the call is sent once with the other protocol. If that works, later calls use the other protocol.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::wire::location::{Message, is_private};
 
-/// An API call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Call<'a> {
     /// The bundle of a competition.
@@ -29,14 +29,12 @@ pub(crate) enum Call<'a> {
     AccessToken { refresh_token: &'a str },
 }
 
-/// Number of files on a page of the file list.
 const PAGE_SIZE: u32 = 200;
 
-/// Requested validity of a new access token. It is 12 hours, as in Kaggle's SDK.
+/// Requested validity of a new access token, as in Kaggle's SDK.
 const TOKEN_VALIDITY: &str = "43200s";
 
 impl Call<'_> {
-    /// Returns the request of the call in a protocol.
     pub(crate) fn message(&self, endpoint: &Endpoint, protocol: Protocol) -> Message {
         let mut url = endpoint.base(protocol).clone();
         let body = match protocol {
@@ -62,7 +60,6 @@ impl Call<'_> {
         Message { url, body }
     }
 
-    /// Returns the service, the method, and the JSON body.
     fn method(&self) -> (&'static str, &'static str, Value) {
         let competitions = "competitions.CompetitionApiService";
         match self {
@@ -112,7 +109,6 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the competition that the call is about.
     pub(crate) fn id(&self) -> &str {
         match self {
             Call::Bundle(id) | Call::Summary(id) => id,
@@ -122,8 +118,7 @@ impl Call<'_> {
     }
 }
 
-/// Appends segments to the path of a URL. Encodes a slash in a segment as %2F. Does nothing for a URL without a path, but
-/// http and https URLs always have a path.
+/// Appends segments to the path of an http or https URL. Encodes a slash in a segment as %2F.
 fn extend<'a>(url: &mut Url, segments: impl IntoIterator<Item = &'a str>) {
     if let Ok(mut path) = url.path_segments_mut() {
         path.extend(segments);
@@ -152,28 +147,23 @@ impl Protocol {
 /// The path of the older protocol on Kaggle's hosts, and of both protocols on other hosts.
 const API_PATH: &str = "api/v1";
 
-/// The URL at which Kaggle's own tools call methods.
 const KAGGLE_RPC: &str = "https://api.kaggle.com/v1";
 
-/// The URL of Kaggle's older protocol.
 const KAGGLE_REST: &str = "https://www.kaggle.com/api/v1";
 
-/// The URLs of both protocols.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     rest: Url,
     rpc: Url,
     is_official: bool,
-    /// The protocol that worked last.
     preferred: AtomicU8,
 }
 
 impl Endpoint {
-    /// Parses the URLs of the API. `text` is the URL of the protocol that uses GET, with or without `/api/v1`. `rpc` is the
-    /// URL of the protocol that uses POST. If `rpc` is `None`, it is derived from `text`.
+    /// Parses the URLs of the API: `text` for the protocol that uses GET, with or without `/api/v1`, and `rpc` for the
+    /// protocol that uses POST. If `rpc` is `None`, the second URL is derived from `text`.
     ///
-    /// # Errors
-    /// Returns an error if a URL is not valid, or if credentials must not be sent to it. The message contains no secret.
+    /// A URL to which credentials must not be sent is an error. The message contains no secret.
     pub(crate) fn parse(
         text: &str,
         rpc: Option<&str>,
@@ -211,7 +201,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns the protocol to try first.
     pub(crate) fn preferred(&self) -> Protocol {
         match self.preferred.load(Ordering::Relaxed) {
             byte if byte == Protocol::Rest as u8 => Protocol::Rest,
@@ -223,8 +212,7 @@ impl Endpoint {
         self.preferred.store(protocol as u8, Ordering::Relaxed);
     }
 
-    /// Returns whether credentials may be sent to `url`. This is true for the hosts of the API. If the API is Kaggle's own,
-    /// it is also true for all other hosts of Kaggle.
+    /// Returns whether `url` may receive credentials: the API's hosts, and for Kaggle's API all hosts of Kaggle.
     pub(crate) fn is_trusted(&self, url: &Url) -> bool {
         let is_api = [&self.rest, &self.rpc]
             .iter()

@@ -1,9 +1,9 @@
 //! Identifies the object that a response contains, and compares objects.
 //!
-//! A *strong validator*, that is, a strong ETag or an MD5, can prove that two responses contain bytes of the same object.
-//! Weak validators (a weak ETag, `Last-Modified`) can only prove that the objects differ. Therefore a comparison has three
-//! possible results: same, different, or unknown. If the result is unknown, the two responses are never combined into one
-//! file.
+//! A *strong validator* (a strong ETag or an MD5) can prove that two responses contain bytes of the same object. A weak
+//! validator (a weak ETag or `Last-Modified`) can only prove that the objects differ.
+//!
+//! If neither is proven, the two responses are never combined into one file.
 
 use std::ops::Range;
 
@@ -12,27 +12,20 @@ use prep_cache::hex;
 use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED};
 use serde::{Deserialize, Serialize};
 
-/// The properties by which versions of an object are distinguished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
-    /// Length of the entire object in bytes.
     pub(crate) total: u64,
     /// The ETag as in the header, with quotes. It may be weak.
     pub(crate) etag: Option<String>,
-    /// The header `Last-Modified`.
     pub(crate) modified: Option<String>,
     /// MD5 in hexadecimal, from `x-goog-hash`.
     pub(crate) md5: Option<String>,
 }
 
-/// The result of comparing the objects of two responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sameness {
-    /// A strong validator proves that the bytes are equal.
     Same,
-    /// A validator proves that the objects differ.
     Different,
-    /// Nothing proves either.
     Unknown,
 }
 
@@ -50,7 +43,7 @@ impl Identity {
         }
     }
 
-    /// Compares `self`, the object of the first response, with `other`, the object of a later response.
+    /// Compares `self`, the object of an earlier response, with `other`, the object of a later one.
     pub(crate) fn compare(&self, other: &Identity) -> Sameness {
         let pairs = [
             (&self.etag, &other.etag),
@@ -76,7 +69,7 @@ impl Identity {
         self.etag.as_deref().filter(|etag| !etag.starts_with("W/"))
     }
 
-    /// Returns whether a later response can prove that it contains the same object. This requires a strong validator.
+    /// Returns whether a later response can prove that it contains the same object.
     pub(crate) fn can_be_verified(&self) -> bool {
         self.strong_etag().is_some() || self.md5.is_some()
     }
@@ -97,8 +90,7 @@ fn md5(headers: &HeaderMap) -> Option<String> {
     Some(hex(&sum))
 }
 
-/// Parses `Content-Range: bytes 0-99/1000`. Returns the range with an exclusive end, and the length of the entire
-/// object.
+/// Parses `Content-Range: bytes 0-99/1000`. Returns the range with an exclusive end, and the length of the entire object.
 pub(crate) fn content_range(headers: &HeaderMap) -> Option<(Range<u64>, u64)> {
     let value = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     let (range, total) = value.trim().strip_prefix("bytes ")?.split_once('/')?;
@@ -170,7 +162,7 @@ mod tests {
     fn only_a_strong_validator_proves_that_objects_are_the_same() {
         use Sameness::{Different, Same, Unknown};
         let (strong, weak) = ("\"1\"", "W/\"1\"");
-        // The columns are the ETag, the modification time and the MD5 of both responses, and the result.
+        // ETag, modification time and MD5 of both responses, and the outcome.
         for (one, other, expected) in [
             ((strong, "", ""), (strong, "", ""), Same),
             ((strong, "", ""), ("\"2\"", "", ""), Different),

@@ -1,6 +1,5 @@
-//! Files that can be downloaded, and their locations. A location is the request that reads a file, at a signed address of
-//! the object store or at another URL. Signed addresses are cached. Therefore listing a bundle and then fetching it needs
-//! only one API call.
+//! Files that can be downloaded, and their locations: requests that read a file, at a signed address of the object store
+//! or at another URL. Signed addresses are cached, so listing and then fetching a bundle needs only one API call.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,17 +11,15 @@ use reqwest::{Client, RequestBuilder, Url};
 
 use crate::error::FetchError;
 
-/// The expected type of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     Zip,
-    /// A web page. If another type is expected, a web page usually comes from a login or a proxy.
+    /// A web page. In place of another type, it usually comes from a login or a proxy.
     Page,
     Anything,
 }
 
 impl Expected {
-    /// Derives the type from the file's name.
     pub(crate) fn from_name(name: &str) -> Expected {
         let ending = name
             .rsplit_once('.')
@@ -35,34 +32,28 @@ impl Expected {
     }
 }
 
-/// The location of a file. A signed location is valid for a limited time. The query string of its URL may be a signature, so
-/// only the host is ever printed.
+/// The location of a file. The query string of its URL may be a signature, so only the host is ever printed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// The request for the bytes, without credentials.
     pub(crate) message: Message,
     pub(crate) expected: Expected,
     pub(crate) kind: LocationKind,
 }
 
-/// The source of a location.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LocationKind {
-    /// An address that the API signed. If it is rejected, the API signs a new one.
+    /// An address that the API signed for a limited time. If it is rejected, the API signs a new one.
     Signed,
     /// The API itself, which sends the bytes to authenticated users.
     Api,
-    /// A permanent address from a pipeline.
     Permanent,
 }
 
 impl Location {
-    /// Returns whether the API can provide a new address if this one is rejected.
     pub(crate) fn is_renewable(&self) -> bool {
         self.kind != LocationKind::Permanent
     }
 
-    /// Returns whether the request needs credentials.
     pub(crate) fn is_api(&self) -> bool {
         self.kind == LocationKind::Api
     }
@@ -78,7 +69,6 @@ impl fmt::Debug for Location {
     }
 }
 
-/// Returns the host and port, for messages.
 pub(crate) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("?");
     match url.port() {
@@ -87,16 +77,12 @@ pub(crate) fn host(url: &Url) -> String {
     }
 }
 
-/// Returns whether a connection to `url` is safe from eavesdropping and modification: it is encrypted, or does not leave
-/// this machine.
+/// Returns whether a connection to `url` is encrypted or does not leave this machine.
 pub(crate) fn is_private(url: &Url) -> bool {
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
-/// Returns the URL to which a redirect from `from` leads. `to` is the value of the header `Location`.
-///
-/// # Errors
-/// [`FetchError::Redirect`] if there is no target, if it is not HTTP, or if it leads from HTTPS to HTTP.
+/// Returns the target of a redirect from `from`, whose header `Location` is `to`. HTTPS to HTTP is an error.
 pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
     let refuse = |to: String, reason| {
         Err(FetchError::Redirect {
@@ -130,8 +116,7 @@ impl Addresses {
         self.0.lock().insert(id.to_owned(), location);
     }
 
-    /// Removes the address of a bundle. Callers use this if the object store has rejected the address, because it has
-    /// probably expired.
+    /// Removes the address of a bundle after the object store rejected it, because it has probably expired.
     pub(crate) fn forget(&self, id: &str) {
         self.0.lock().remove(id);
     }
@@ -141,7 +126,6 @@ impl Addresses {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) url: Url,
-    /// JSON body of a POST request. `None` for a GET request.
     pub(crate) body: Option<String>,
 }
 
@@ -164,12 +148,10 @@ impl Message {
     }
 }
 
-/// A bundle of Kaggle, a file of a competition, or a file at a URL.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// The bundle of the competition with this name on Kaggle. The API returns its address.
+    /// The bundle of the competition with this name on Kaggle.
     Bundle(String),
-    /// One file of a competition. The API returns its address.
     Member {
         id: String,
         file: String,
@@ -181,10 +163,6 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Creates an item for the file at `url`. `name` is the name of the file.
-    ///
-    /// # Errors
-    /// [`FetchError::Setup`] if `url` is not an http or https URL.
     pub(crate) fn file(name: &str, url: &str) -> Result<Item, FetchError> {
         let wrong = |cause| FetchError::Setup {
             cause: format!("the address of `{name}` {cause}"),
@@ -205,18 +183,15 @@ impl Item {
         })
     }
 
-    /// Returns the item's key in the cache of addresses.
     pub(crate) fn key(&self) -> String {
         match self {
             Item::Bundle(id) => id.clone(),
-            // This key differs from all others: it begins with a slash, but names of competitions contain no slash, and URLs
-            // do not begin with one.
+            // Only this key begins with a slash: names of competitions contain no slash, and URLs do not begin with one.
             Item::Member { id, file } => format!("/{id}/{file}"),
             Item::File { location, .. } => location.message.url.to_string(),
         }
     }
 
-    /// Returns the owner's name for messages.
     pub(crate) fn owner(&self) -> String {
         match self {
             Item::Bundle(_) | Item::Member { .. } => "Kaggle".to_owned(),
@@ -232,12 +207,10 @@ impl Item {
         }
     }
 
-    /// Returns whether the file must be a zip archive.
     pub(crate) fn is_zip(&self) -> bool {
         self.expected() == Expected::Zip
     }
 
-    /// Returns the expected type of the file.
     pub(crate) fn expected(&self) -> Expected {
         match self {
             Item::Bundle(_) => Expected::Zip,

@@ -1,5 +1,5 @@
-//! Queries of the API: the owner of the credentials, the server's time, the files of a competition, and their addresses.
-//! The API lists files even for accounts that have not accepted the rules.
+//! Queries of the API: the owner of the credentials, the files of a competition, and their addresses. The API lists files
+//! even for accounts that have not accepted the rules.
 
 use std::time::SystemTime;
 
@@ -16,10 +16,8 @@ use crate::wire::location::{Item, Location, LocationKind, Message, host};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
-/// Maximum number of pages that are read. It is enough for 200,000 files.
 const MAX_PAGES: usize = 1000;
 
-/// Maximum number of files that are returned.
 const MAX_FILES: usize = 200_000;
 
 /// One file of a competition.
@@ -82,10 +80,6 @@ struct FileType {
     total_size: u64,
 }
 
-/// Returns the files of a competition. Reads the list page by page.
-///
-/// # Errors
-/// Same as for [`ask`].
 pub(crate) async fn files(shared: &Shared, id: &str) -> Result<Vec<DataFile>, FetchError> {
     let mut files = Vec::new();
     let mut page_token = String::new();
@@ -107,10 +101,6 @@ pub(crate) async fn files(shared: &Shared, id: &str) -> Result<Vec<DataFile>, Fe
     Ok(files)
 }
 
-/// Returns the number and total length of a competition's files. Makes one API call.
-///
-/// # Errors
-/// Same as for [`ask`].
 pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, FetchError> {
     let summary: Summary = json(shared, Call::Summary(id)).await?;
     let info = summary.file_summary_info;
@@ -121,12 +111,11 @@ pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, Fe
     })
 }
 
-/// Makes a call whose response is JSON.
 async fn json<T: DeserializeOwned>(shared: &Shared, call: Call<'_>) -> Result<T, FetchError> {
     ask(shared, call, Retry::default(), async |reply| {
         let (answer, url) = reply.answer()?;
         let text = text_of(shared, answer, &host(&url)).await?;
-        // The parser's message is dropped, because it may quote the response.
+        // The parser's message may quote the response, so it is dropped.
         serde_json::from_str(&text).map_err(|_| unexpected(&url))
     })
     .await
@@ -149,10 +138,6 @@ struct Hello {
     user_name: Option<String>,
 }
 
-/// Queries the API for the owner of the credentials.
-///
-/// # Errors
-/// Same as for [`ask`], including [`FetchError::Unauthorised`] if the credentials are rejected.
 pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
     ask(shared, Call::Hello, Retry::default(), async |reply| {
         let (answer, url) = reply.answer()?;
@@ -171,11 +156,7 @@ pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
     .await
 }
 
-/// Returns the location of an item. For a bundle or a file of a competition, this is the last signed address, or a new one
-/// if no address is cached.
-///
-/// # Errors
-/// Same as for [`locate`].
+/// Returns the location of an item, for a bundle or its file the cached signed address or a new one.
 pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, FetchError> {
     if let Item::File { location, .. } = item {
         return Ok(location.clone());
@@ -186,11 +167,7 @@ pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, Fe
     }
 }
 
-/// Requests a new address of a bundle, or of a file of a competition. Repeats the request after temporary failures, as often
-/// as the options allow.
-///
-/// # Errors
-/// The error of a failed attempt, or the last temporary failure after all attempts.
+/// Requests a new address of a bundle, or of a file of a competition. Retries after temporary failures.
 pub(crate) async fn locate(
     shared: &Shared,
     item: &Item,
@@ -221,8 +198,8 @@ pub(crate) async fn locate(
     Ok(location)
 }
 
-/// Checks the first bytes of the response if the API sends the file itself instead of a redirect to a signed address. The
-/// download then requests ranges of the file from the same URL.
+/// Checks the first bytes if the API sends the file itself instead of a redirect to a signed address. The download then
+/// requests ranges from the same URL.
 async fn check_sent_directly(
     shared: &Shared,
     answer: Response,

@@ -1,8 +1,6 @@
-//! Decides what happens after a failure: repeat the request after a pause, request a new address, stop using ranges, or
-//! give up.
+//! Decides what happens after a failure: retry, request a new address, stop using ranges, or give up.
 //!
-//! All parts of a download follow the same policy. API calls, listings, connections and restarted downloads each count their
-//! failures in a [`Retry`].
+//! API calls, listings, connections and restarted downloads each count their failures in a [`Retry`].
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -14,14 +12,12 @@ use tokio::time::{Instant, sleep_until};
 use crate::error::{FetchError, Trouble};
 use crate::options::{DownloadOptions, WaitReport};
 
-/// Number of rejected new addresses in a row after which the request fails.
+/// Number of consecutive rejected new addresses after which the request fails.
 const MAX_NEW_ADDRESSES: u32 = 3;
 
-/// Number of responses in a row that may ignore the requested range. Afterwards, the server is treated as not supporting
-/// ranges.
+/// Number of consecutive responses without the requested range, after which no more ranges are requested.
 const MAX_IGNORED_RANGES: u32 = 2;
 
-/// Counts failures in a row, by kind.
 #[derive(Debug, Default)]
 pub(crate) struct Retry {
     failures: u32,
@@ -31,19 +27,16 @@ pub(crate) struct Retry {
     stops_when_limited: bool,
 }
 
-/// The action after a failure.
 #[derive(Debug)]
 pub(crate) enum RetryAction {
-    /// Repeat the request after this pause.
     After(Duration),
-    /// Repeat the request with a new address.
     NewAddress,
     /// The server does not support ranges: request the entire file, or give up.
     WithoutRanges(Trouble),
 }
 
 impl Retry {
-    /// Creates a counter that does not wait if the server reports too many requests (429), but returns an error.
+    /// Creates a counter for which "too many requests" (429) is an error instead of a reason to wait.
     pub(crate) fn until_limited() -> Retry {
         Retry {
             stops_when_limited: true,
@@ -51,7 +44,6 @@ impl Retry {
         }
     }
 
-    /// Resets the counters after a success.
     pub(crate) fn reset(&mut self) {
         *self = Retry {
             stops_when_limited: self.stops_when_limited,
@@ -59,16 +51,14 @@ impl Retry {
         };
     }
 
-    /// Returns the number of failures in a row.
     pub(crate) fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// Counts a failure and returns the next action. After too many failures, returns an error. `kept` returns the help for
-    /// this error, which describes the part of the download that was kept.
+    /// Counts a failure and returns the next action, or an error after too many failures, or if the server requests too
+    /// long a pause.
     ///
-    /// # Errors
-    /// If there were too many failures, or the server requests a longer pause than the options allow.
+    /// `kept` returns the help for this error, which describes the part of the download that was kept.
     pub(crate) fn next(
         &mut self,
         options: &DownloadOptions,
@@ -97,8 +87,7 @@ impl Retry {
             }
         }
         let requested = trouble.retry_after();
-        // If the server requests a pause that is shorter than the usual pause, the usual pause applies. Otherwise
-        // `Retry-After: 0` would use up all attempts within a second.
+        // The pause is never shorter than usual. Otherwise `Retry-After: 0` would use up all attempts within a second.
         let usual = pause_after(self.failures, options);
         let wait = requested.map_or(usual, |requested| requested.max(usual));
         let time_left = trouble
@@ -133,17 +122,14 @@ impl Retry {
     }
 }
 
-/// Maximum pause, unless the server requests a longer pause. Therefore, when a server works again, the download notices it
-/// within a minute.
+/// Maximum pause, unless the server requests a longer one, so that a download continues within a minute after an outage.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
-/// Returns the pause after `failures` failures in a row, with the limits of `options`.
 pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration {
     pause(failures, options.backoff, options.patience.min(MAX_PAUSE))
 }
 
-/// Returns the approximate sum of all later pauses if `failures` attempts in a row failed, and if every further attempt
-/// fails.
+/// Returns the approximate sum of all later pauses after `failures` failed attempts, if every further attempt fails.
 pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration {
     let limit = options.patience.min(MAX_PAUSE);
     let later = (failures + 1)..options.attempts;
@@ -153,16 +139,15 @@ pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration
         .sum()
 }
 
-/// Returns the maximum pause after `failures` failures in a row. It doubles with every failure, up to `limit`.
 fn max_pause(failures: u32, first: Duration, limit: Duration) -> Duration {
     first
         .saturating_mul(1 << failures.saturating_sub(1).min(20))
         .min(limit)
 }
 
-/// Returns the pause after `failures` failures in a row (1 or more). Its maximum doubles from `first` up to `limit`. The
-/// pause is a random value between half of the maximum and the maximum, so that clients that failed together do not
-/// retry together.
+/// Returns the pause after `failures` consecutive failures (1 or more). Its maximum doubles from `first` up to `limit`.
+///
+/// The pause is at least half of its maximum and random, so that clients that failed together do not retry together.
 fn pause(failures: u32, first: Duration, limit: Duration) -> Duration {
     let full = max_pause(failures, first, limit);
     // The random seed of a hash map is sufficient for this purpose.
@@ -184,7 +169,6 @@ pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
 /// Maximum time without transfers for which the unused bytes may be transferred later.
 const BURST: Duration = Duration::from_millis(200);
 
-/// A limit in bytes per second, or no limit.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     rate: Option<u64>,
@@ -200,7 +184,6 @@ impl RateLimit {
         }
     }
 
-    /// Waits until `bytes` more bytes are allowed.
     pub(crate) async fn take(&self, bytes: u64) {
         let Some(rate) = self.rate else { return };
         let until = {

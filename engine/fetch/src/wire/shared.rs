@@ -1,9 +1,7 @@
-//! State that all downloads of a process share (HTTP client, runtime, and limits on connections and rate), and the function
-//! that sends all requests.
+//! State that all downloads of a process share, and the function that sends all requests.
 //!
-//! The state includes which hosts have responded. If such a host stops responding, a download waits for minutes, because the
-//! network may recover. A host that has never responded usually does not exist, or there is no network. Therefore requests
-//! to it fail soon.
+//! If a host that has responded stops responding, a download waits for minutes, because the network may recover. A host
+//! that has never responded usually does not exist, so requests to it fail soon.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -24,21 +22,18 @@ use crate::wire::calls::Endpoint;
 use crate::wire::location::{Addresses, host};
 use crate::wire::retry::RateLimit;
 
-/// Timeout for opening a connection. It is short. Therefore an unreachable host is reported soon, and the other protocol is
-/// tried soon.
+/// Short, so that an unreachable host is reported soon.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Number of threads of the asynchronous runtime.
 const RUNTIME_THREADS: usize = 2;
 
-/// Keep-alive of the thread for blocking work. It is ten years, so that the thread never ends.
+/// The thread for blocking work must never end.
 const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) options: DownloadOptions,
     pub(crate) endpoint: Endpoint,
-    /// The credentials, after the first API call has found them.
     credentials: OnceLock<FoundCredentials>,
     find: Box<CredentialsFinder>,
     finding: Mutex<()>,
@@ -49,11 +44,9 @@ pub(crate) struct Shared {
     runtime: Option<Runtime>,
 }
 
-/// A function that searches for credentials.
 pub(crate) type CredentialsFinder = dyn Fn() -> Result<FoundCredentials, FetchError> + Send + Sync;
 
 impl Shared {
-    /// Creates the shared state without opening a connection.
     pub(crate) fn new(
         options: DownloadOptions,
         find: Box<CredentialsFinder>,
@@ -75,8 +68,7 @@ impl Shared {
             .enable_all()
             .build()
             .map_err(no_threads)?;
-        // Host names are resolved on a thread for blocking work. This call starts that thread now, because the system may
-        // not be able to start threads later.
+        // The thread that resolves host names starts now, because the system may not be able to start threads later.
         drop(runtime.spawn_blocking(|| ()));
         let client = client(&options).map_err(setup)?;
         Ok(Shared {
@@ -94,7 +86,7 @@ impl Shared {
         })
     }
 
-    /// Returns the credentials for the API. They are searched for on each call until they are found.
+    /// Returns the credentials for the API. Each call searches for them until they are found.
     pub(crate) fn credentials(&self) -> Result<&FoundCredentials, FetchError> {
         if let Some(found) = self.credentials.get() {
             return Ok(found);
@@ -107,17 +99,14 @@ impl Shared {
         Ok(self.credentials.get_or_init(|| found))
     }
 
-    /// Returns the credentials if they have already been found.
     pub(crate) fn known_credentials(&self) -> Option<&FoundCredentials> {
         self.credentials.get()
     }
 
-    /// Returns the runtime. `None` after the last handle was dropped.
     pub(crate) fn runtime(&self) -> Option<&Runtime> {
         self.runtime.as_ref()
     }
 
-    /// Waits for permission to open a connection.
     pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, FetchError> {
         let semaphore = Arc::clone(&self.connections);
         semaphore
@@ -138,11 +127,9 @@ impl Drop for Shared {
     }
 }
 
-/// Creates the HTTP client. It uses only HTTP/1.1. With HTTP/2, the requests for all byte ranges of a file would share a
-/// single TCP connection, whose speed the server may limit.
+/// Creates the HTTP client. With HTTP/2, all ranges would share one TCP connection, whose speed may be limited.
 ///
-/// The client follows no redirects. The callers of [`send`] follow them, because they know the hosts of the API, and only
-/// these hosts may receive the credentials.
+/// The callers of [`send`] follow redirects, because they know which hosts may receive credentials.
 fn client(options: &DownloadOptions) -> Result<Client, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -167,8 +154,8 @@ fn client(options: &DownloadOptions) -> Result<Client, String> {
     builder.build().map_err(|error| error.to_string())
 }
 
-/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. After some seconds
-/// without a response, reports that it is waiting. `offset` is the offset of the requested bytes, for messages.
+/// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. Reports a longer
+/// wait. `offset` is the offset of the requested bytes, for messages.
 pub(crate) async fn send(
     shared: &Shared,
     request: RequestBuilder,
@@ -209,7 +196,6 @@ pub(crate) async fn send(
     }
 }
 
-/// The hosts to which requests were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Contacts(Mutex<HashMap<String, Contact>>);
 
@@ -221,7 +207,6 @@ enum Contact {
 }
 
 impl Contacts {
-    /// Records that a host answered, with any status.
     pub(crate) fn record_answer(&self, host: &str) {
         let mut contacts = self.0.lock();
         if !matches!(contacts.get(host), Some(Contact::Answered)) {
@@ -229,8 +214,8 @@ impl Contacts {
         }
     }
 
-    /// Records that a host did not respond to a request that was sent at `began`. If the host has never responded, returns
-    /// the time since the first request to it.
+    /// Records that a host did not respond to a request from `began`. If it never responded, returns the time since the
+    /// first one.
     pub(crate) fn record_failure(&self, host: &str, began: Instant) -> Option<Duration> {
         let mut contacts = self.0.lock();
         match contacts

@@ -18,7 +18,6 @@ pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 pub const ID: &str = "spooky-author-identification";
 
-/// Returns bytes that begin like a zip archive. They depend only on the length and the seed.
 pub fn content(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes: Vec<u8> = std::iter::repeat_with(|| {
@@ -33,7 +32,6 @@ pub fn content(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Returns options with small pieces, short timeouts and few attempts.
 pub fn options(endpoint: &str) -> DownloadOptions {
     DownloadOptions {
         endpoint: endpoint.to_owned(),
@@ -75,7 +73,7 @@ impl Fixture {
         change: impl FnOnce(&mut DownloadOptions),
     ) -> Fixture {
         let server = FaultServer::start(bundles, faults).unwrap();
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::temporary::directory();
         let mut options = options(&server.endpoint());
         change(&mut options);
         Fixture {
@@ -102,7 +100,6 @@ impl Fixture {
         self.network.list(id, &self.context.cancel)
     }
 
-    /// Returns the path of `ID.zip`. Its partial files are in the same directory.
     pub fn target(&self) -> PathBuf {
         self.data().join(ID).join(format!("{ID}.zip"))
     }
@@ -111,7 +108,6 @@ impl Fixture {
         self.target().with_extension("zip.partial")
     }
 
-    /// Asserts that the bundle exists and is correct, that the cache knows it, and that no other file exists.
     pub fn assert_complete(&self, bytes: &[u8]) {
         assert!(
             std::fs::read(self.target()).unwrap() == bytes,
@@ -131,7 +127,6 @@ impl Fixture {
     }
 }
 
-/// Returns a search only in the data directory.
 pub fn search<'a>(id: &'a str, data: &'a Path) -> SearchPath<'a> {
     SearchPath {
         id,

@@ -1,4 +1,4 @@
-//! The members of archives, as the readers of all formats return them, and the errors of these readers.
+//! The members of archives in all formats, and the errors when reading them.
 
 use std::io::{self, Read};
 
@@ -11,9 +11,9 @@ use prep_failure::Quoted;
 /// Whether members are visited with their [`StoredForm`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredForms {
-    /// Forms are not read.
+    /// Does not read stored forms.
     Skip,
-    /// Forms are read from zip, tar and gzip headers.
+    /// Reads stored forms from the headers of zip, tar and gzip archives.
     Read,
 }
 
@@ -29,24 +29,23 @@ pub struct Member<'a> {
     pub is_directory: bool,
     /// Uncompressed size in bytes, 0 for a directory. `None` for gzip, which does not declare it.
     pub size: Option<u64>,
-    /// Offset of the content in the uncompressed tar archive, or in the concatenated contents of a 7z archive. `None` for
-    /// a sparse file in a tar archive, and for zip and gzip.
+    /// Offset of the content in the uncompressed tar or 7z data. `None` for zip, gzip, and sparse files in tar.
     pub offset: Option<u64>,
     /// CRC-32 of the content, if the archive contains it.
     pub crc32: Option<u32>,
-    /// How the archive stores the member, if this was requested and the format is not 7z.
+    /// How the archive stores the member, if requested. Never set for 7z.
     pub stored: Option<&'a StoredForm>,
 }
 
-/// How an archive stores a member. A person can see this without opening the member, so it can be a leak.
+/// How an archive stores a member. It is visible without opening the member, so it can leak answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredForm {
-    /// Modification time in seconds, only for comparison with other members of the archive. In zip archives without Unix
-    /// times, it is computed from MS-DOS times as if every month had 31 days.
+    /// Modification time in seconds. Only times in the same archive are comparable. MS-DOS times are converted with months
+    /// of 31 days.
     pub time: f64,
-    /// Version, flags, method, attributes, owner and extra fields, formatted as a string for comparison.
+    /// Version, flags, method, attributes, owner and extra fields, as one string for comparison.
     pub form: String,
-    /// Compressed size in bytes, if members are compressed separately.
+    /// Compressed size in bytes. `None` if the archive compresses its members together.
     pub compressed_bytes: Option<u64>,
 }
 
@@ -89,7 +88,7 @@ pub enum ArchiveError {
     NotAFile {
         /// Path of the member.
         member: String,
-        /// Its kind, with an article, for example `a link or special file`.
+        /// The member's kind, with an article, for example `a link or special file`.
         kind: String,
     },
     /// The archive has too many members, or they declare too many bytes.
@@ -122,7 +121,7 @@ pub enum ArchiveError {
     /// The file is not gzip.
     #[error("not gzip data")]
     NotGzip,
-    /// The function that processes the members failed.
+    /// The function that visits the members failed.
     #[error("member {member} of the {format} archive cannot be processed", member = Quoted(.member))]
     Visitor {
         /// The format.
@@ -133,7 +132,7 @@ pub enum ArchiveError {
         #[source]
         source: io::Error,
     },
-    /// An I/O error, or the error of the function that processes the members.
+    /// An I/O error. It can also come from the function that visits the members.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Writing failed.
@@ -141,7 +140,7 @@ pub enum ArchiveError {
     Write {
         /// The format.
         format: &'static str,
-        /// The encoder's message, after a colon, or empty.
+        /// Empty, or a colon and the encoder's message.
         reason: String,
         /// The I/O error from the content or the output, if any.
         #[source]
@@ -149,7 +148,6 @@ pub enum ArchiveError {
     },
 }
 
-/// Normalizes the path of a member before it is written.
 pub(crate) fn safe(path: &str) -> Result<String, ArchiveError> {
     paths::normalize(path).map_err(|cause| ArchiveError::UnsafePath {
         member: path.to_owned(),

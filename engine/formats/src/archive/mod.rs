@@ -1,9 +1,8 @@
 //! Archives of all formats: the suffixes of their names, and one function that visits the members.
 //!
-//! [`ArchiveFormat`] is the only place that knows suffixes. [`ArchiveFormat::read`] visits the members of a zip, tar, 7z
-//! or gzip file. It uses the reader of each format: [`crate::zip`], [`crate::tar`], [`crate::sevenz`]. These readers are
-//! strict: they reject an archive if any member is unsafe to unpack. In contrast, [`crate::zip::read_tolerant`] lists the
-//! records of a zip archive as they are, for an audit.
+//! [`ArchiveFormat::read`] calls [`crate::zip`], [`crate::tar`] or [`crate::sevenz`], which reject unsafe members.
+//!
+//! An audit of damaged zip archives uses [`crate::zip::read_tolerant`] instead.
 //!
 //! ```
 //! use prep_formats::archive::{ArchiveFormat, StoredForms};
@@ -40,8 +39,7 @@ use crate::zip::ZipDirectory;
 use crate::{gzip, tar};
 pub use member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember};
 
-/// Maximum size in bytes of the buffer for an archive that is read sequentially. A buffer is not larger than its archive,
-/// because large buffers for many small files leave holes in the heap.
+/// Maximum size in bytes of the buffer for sequential reading. Freed large buffers leave holes in the heap.
 const BUFFER_BYTES: u64 = 1 << 18;
 
 /// The format of an archive.
@@ -57,8 +55,8 @@ pub enum ArchiveFormat {
     Gzip,
 }
 
-/// Suffixes of names, the format of such archives, and whether users see these archives as directories. The first suffix
-/// that matches decides, so `.tar.gz` must come before `.gz`.
+/// Suffix, format, and whether pipelines read the archive as a directory. The first match decides, so `.tar.gz` must come
+/// before `.gz`.
 const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
     (".zip", ArchiveFormat::Zip, true),
     (".npz", ArchiveFormat::Zip, false),
@@ -73,16 +71,17 @@ const SUFFIXES: [(&str, ArchiveFormat, bool); 10] = [
 ];
 
 impl ArchiveFormat {
-    /// Returns the archive format that the suffix of `path` indicates, in upper or lower case. This includes file formats
-    /// that are archives only technically, such as `.npz`.
+    /// Returns the format that the suffix of `path` indicates, including formats such as `.npz`. The suffix may be in upper
+    /// or lower case.
     pub fn from_path(path: &str) -> Option<ArchiveFormat> {
         let path = path.to_ascii_lowercase();
         let found = SUFFIXES.iter().find(|(end, ..)| path.ends_with(end));
         found.map(|(_, format, _)| *format)
     }
 
-    /// Splits the path of an archive into its format and the path without the suffix. Returns `None` if users do not see
-    /// such files as directories, for example `.npz`. The suffix must be in lower case.
+    /// Returns the format of an archive, and its path without the suffix. The suffix must be in lower case.
+    ///
+    /// Returns `None` for other files, and for archives that pipelines do not read as directories, such as `.npz`.
     pub fn split_path(path: &str) -> Option<(ArchiveFormat, &str)> {
         SUFFIXES
             .into_iter()
@@ -92,13 +91,11 @@ impl ArchiveFormat {
             })
     }
 
-    /// Visits all members of `archive`, in the order of the archive. Skips content that `visit` does not read.
+    /// Visits all members of `archive` in the order of the archive. Skips content that `visit` does not read.
     ///
-    /// `name` is the file name of the archive; the member of a gzip file has this name without `.gz`. `budget` limits
-    /// the number and size of the members. `forms` decides whether [`Member::stored`] is filled.
+    /// `name` is the file name of the archive. The member of a gzip file has this name without `.gz`.
     ///
-    /// In a tar archive, a path may occur repeatedly, because files can be appended. The last occurrence replaces the
-    /// earlier ones, so writing all members in the order of the visits yields the correct tree.
+    /// A path can occur repeatedly in a tar archive. The last member with this path replaces the earlier members.
     ///
     /// # Errors
     /// [`ArchiveError`]. If `visit` returns an error, reading stops.
@@ -133,10 +130,10 @@ fn buffered<R: ReadAt>(archive: ByteSection<R>) -> BufReader<ByteSection<R>> {
     BufReader::with_capacity(capacity, archive)
 }
 
-/// Visits the only member of a gzip file. `name` is the file name of the archive. `form` becomes [`Member::stored`].
+/// Visits the only member of a gzip file. `form` becomes the [`Member::stored`] of this member.
 ///
 /// # Errors
-/// [`ArchiveError`].
+/// [`ArchiveError`] if the file is not gzip, is damaged or exceeds `budget`, or if `visit` fails.
 pub fn read_gzip(
     name: &str,
     mut input: impl BufRead,
@@ -161,7 +158,7 @@ pub fn read_gzip(
     Ok(visit(&member, &mut MeteredReader { content, budget })?)
 }
 
-/// Counts the bytes read from a member whose length no header declares.
+/// Counts the bytes of a member whose length no header declares.
 struct MeteredReader<'a, R> {
     content: R,
     budget: &'a ArchiveBudget,

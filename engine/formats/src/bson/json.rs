@@ -1,13 +1,10 @@
 //! Converts documents to JSON and back, as MongoDB Extended JSON v2.
 //!
-//! Strings, booleans, null, finite doubles and 32-bit integers are plain JSON. Other values become an object with one key
-//! of [`EXTENDED_KEYS`]: 64-bit integers `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
-//! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}` and so on. The key keeps the
-//! type of the value. Therefore a document can be converted to JSON and back: the result has the bytes that pymongo
-//! writes after reading the document.
-//!
-//! Three kinds of values cannot be converted to JSON: 128-bit decimals, DBPointers, and documents that look like such an
-//! object with a key of [`EXTENDED_KEYS`]. Other keys that begin with `$` are ordinary, for example `$ref` and `$id`.
+//! - Strings, booleans, null, finite doubles and 32-bit integers are plain JSON.
+//! - Other values become objects with a key of [`EXTENDED_KEYS`] that shows the type, for example `{"$numberLong": "5"}`.
+//! - A document converted to JSON and back has the bytes that pymongo writes after reading the document.
+//! - Not convertible: 128-bit decimals, DBPointers, and documents that look like an object with a key of [`EXTENDED_KEYS`].
+//! - Other keys that begin with `$` are ordinary, for example `$ref` and `$id`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,8 +15,7 @@ use super::{BsonDocument, BsonError, BsonValue, RawDocument, kind};
 use crate::hex;
 use crate::json::{JsonObject, JsonValue};
 
-/// Keys of the JSON objects that represent BSON values. Such an object has no other key, except that an object with
-/// `$code` may have `$scope`.
+/// Keys of JSON objects that represent BSON values. Only an object with `$code` may have a second key, `$scope`.
 const EXTENDED_KEYS: &[&str] = &[
     "$binary",
     "$code",
@@ -36,18 +32,16 @@ const EXTENDED_KEYS: &[&str] = &[
     "$undefined",
 ];
 
-/// A JSON object that represents a BSON value.
 struct ExtendedValue<'a> {
-    /// Its key, one of [`EXTENDED_KEYS`].
+    /// The object's key, one of [`EXTENDED_KEYS`].
     tag: &'a str,
-    /// The value of that key.
     value: &'a JsonValue,
-    /// The value of `$scope`, a second key that may occur next to `$code`.
+    /// The value of `$scope`, if `tag` is `$code`.
     scope: Option<&'a JsonValue>,
 }
 
 impl<'a> ExtendedValue<'a> {
-    /// Returns `None` if the object is an ordinary document.
+    /// Returns `None` if `object` is an ordinary document.
     fn parse(object: &'a JsonObject) -> Option<Self> {
         let (key, value) = object.iter().next()?;
         let tag = key.as_str().filter(|key| EXTENDED_KEYS.contains(key))?;
@@ -59,24 +53,17 @@ impl<'a> ExtendedValue<'a> {
 
 impl BsonDocument {
     /// Converts the document to a JSON object.
-    ///
-    /// # Errors
-    /// [`BsonError`] if the document is damaged or cannot be converted.
     pub fn to_json(&self) -> Result<JsonValue, BsonError> {
         object(self.raw(), None, 1)
     }
 
-    /// Converts the document to a JSON object in which long binaries are references into `file`, see [`BinaryReference`].
-    ///
-    /// # Errors
-    /// [`BsonError`] if the document is damaged or cannot be converted.
+    /// Converts the document to JSON. Long binaries become references into the file `file`, see [`BinaryReference`].
     pub fn to_json_with_references(&self, file: &str) -> Result<JsonValue, BsonError> {
         let offset = self.offset();
         object(self.raw(), Some(DocumentOrigin { file, offset }), 1)
     }
 }
 
-/// Converts a document. With `origin`, long binaries become references.
 fn object(
     document: RawDocument<'_>,
     origin: Option<DocumentOrigin<'_>>,
@@ -90,13 +77,12 @@ fn object(
     Ok(JsonValue::Object(object))
 }
 
-/// Returns the object `{"$name": value}`.
 fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
 
-/// Converts the value of an element to JSON. With `origin`, long binaries become references. `depth` is the number of
-/// documents and arrays that contain the element, including the outermost document.
+/// Converts the value of an element that is nested in `depth` documents and arrays. With an `origin`, long binaries become
+/// references.
 fn json(
     key: &str,
     value: BsonValue<'_>,
@@ -185,10 +171,11 @@ fn json(
     })
 }
 
-/// Converts Extended JSON to a document and appends it to `out`, with the same bytes as pymongo.
+/// Converts Extended JSON to a BSON document and appends the document to `out`. The bytes equal those of pymongo.
 ///
-/// A top-level `_id` becomes the first element. A plain integer takes 32 bits if it fits, otherwise 64. `read` fetches
-/// the bytes of binaries that the JSON only refers to, see [`BinaryReference`].
+/// - A top-level `_id` becomes the first element.
+/// - A plain integer takes 32 bits if it fits, otherwise 64.
+/// - `read` fetches the bytes of binaries that are references, see [`BinaryReference`].
 ///
 /// # Errors
 /// [`BsonError`] if `value` is not Extended JSON, cannot be written, or is nested too deeply, or if `read` fails.
@@ -211,7 +198,7 @@ pub fn push_json(
     })
 }
 
-/// Converts a key to the name of an element. Names are UTF-8 and contain no NUL characters.
+/// Converts a key to an element's name, which must be UTF-8 without NUL characters.
 fn name(key: &crate::json::JsonString) -> Result<&str, BsonError> {
     let name = key.as_str().filter(|name| !name.contains('\0'));
     name.ok_or_else(|| {
@@ -229,7 +216,6 @@ fn wrong(key: &str, reason: &'static str) -> BsonError {
     }
 }
 
-/// Writes a JSON value as an element. `depth` is the number of documents and arrays that contain it.
 fn element(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
@@ -275,7 +261,6 @@ fn element(
     Ok(())
 }
 
-/// Writes the members of an object as a document.
 fn members(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
@@ -294,7 +279,6 @@ fn members(
     })
 }
 
-/// Writes an element from a JSON object that represents a BSON value.
 fn extended_element<'v>(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,

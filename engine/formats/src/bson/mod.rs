@@ -1,11 +1,10 @@
 //! Reads and writes BSON files, as `mongodump` writes them and pymongo reads them.
 //!
-//! A file is a sequence of documents, which are read one by one. A document is converted to JSON
-//! ([`BsonDocument::to_json`], as MongoDB Extended JSON v2), and written from JSON with the same
-//! bytes as pymongo ([`push_json`]). Long binaries can remain in the file ([`BsonDocument::to_json_with_references`]).
+//! A file is a sequence of documents. [`BsonDocument::to_json`] converts a document to JSON, and [`push_json`] converts JSON
+//! to a document.
 //!
-//! The crate `bson` is not used, because it converts through its own values and those of `serde_json`. This module
-//! converts directly from and to this crate's JSON, and returns the byte offsets of binaries in the file.
+//! Long binary values can remain in the file, because this module returns their offsets. The crate `bson` does not return
+//! offsets.
 //!
 //! Source: bsonspec.org, version 1.1.
 
@@ -22,7 +21,6 @@ use crate::json::{JsonObject, JsonValue};
 
 pub use json::push_json;
 
-/// The type bytes of elements.
 mod kind {
     pub const DOUBLE: u8 = 0x01;
     pub const STRING: u8 = 0x02;
@@ -47,14 +45,13 @@ mod kind {
     pub const MIN_KEY: u8 = 0xff;
 }
 
-/// Maximum length of a document in bytes. MongoDB's own limit is 16 MiB, but files of other programs may exceed it.
+/// Maximum length of a document in bytes. MongoDB's limit is 16 MiB, but other programs may write longer documents.
 pub const MAX_DOCUMENT_BYTES: u32 = 1 << 28;
 
-/// Maximum memory, in bytes, that is reserved for a document before it is read, because its declared length may be wrong.
+/// Maximum number of bytes reserved for a document before it is read. Its declared length may be wrong.
 const MAX_RESERVED_BYTES: u32 = 1 << 20;
 
-/// Iterates over the documents of a file. At most one document is in memory at a time. The iterator ends after an
-/// error.
+/// Iterates over the documents of a file, with one document in memory. Ends after an error.
 #[derive(Debug)]
 pub struct BsonDocuments<R> {
     input: R,
@@ -89,7 +86,7 @@ impl<R: Read> BsonDocuments<R> {
         let Ok(length) = <[u8; 4]>::try_from(bytes.as_slice()).map(i32::from_le_bytes) else {
             return Err(BsonError::Truncated { offset });
         };
-        // The shortest document is four bytes of length and a zero.
+        // The shortest document consists of a length of four bytes and a zero byte.
         let rest = u32::try_from(length)
             .ok()
             .filter(|length| (5..=MAX_DOCUMENT_BYTES).contains(length));
@@ -177,7 +174,7 @@ pub enum BsonError {
     Damaged {
         /// Offset in the document.
         position: usize,
-        /// The violated rule.
+        /// The violated rule of the format.
         reason: &'static str,
     },
     /// An element has a type that the format does not define.
@@ -204,14 +201,14 @@ pub enum BsonError {
         /// The reason.
         reason: &'static str,
     },
-    /// The bytes of a referenced binary cannot be read. See [`BinaryReference`].
-    #[error("the binary at byte {at} of `{file}` cannot be read")]
+    /// The bytes behind a [`BinaryReference`] cannot be read.
+    #[error("the binary value at byte {at} of `{file}` cannot be read")]
     ReferencedBinary {
         /// Name of the file that contains the binary.
         file: String,
         /// Offset in the file.
         at: u64,
-        /// The reason.
+        /// The error of the [`BinaryReader`].
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -234,10 +231,9 @@ pub enum BsonError {
     },
 }
 
-/// Binaries up to this length in bytes are stored in the JSON itself.
+/// Maximum length in bytes of a binary that is stored in the JSON itself.
 const MAX_INLINE_BYTES: usize = 64;
 
-/// Number of hex digits of the hash in a [`BinaryReference`]: 128 bits.
 const HASH_DIGITS: usize = 32;
 
 /// A reference to a binary value in a BSON file: the offset, length and hash of its bytes.
@@ -257,16 +253,14 @@ pub struct BinaryReference {
 pub type BinaryReader<'r> = dyn FnMut(&BinaryReference, &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
     + 'r;
 
-/// The file and offset of a document that is converted to JSON.
 #[derive(Debug, Clone, Copy)]
 struct DocumentOrigin<'f> {
     pub file: &'f str,
-    /// Offset of the document in the file.
     pub offset: u64,
 }
 
 impl DocumentOrigin<'_> {
-    /// Returns a reference to the binary at offset `position` of the document; `None` for short binaries.
+    /// Returns a reference to the binary at offset `position` of the document, or `None` if the binary is short.
     pub fn refer(self, position: usize, bytes: &[u8]) -> Option<BinaryReference> {
         (bytes.len() > MAX_INLINE_BYTES).then(|| BinaryReference {
             file: self.file.to_owned(),
@@ -278,12 +272,10 @@ impl DocumentOrigin<'_> {
 }
 
 impl BinaryReference {
-    /// Returns the members of the JSON object under `$binary`.
     fn members(&self) -> JsonObject {
         let mut members = JsonObject::new();
         members.insert("file".into(), self.file.as_str().into());
         for (name, number) in [("at", self.at), ("bytes", self.bytes)] {
-            // File offsets fit into `i64`.
             let number = i64::try_from(number).unwrap_or(i64::MAX);
             members.insert(name.into(), JsonValue::Int(number));
         }
@@ -291,7 +283,7 @@ impl BinaryReference {
         members
     }
 
-    /// Parses the value of a `$binary`. `None` if it is not a reference.
+    /// Parses the value of `$binary`. Returns `None` if it is not a reference.
     fn parse(value: &JsonValue) -> Option<BinaryReference> {
         let number = |name| match value.get(name) {
             Some(JsonValue::Int(number)) => u64::try_from(*number).ok(),
@@ -305,7 +297,6 @@ impl BinaryReference {
         })
     }
 
-    /// Reads the bytes and verifies their hash.
     fn read(&self, read: &mut BinaryReader<'_>) -> Result<Vec<u8>, BsonError> {
         let unreadable = |source| BsonError::ReferencedBinary {
             file: self.file.clone(),

@@ -64,10 +64,10 @@ impl<'a> RawDocument<'a> {
         }
     }
 
-    /// Iterates over keys and values. For an array, all returned keys are empty, because readers ignore the stored keys.
+    /// Iterates over keys and values. The keys of an array are returned as empty strings, because readers ignore them.
     ///
     /// # Errors
-    /// [`BsonError::Damaged`] if the length or the final zero is wrong.
+    /// [`BsonError::Damaged`] if the document's length or final zero byte is wrong.
     pub fn elements(&self) -> Result<DocumentElements<'a>, BsonError> {
         let damaged = |reason| BsonError::Damaged {
             position: self.start,
@@ -94,7 +94,7 @@ impl<'a> RawDocument<'a> {
     }
 }
 
-/// Iterates over the elements of a document. The iterator ends after an error.
+/// Iterates over the elements of a document. Ends after an error.
 #[derive(Debug, Clone)]
 pub struct DocumentElements<'a> {
     rest: &'a [u8],
@@ -183,13 +183,11 @@ impl<'a> DocumentElements<'a> {
         <[u8; N]>::try_from(taken).map_err(|_| self.damaged("an element is too short"))
     }
 
-    /// Reads a length of four bytes.
     fn length(&mut self) -> Result<usize, BsonError> {
         let length = i32::from_le_bytes(self.array()?);
         usize::try_from(length).map_err(|_| self.damaged("a length is negative"))
     }
 
-    /// Reads text that ends with a zero byte.
     fn c_string(&mut self) -> Result<&'a str, BsonError> {
         let text = self.until_zero()?;
         self.utf8(text)
@@ -204,7 +202,7 @@ impl<'a> DocumentElements<'a> {
         Ok(text)
     }
 
-    /// Reads text that begins with its length.
+    /// Reads text that begins with its length and ends with a zero byte.
     fn string(&mut self) -> Result<&'a str, BsonError> {
         let length = self.length()?;
         match self.take(length)? {
@@ -217,7 +215,6 @@ impl<'a> DocumentElements<'a> {
         std::str::from_utf8(text).map_err(|_| self.damaged("a string is not UTF-8"))
     }
 
-    /// Reads a document or array, whose first four bytes are its length.
     fn document(&mut self, is_array: bool) -> Result<RawDocument<'a>, BsonError> {
         let start = self.position;
         let four = self.rest.first_chunk().copied().unwrap_or_default();
@@ -244,7 +241,7 @@ impl<'a> DocumentElements<'a> {
             });
             bytes = match inner {
                 Some((Some(inner), rest)) if inner == rest.len() => rest,
-                _ => return Err(self.damaged("the inner length of a binary is wrong")),
+                _ => return Err(self.damaged("the inner length of a binary value is wrong")),
             };
         }
         let position = self.position - bytes.len();
@@ -261,7 +258,7 @@ impl<'a> DocumentElements<'a> {
         let code = self.string()?;
         let scope = self.document(false)?;
         if self.position - start != length {
-            return Err(self.damaged("the length of a JavaScript code with scope is wrong"));
+            return Err(self.damaged("the length of JavaScript code with scope is wrong"));
         }
         Ok(BsonValue::CodeWithScope { code, scope })
     }

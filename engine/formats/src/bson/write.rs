@@ -1,24 +1,23 @@
 //! Writes elements as pymongo 4 does in `bson.encode(bson.decode(document))`.
 //!
-//! Elements of arrays are renumbered, undefined values become null, the options of a regular expression are sorted, and
-//! all lengths are recomputed.
+//! - The keys of arrays are renumbered, and all lengths are recomputed.
+//! - Undefined values become null.
+//! - The options of a regular expression are sorted.
 
 use super::{BsonError, kind};
 
-/// Maximum depth of nested documents. It protects the stack, because reading a level takes up to a kilobyte of stack.
-/// MongoDB itself stores at most 100 levels.
+/// Maximum depth of nested documents. A level takes up to 1 KB of stack. MongoDB stores at most 100 levels.
 pub(super) const MAX_DEPTH: usize = 200;
 
 /// Range of Python's `datetime`, in milliseconds since 1970.
 const PYTHON_DATES: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 
-/// Appends elements to a buffer. The `key` of a method is that of its element; it also appears in errors.
+/// Appends elements to a buffer. The parameter `key` is the element's key, also for errors.
 pub(super) struct Writer<'a> {
     pub out: &'a mut Vec<u8>,
 }
 
 impl Writer<'_> {
-    /// Writes a document: its length, the content, a zero.
     pub fn nested(
         &mut self,
         key: &str,
@@ -31,7 +30,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Writes the length of the content, then the content. The length includes its own four bytes.
+    /// Writes a length and `content`. The length includes its own four bytes.
     pub fn with_length(
         &mut self,
         key: &str,
@@ -47,19 +46,16 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes the type and key of an element.
     pub fn head(&mut self, kind: u8, key: &str) {
         self.out.push(kind);
         self.c_string(key);
     }
 
-    /// Writes an element whose value has a fixed size.
     pub fn fixed(&mut self, kind: u8, key: &str, bytes: &[u8]) {
         self.head(kind, key);
         self.out.extend(bytes);
     }
 
-    /// Writes a date in milliseconds since 1970.
     pub fn date(&mut self, key: &str, milliseconds: i64) -> Result<(), BsonError> {
         if !PYTHON_DATES.contains(&milliseconds) {
             return Err(BsonError::CannotWrite {
@@ -71,7 +67,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a regular expression.
+    /// Writes a regular expression with sorted options, without unknown ones.
     pub fn regex(&mut self, key: &str, pattern: &str, options: &str) {
         self.head(kind::REGEX, key);
         self.c_string(pattern);
@@ -84,7 +80,6 @@ impl Writer<'_> {
         self.out.push(0);
     }
 
-    /// Writes the value of a string element: its length, its bytes, a zero.
     pub fn string(&mut self, key: &str, text: &str) -> Result<(), BsonError> {
         let length = i32::try_from(text.len() + 1).map_err(|_| too_long(key))?;
         self.out.extend(length.to_le_bytes());
@@ -92,7 +87,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a binary.
     pub fn binary(&mut self, key: &str, subtype: u8, bytes: &[u8]) -> Result<(), BsonError> {
         self.head(kind::BINARY, key);
         let inner = i32::try_from(bytes.len()).map_err(|_| too_long(key))?;

@@ -1,15 +1,14 @@
-//! Reads bits of the input, the lowest bit of each byte first.
+//! Reads bits of the input. The lowest bit of each byte is the first.
 
 /// Bits that are read from the input but not decoded yet.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BitBuffer {
-    /// The next bit is the lowest one. The bits after `count` are zero.
+    /// The next bit is the lowest one. All bits above the lowest `count` are zero.
     pub bits: u64,
     pub count: u32,
 }
 
 impl BitBuffer {
-    /// Reads bytes until the input ends or at least 56 bits are available.
     #[inline]
     pub fn fill(&mut self, input: &[u8], used: &mut usize) {
         while self.count < 56
@@ -21,14 +20,14 @@ impl BitBuffer {
         }
     }
 
-    /// Returns `count` bits, at most 32, if they are available.
+    /// Returns `count` bits, at most 32. Returns `None` if fewer are available.
     #[inline]
     pub fn take(&mut self, count: u32) -> Option<u32> {
         let bits = self.bits & ((1 << count) - 1);
         self.skip(count).map(|()| bits as u32)
     }
 
-    /// Removes `count` bits, at most 56, if they are available.
+    /// Removes `count` bits, at most 56. Returns `None` if fewer are available.
     #[inline]
     pub fn skip(&mut self, count: u32) -> Option<()> {
         self.count = self.count.checked_sub(count)?;
@@ -36,7 +35,7 @@ impl BitBuffer {
         Some(())
     }
 
-    /// Returns bytes of which no bit is decoded to the input, of which `used` bytes were read.
+    /// Returns entirely undecoded bytes to the input, of which `used` bytes were read.
     #[inline]
     pub fn give_back(&mut self, used: &mut usize) {
         let bytes = (self.count as usize / 8).min(*used);
@@ -46,15 +45,13 @@ impl BitBuffer {
     }
 }
 
-/// Reads bits without checks for the end of the input. The caller ensures that the input is long enough.
+/// Reads bits without checks for the end of the input. The caller must ensure that the input is long enough.
 #[derive(Debug)]
 pub(super) struct BitReader<'i> {
     input: &'i [u8],
-    /// Offset of the next byte.
     pub at: usize,
-    /// The next bit is the lowest one. The bits after `count` may contain bits of the following bytes.
+    /// The next bit is the lowest one. Bits above the lowest `count` may belong to the following bytes.
     pub bits: u64,
-    /// Number of bits that are available.
     pub count: u32,
 }
 
@@ -69,7 +66,7 @@ impl<'i> BitReader<'i> {
         }
     }
 
-    /// Reads bytes until 56 to 63 bits are available, without a branch for the number of bytes.
+    /// Reads bytes until 56 to 63 bits are available. Has no branch that depends on the number of bytes.
     #[inline(always)]
     pub fn refill(&mut self) {
         let next = self.input.get(self.at..).and_then(<[u8]>::first_chunk);
@@ -78,15 +75,13 @@ impl<'i> BitReader<'i> {
         self.count |= 56;
     }
 
-    /// Removes `count` bits, at most 56.
     #[inline(always)]
     pub fn skip(&mut self, count: u32) {
         self.bits >>= count;
         self.count -= count;
     }
 
-    /// Returns the remaining bits of the current byte, and the offset of the next byte. Bytes of which no bit is decoded
-    /// are returned to the input.
+    /// Returns the remaining bits of the current byte, and the offset of the next byte.
     pub fn finish(self) -> (BitBuffer, usize) {
         let BitReader { bits, count, .. } = self;
         let mut used = self.at;

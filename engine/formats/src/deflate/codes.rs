@@ -2,35 +2,32 @@
 
 use super::Damaged;
 
-/// Maximum length of a code in bits.
 const MAX_CODE_BITS: usize = 15;
 
-/// Maximum number of symbols of a code.
 pub(super) const MAX_SYMBOLS: usize = 288;
 
-/// Set in every entry that is not a literal. The bits below it are the length of the code.
+/// Set in every entry that is not a literal. The bits below this flag contain the length of the code.
 const NOT_LITERAL: u32 = 1 << 6;
-/// Set in every entry that is neither a literal nor a value, but one of the next three.
+/// Set in an entry that is one of the next three constants, not a literal or a value.
 const SPECIAL: u32 = 1 << 7;
-/// The code is longer than the table's root, and continues in a subtable.
+/// Marks a code that is longer than the root of the table and continues in a subtable.
 const SUBTABLE: u32 = 1 << 31 | SPECIAL | NOT_LITERAL;
-/// The symbol that ends a block.
 const END_OF_BLOCK: u32 = 1 << 30 | SPECIAL | NOT_LITERAL;
-/// Bits that do not begin any code.
+/// Marks bits that do not begin any code.
 const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
 
-/// An entry of a table, in 32 bits:
+/// An entry of a decoding table, in 32 bits:
 ///
 /// - Bits 0 to 5 contain the length of the code in bits. Bits 6 and 7 are the flags `NOT_LITERAL` and `SPECIAL`.
-/// - In a literal, bits 8 to 15 are the byte.
-/// - In a length or distance, bits 8 to 15 are the number of extra bits, and bits 16 to 31 are the smallest value.
-/// - In a pointer to a subtable, bits 8 to 15 are the number of index bits of the subtable, and bits 16 to 26 are its
-///   position.
+/// - In the entry of a literal, bits 8 to 15 are the byte.
+/// - In the entry of a length or distance, bits 8 to 15 are the number of extra bits. Bits 16 to 31 are the smallest value.
+/// - In a pointer to a subtable, bits 8 to 15 are the number of the subtable's index bits. Bits 16 to 26 are the index of
+///   the subtable's first entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CodeEntry(u32);
 
 impl CodeEntry {
-    /// The length of the code in bits. In a subtable, without the bits of the root.
+    /// The length of the code in bits. In a subtable, the bits of the root are not included.
     #[inline(always)]
     pub fn bits(self) -> u32 {
         self.0 & 63
@@ -41,13 +38,13 @@ impl CodeEntry {
         self.0 & NOT_LITERAL == 0
     }
 
-    /// A byte that is zero only for literals with codes of `bits` bits.
+    /// Returns a byte that is zero only for literals with codes of `bits` bits.
     #[inline(always)]
     pub fn difference(self, bits: u32) -> u8 {
         (self.0 ^ bits) as u8
     }
 
-    /// The byte of a literal, or the symbol of the code for code lengths.
+    /// The byte of a literal. In the code for code lengths, the symbol.
     #[inline(always)]
     pub fn literal(self) -> u8 {
         (self.0 >> 8) as u8
@@ -67,19 +64,19 @@ impl CodeEntry {
         self.0 & END_OF_BLOCK == END_OF_BLOCK
     }
 
-    /// The number of bits that follow the code of a value.
     #[inline(always)]
     pub fn extra_bits(self) -> u32 {
         self.0 >> 8 & 15
     }
 
-    /// The value whose extra bits are the low bits of `bits`.
+    /// Returns the value. `bits` contains its extra bits as the lowest bits.
     #[inline(always)]
     pub fn value(self, bits: u64) -> usize {
         (self.0 >> 16) as usize + (bits & ((1 << self.extra_bits()) - 1)) as usize
     }
 
-    /// The entry of a subtable pointer: `width` bits, from `position`.
+    /// Creates a pointer to the subtable at `position`. `width` is the number of index bits of the subtable, and `root` is
+    /// the number of bits before these index bits.
     fn pointer(width: usize, position: usize, root: u32) -> CodeEntry {
         CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
     }
@@ -89,16 +86,14 @@ impl CodeEntry {
     }
 }
 
-/// The table that decodes a prefix code. The next `ROOT` bits of the stream are the index of an entry. Longer codes
-/// continue in subtables, which are stored after the first `1 << ROOT` entries.
+/// A table that decodes a prefix code, indexed by the next `ROOT` bits. Subtables for longer codes follow.
 #[derive(Debug)]
 pub(super) struct Codes<const ROOT: u32, const ENTRIES: usize>(Box<[CodeEntry; ENTRIES]>);
 
-/// Literals and lengths: 286 codes need at most 1,332 entries.
+/// The code of literals and lengths: 286 symbols need at most 1,332 entries.
 pub(super) type LiteralCodes = Codes<10, 1536>;
-/// Distances: 30 codes need at most 402 entries.
+/// The code of distances: 30 symbols need at most 402 entries.
 pub(super) type DistanceCodes = Codes<8, 512>;
-/// Lengths of codes.
 pub(super) type LengthCodes = Codes<7, 128>;
 
 impl<const ROOT: u32, const ENTRIES: usize> Default for Codes<ROOT, ENTRIES> {
@@ -108,14 +103,13 @@ impl<const ROOT: u32, const ENTRIES: usize> Default for Codes<ROOT, ENTRIES> {
 }
 
 impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
-    /// Returns the entry for the next bits of the stream.
     #[inline(always)]
     pub fn entry(&self, bits: u64) -> CodeEntry {
         let index = bits as usize & ((1 << ROOT) - 1);
         self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
     }
 
-    /// Returns the entry of the subtable `pointer` for the bits after the root.
+    /// Returns the entry of the subtable `pointer`. `bits` must begin after the bits of the root.
     #[inline(always)]
     pub fn longer(&self, pointer: CodeEntry, bits: u64) -> CodeEntry {
         let index = (pointer.0 >> 16 & 0x7ff) as usize;
@@ -123,10 +117,11 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
     }
 
-    /// Builds the table. `symbols` contains the entry of each symbol, and `lengths` the number of bits of its code, or 0
-    /// if the symbol has no code. Returns `false` if the code is over-subscribed or incomplete.
+    /// Builds the decoding table. `lengths` contains the length of each symbol's code, or 0 for a symbol without a code.
+    /// `symbols` contains the entry of each symbol.
     ///
-    /// As in zlib, two incomplete codes are accepted: one without symbols, and one with a single symbol of one bit.
+    /// Returns `false` if the code is over-subscribed or incomplete. As in zlib, a code without symbols is valid. So is a
+    /// code with a single symbol of one bit.
     pub fn build(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
         let mut counts = [0_u16; MAX_CODE_BITS + 1];
         for length in lengths {
@@ -182,12 +177,13 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         true
     }
 
-    /// Writes the entries of a complete code. `counts` contains the number of codes of each length. `sorted` contains
-    /// the entries of the symbols, sorted by the lengths of their codes. Returns `None` if the code is not complete.
+    /// Writes the entries of a complete code. Returns `None` if the code is incomplete.
     ///
-    /// The index of an entry is the code with its bits reversed, because the stream contains them in this order. The
-    /// shortest codes are written first, and the table is doubled for each further bit. So most entries are written by
-    /// copying, as in libdeflate.
+    /// `counts` contains the number of codes of each length. `sorted` contains the entries in ascending order of code
+    /// length.
+    ///
+    /// The index of an entry is its code with the bits in reverse order. Before each longer code length, the table is
+    /// doubled: a copy of all entries is appended.
     fn fill(&mut self, counts: &[u16], sorted: &[CodeEntry]) -> Option<()> {
         let root = ROOT as usize;
         let mut symbols = sorted.iter();
@@ -225,7 +221,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
                     }
                     return Some(());
                 }
-                // Adds one to the reversed code.
+                // Adds one to the code, whose bits are reversed.
                 let bit = 1 << (code ^ last).ilog2();
                 code = code & (bit - 1) | bit;
             }
@@ -235,8 +231,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 }
 
 impl LengthCodes {
-    /// Builds the table for the code in which a block stores the lengths of its other codes. Returns an error if this code
-    /// is incomplete. A code without symbols is accepted, as in zlib; every bit then means length 0.
+    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid. In this case, every bit
+    /// means length 0.
     pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
         let is_empty = lengths.iter().all(|length| *length == 0);
         let is_valid = self.build(lengths, &CODE_LENGTHS);
@@ -254,8 +250,8 @@ impl LengthCodes {
 
 /// Returns the number of index bits of a new subtable, or `None` if the code is incomplete.
 ///
-/// The first code of the subtable has `width` bits after the root. `counts` contains the numbers of codes of this and of
-/// each greater length. `remaining` codes with this length are not in the table yet.
+/// The first code of the subtable has `width` more bits than the root. `counts` begins with the number of codes of this
+/// length. `remaining` of these codes are not in the table yet.
 fn subtable_width(counts: &[u16], remaining: usize, width: usize) -> Option<usize> {
     let mut used = remaining;
     let mut bits = width;
@@ -273,7 +269,7 @@ const fn value(smallest: u16, extra_bits: u8) -> CodeEntry {
     CodeEntry((smallest as u32) << 16 | (extra_bits as u32) << 8 | NOT_LITERAL)
 }
 
-/// The literals, the end of the block, and the lengths (RFC 1951, section 3.2.5).
+/// Literals, the end of the block, and lengths (RFC 1951, section 3.2.5).
 pub(super) static LITERALS_AND_LENGTHS: [CodeEntry; MAX_SYMBOLS] = {
     let mut entries = [CodeEntry(INVALID); MAX_SYMBOLS];
     let mut symbol = 0;
@@ -298,7 +294,6 @@ pub(super) static LITERALS_AND_LENGTHS: [CodeEntry; MAX_SYMBOLS] = {
     entries
 };
 
-/// The distances.
 pub(super) static DISTANCES: [CodeEntry; 32] = {
     let mut entries = [CodeEntry(INVALID); 32];
     let (mut symbol, mut smallest) = (0, 1);
@@ -315,7 +310,6 @@ pub(super) static DISTANCES: [CodeEntry; 32] = {
     entries
 };
 
-/// The symbols of the code for code lengths.
 const CODE_LENGTHS: [CodeEntry; 19] = {
     let mut entries = [CodeEntry(0); 19];
     let mut symbol = 0;

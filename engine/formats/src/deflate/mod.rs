@@ -1,11 +1,11 @@
 //! Decodes raw deflate (RFC 1951).
 //!
-//! An [`Inflater`] decodes a stream in any number of calls, like zlib's `inflate`, and reports the same errors.
+//! An [`Inflater`] decodes a stream in any number of calls and reports the same errors as zlib's `inflate`.
 //!
-//! There are two reasons for a decoder of our own. First, reading archives takes most of its time here. The loop over
-//! [`symbols`] is 2.5 times as fast as zlib's for data that hardly compress, and 1.2 times for text. Second,
-//! [`inflated`](crate::inflated) needs a decoder that can stop at the beginning of a block and later start there. The safe
-//! interfaces of other decoders cannot.
+//! - The loop in [`symbols`] is 2.5 times as fast as zlib's loop for data that hardly compress. For text, it is 1.2 times as
+//!   fast.
+//! - An [`Inflater`] can stop and start at a block. The module [`inflated`](crate::inflated) needs this. Other decoders with
+//!   a safe interface cannot do it.
 
 mod bits;
 mod codes;
@@ -18,18 +18,18 @@ use self::codes::{
 };
 use self::window::Window;
 
-/// The order in which the lengths of the code for code lengths are stored.
+/// The order in which a block stores the lengths of the code for code lengths.
 const LENGTHS_ORDER: [usize; 19] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
 
-/// Maximum number of lengths in a block's header: 286 and 30.
+/// Maximum number of code lengths in a block's header: 286 literals and lengths, and 30 distances.
 const MAX_LENGTHS: usize = 320;
 
-/// Literals are predicted if those with one code length occupy at least this part of the code space, in units of 1/32768.
+/// Literals of one code length are predicted if their part of the code space is at least this many 1/32768.
 const PREDICTABLE: u32 = 21_000;
 
-/// The stream is not valid deflate. The reason is worded as by zlib.
+/// The stream is not valid deflate. The reason is zlib's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("deflate decompression error: {0}")]
 pub(crate) struct Damaged(&'static str);
@@ -41,45 +41,40 @@ impl Damaged {
     const REPEAT: Damaged = Damaged("invalid bit length repeat");
 }
 
-/// The result of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decoded {
     /// Number of input bytes that are decoded at least partially.
     pub used: usize,
-    /// Number of bytes written to the output.
     pub written: usize,
-    /// The reason for the end of the call.
     pub stop: Stop,
 }
 
-/// The reason why decoding ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Input or output is exhausted.
     Anywhere,
-    /// A block begins. Its first bits belong to the last input byte consumed.
+    /// A block begins. Its first bits are the highest bits of the last consumed input byte.
     Block {
-        /// The number of these bits.
+        /// Number of these first bits.
         left_over: u64,
     },
-    /// The stream ended.
     End,
 }
 
-/// The next part of the stream.
+/// The part of the stream that is decoded next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Header,
     StoredHeader,
-    /// This number of bytes.
+    /// Content of a stored block, with the number of its remaining bytes.
     Stored(usize),
     CodesHeader,
-    /// The lengths of the code for code lengths, from this index.
+    /// The lengths of the code for code lengths, beginning with this index.
     LengthCodes(usize),
-    /// The lengths of codes, from this index.
+    /// The lengths of the other codes, beginning with this index.
     Lengths(usize),
     Symbols,
-    /// The rest of a match.
+    /// The remaining bytes of a match.
     Match {
         length: usize,
         distance: usize,
@@ -88,7 +83,7 @@ enum State {
     End,
 }
 
-/// Decodes a stream. Its tables take 9 KB, and its window 32 KB if the stream is decoded in several calls.
+/// Decodes a stream. The tables take 9 KB. The window takes 32 KB if the stream is decoded in several calls.
 #[derive(Debug)]
 pub(crate) struct Inflater {
     bits: BitBuffer,
@@ -99,14 +94,13 @@ pub(crate) struct Inflater {
     length_codes: LengthCodes,
     literals: LiteralCodes,
     distances: DistanceCodes,
-    /// Whether the tables contain the fixed codes.
+    /// Whether the tables contain the fixed codes of RFC 1951.
     is_fixed: bool,
-    /// The length of the codes of most literals, or 0.
+    /// Code length of the literals that are predicted, or 0.
     predicted_bits: u32,
     window: Window,
 }
 
-/// Numbers of lengths in a block's header.
 #[derive(Debug, Clone, Copy, Default)]
 struct CodesHeader {
     literals: usize,
@@ -114,7 +108,6 @@ struct CodesHeader {
     length_codes: usize,
 }
 
-/// The buffers of a call, and the number of bytes that are already decoded.
 struct Buffers<'b> {
     input: &'b [u8],
     used: usize,
@@ -147,7 +140,6 @@ impl Default for Inflater {
 }
 
 impl Inflater {
-    /// Starts at the beginning of another stream.
     pub fn reset(&mut self) {
         self.bits = BitBuffer::default();
         self.state = State::Header;
@@ -155,8 +147,8 @@ impl Inflater {
         self.window.clear();
     }
 
-    /// Starts at a block inside a stream. The block begins at the bit `bit` of `byte`, and the next input must be the bytes
-    /// after `byte`. `window` contains the uncompressed bytes before the block.
+    /// Starts at a block that begins at the bit `bit` of `byte`. The next input must be the bytes after `byte`, and `window`
+    /// must contain the uncompressed bytes before the block.
     pub fn reset_within(&mut self, byte: u8, bit: u8, window: &[u8]) {
         self.reset();
         self.bits.bits = u64::from(byte >> (bit & 7));
@@ -164,18 +156,13 @@ impl Inflater {
         self.window.push(window);
     }
 
-    /// Decodes until the stream ends or a buffer is exhausted.
-    ///
-    /// # Errors
-    /// [`Damaged`] if the stream is invalid. Some bytes before the error may be missing in the output.
+    /// Decodes until the stream ends or a buffer is exhausted. After an error, the output may lack some bytes that precede
+    /// the error.
     pub fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Result<Decoded, Damaged> {
         self.decode_until(false, input, output)
     }
 
-    /// Decodes until a block or the stream ends, or a buffer is exhausted.
-    ///
-    /// # Errors
-    /// Same as [`decode`](Self::decode).
+    /// Like [`decode`](Self::decode), but also stops at the end of a block.
     pub fn decode_block(&mut self, input: &[u8], output: &mut [u8]) -> Result<Decoded, Damaged> {
         self.decode_until(true, input, output)
     }
@@ -198,7 +185,7 @@ impl Inflater {
             is_exhausted = self.advance(&mut buffers)?.is_none();
             has_ended_block = before == State::BlockEnd && self.state == State::Header;
         }
-        // If the input ends within a symbol, its first bits are kept for the next call.
+        // If the input ends within a symbol, the symbol's first bits are kept for the next call.
         if !is_exhausted || buffers.room() == 0 || self.state == State::End {
             self.bits.give_back(&mut buffers.used);
         }
@@ -222,7 +209,7 @@ impl Inflater {
         })
     }
 
-    /// Decodes the next part. Returns `None` if a buffer is exhausted, or if the stream has ended.
+    /// Decodes the next part. Returns `None` if a buffer is exhausted or the stream has ended.
     fn advance(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<()>, Damaged> {
         let is_header = !matches!(
             self.state,
@@ -263,7 +250,7 @@ impl Inflater {
         }))
     }
 
-    /// Skips to the next byte, and reads the length and its complement.
+    /// Skips to the next byte, and reads the length of a stored block and its complement.
     fn stored_header(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<State>, Damaged> {
         let padding = self.bits.count % 8;
         if self.bits.count < padding + 32 {
@@ -344,7 +331,6 @@ impl Inflater {
         Ok(Some(State::Lengths(index)))
     }
 
-    /// Builds the tables of a block.
     fn build(&mut self) -> Result<(), Damaged> {
         self.is_fixed = false;
         let (literals, distances) = self.lengths.split_at(self.header.literals);
@@ -369,7 +355,6 @@ impl Inflater {
         Ok(())
     }
 
-    /// Builds the tables of the fixed codes.
     fn build_fixed(&mut self) -> Result<(), Damaged> {
         if self.is_fixed {
             return Ok(());
@@ -388,7 +373,6 @@ impl Inflater {
         }
     }
 
-    /// Decodes symbols, at least one if the buffers suffice.
     fn symbols(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<State>, Damaged> {
         let has_ended = match self.predicted_bits {
             7 => self.decode_symbols::<7, 8>(buffers)?,
@@ -402,7 +386,7 @@ impl Inflater {
         }
     }
 
-    /// Decodes one symbol, near the end of a buffer. Consumes nothing if a buffer is exhausted.
+    /// Decodes one symbol near the end of a buffer. Consumes nothing if a buffer is exhausted.
     fn symbol(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<State>, Damaged> {
         self.bits.fill(buffers.input, &mut buffers.used);
         let mut bits = self.bits;
@@ -475,7 +459,6 @@ impl Inflater {
     }
 }
 
-/// Copies bytes of a stored block, of which `left` are missing.
 fn copy_stored(left: usize, buffers: &mut Buffers<'_>) -> Option<State> {
     if left == 0 {
         return Some(State::BlockEnd);

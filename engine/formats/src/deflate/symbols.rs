@@ -1,33 +1,29 @@
-//! Decodes the symbols of a compressed block while input and output are long enough to need no checks.
+//! Decodes the symbols of a block without bounds checks per symbol, while input and output are long enough.
 //!
-//! The position of a symbol is known only after the previous symbol has been looked up in the table. So decoding waits
-//! about seven cycles for each lookup.
+//! A symbol's position is known only after the table lookup of the previous symbol, which takes about seven cycles.
 //!
-//! In images and other data that hardly compress, nearly all literals have codes of the same length. Then
-//! [`Inflater::decode_symbols`] predicts the positions of the next symbols, and looks up several of them at the same time.
-//! Afterwards it checks that all of them are literals with codes of this length.
+//! In images and similar data, nearly all literals have codes of the same length. [`Inflater::decode_symbols`] assumes this
+//! length for the next symbols, looks up several at once, and then checks the assumption.
 
 use super::bits::BitReader;
 use super::codes::{CodeEntry, DistanceCodes};
 use super::{Buffers, Damaged, Inflater};
 
-/// Minimum number of input bytes that remain before each iteration of the loop. An iteration reads 8 bytes up to three
-/// times, and moves on by at most 7 bytes each time.
+/// Minimum number of remaining input bytes before an iteration. An iteration reads 8 bytes up to three times and advances by
+/// at most 7 bytes each time.
 const INPUT_BYTES: usize = 40;
 
-/// Minimum number of free output bytes before each iteration of the loop. An iteration writes up to 8 literals, and then a
-/// match of up to 258 bytes in chunks of 16.
+/// Minimum number of free output bytes before an iteration. An iteration writes up to 8 literals, and a match of up to 258
+/// bytes in chunks of 16.
 const OUTPUT_BYTES: usize = 320;
 
-/// Number of bytes that are copied at once.
 const COPY_BYTES: usize = 16;
 
 impl Inflater {
-    /// Decodes symbols until the block ends, or until input or output is nearly exhausted. Returns true at the end of
-    /// the block.
+    /// Decodes symbols until input or output is nearly exhausted. Returns true at the end of the block.
     ///
-    /// Each iteration predicts `COUNT` literals whose codes have `BITS` bits. `COUNT * BITS` must be at most 56. If both
-    /// are 0, nothing is predicted.
+    /// Each iteration assumes that the next `COUNT` symbols are literals with codes of `BITS` bits. `COUNT * BITS` must be
+    /// at most 56.
     pub(super) fn decode_symbols<const BITS: u32, const COUNT: usize>(
         &mut self,
         buffers: &mut Buffers<'_>,
@@ -144,14 +140,13 @@ impl Inflater {
     }
 }
 
-/// The first `N` bytes from `at`.
 #[inline(always)]
 fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; N]> {
     bytes.get_mut(at..)?.first_chunk_mut()
 }
 
-/// Decodes a match. `entry` is the table entry of its length, whose code is the next in the stream. Returns length and
-/// distance, or `None` if the distance is invalid.
+/// Decodes a match. `entry` is the table entry of the match's length. Returns length and distance, or `None` if the distance
+/// is invalid.
 #[inline(always)]
 fn decode_match(
     reader: &mut BitReader<'_>,
@@ -162,7 +157,7 @@ fn decode_match(
     let length = entry.value(reader.bits);
     reader.skip(entry.extra_bits());
     let mut entry = distances.entry(reader.bits);
-    // A distance has at most 15 + 13 bits.
+    // The code of a distance has at most 15 bits, and the extra bits are at most 13.
     if reader.count < 28 {
         reader.refill();
     }
@@ -181,7 +176,8 @@ fn decode_match(
     Some((length, distance))
 }
 
-/// Repeats `length` bytes that are `distance` bytes before `at`. At least [`COPY_BYTES`] bytes follow them.
+/// Copies `length` bytes to offset `at`. The source begins `distance` bytes before `at`. At least [`COPY_BYTES`] bytes must
+/// follow the copied bytes.
 #[inline(always)]
 fn repeat(out: &mut [u8], at: usize, length: usize, distance: usize) {
     let start = at - distance;
@@ -207,7 +203,6 @@ fn repeat(out: &mut [u8], at: usize, length: usize, distance: usize) {
     }
 }
 
-/// Copies [`COPY_BYTES`] bytes from offset `from`, `distance` bytes further.
 #[inline(always)]
 fn copy_chunk(bytes: &mut [u8], from: usize, distance: usize) {
     let chunk = bytes.get(from..).and_then(<[u8]>::first_chunk).copied();

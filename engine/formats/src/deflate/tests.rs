@@ -8,7 +8,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Uniform or skewed bytes, texts and repetitions with many distances.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let piece = (0..5, 0..90_000_usize, any::<u64>());
     let piece = piece.prop_map(|(kind, count, seed)| {
@@ -39,7 +38,6 @@ fn deflate(content: &[u8], level: u32) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-/// Decodes at once into at most `room` bytes. Returns content, used bytes and whether the stream ended.
 fn decode(packed: &[u8], room: usize) -> Result<(Vec<u8>, usize, bool), String> {
     let mut out = vec![0; room];
     let decoded = Inflater::default().decode(packed, &mut out);
@@ -67,7 +65,6 @@ fn decode_expected(packed: &[u8], room: usize) -> Result<(Vec<u8>, usize, bool),
 /// zlib-rs overwrites some reasons.
 const UNKNOWN_REASON: &str = "repeated call with bad state";
 
-/// Decodes with buffers of changing lengths.
 fn decode_in_parts(packed: &[u8], lengths: &[(usize, usize)], blocks: bool) -> Vec<u8> {
     let (mut decoder, mut content, mut used) = (Inflater::default(), Vec::new(), 0);
     for (input, output) in lengths.iter().cycle().take(1 << 22) {
@@ -142,7 +139,6 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// Mostly headers of blocks.
     #[test]
     fn treats_arbitrary_bytes_like_flate2(
         kind in 0..8_u8,

@@ -1,20 +1,15 @@
-//! The last bytes of the output of earlier calls, which matches copy.
+//! The last output bytes of earlier calls, which matches may copy.
 
-/// Maximum distance of a match in bytes.
 pub(super) const WINDOW_BYTES: usize = 1 << 15;
 
-/// A ring of the last 32 KiB.
 #[derive(Debug, Default)]
 pub(super) struct Window {
-    /// Empty until the first bytes are added.
     bytes: Vec<u8>,
-    /// Position after the newest byte.
     end: usize,
     len: usize,
 }
 
 impl Window {
-    /// Number of bytes in the window.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
@@ -24,7 +19,6 @@ impl Window {
         (self.end, self.len) = (0, 0);
     }
 
-    /// Adds bytes at the end. Removes the oldest ones.
     pub fn push(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
@@ -43,8 +37,9 @@ impl Window {
         self.len = (self.len + bytes.len()).min(WINDOW_BYTES);
     }
 
-    /// Copies a match to offset `at` of `out`: the `length` bytes that begin `distance` bytes before this offset. They may
-    /// begin in the window. The caller must have checked that they do not begin before it.
+    /// Copies `length` bytes to offset `at` of `out`. The source begins `distance` bytes before this offset.
+    ///
+    /// The window contains the bytes before `out`. The source may begin in the window, but must not begin before the window.
     pub fn copy(&self, out: &mut [u8], at: usize, length: usize, distance: usize) {
         let outside = distance.saturating_sub(at).min(length);
         if let Some(part) = out.get_mut(at..at + outside) {

@@ -9,14 +9,14 @@ use super::stream::{Stop, Stream};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
-/// Size of deflate's window in bytes: the maximum distance to the earlier uncompressed bytes that a block may copy.
+/// Maximum distance in bytes between the bytes that a block copies and their copy.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
-/// Length in bytes of the header between the contents of two stored blocks: three bits, padded to a byte, then the length
-/// of the content and its complement.
+/// Length in bytes of a stored block's header: three bits, padded to a byte, then the length of the content. A copy of
+/// this length follows in which all bits are inverted.
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
-/// Offsets in a deflate stream at which decoding can start. A span begins at each offset and ends at the next one.
+/// Offsets in a deflate stream at which decoding can start. A span begins at each of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "UncheckedIndex")]
 pub struct InflateIndex {
@@ -24,46 +24,45 @@ pub struct InflateIndex {
     len: u64,
 }
 
-/// A range of the uncompressed bytes that can be decoded separately.
+/// A range of uncompressed bytes that can be decoded without the bytes before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InflateSpan {
     /// Uncompressed offset of the first byte.
     pub start: u64,
-    /// The compressed form.
+    /// The compressed form of the span.
     pub source: SpanSource,
 }
 
-/// The compressed form of a span. Positions are offsets in the deflate stream.
+/// The compressed form of a span. All positions are offsets in the deflate stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpanSource {
-    /// Stored blocks, whose bytes are not compressed.
+    /// Stored blocks, whose content is not compressed.
     Stored {
         /// Offset of the first content byte.
         at: u64,
-        /// Content bytes of each block. The content of the next block follows after 5 header bytes.
+        /// Number of content bytes in each block. 5 header bytes separate the contents of two blocks.
         block: u64,
     },
     /// Compressed blocks.
     Coded {
         /// Offset of the byte in which the first block begins.
         at: u64,
-        /// Bit in that byte, from 0.
+        /// Bit in this byte, from 0.
         bit: u8,
-        /// The location of the bytes before the span, which its blocks may copy.
+        /// The location of the 32 KiB before the span, which its blocks may copy.
         window: SpanWindow,
     },
 }
 
-/// The location of the bytes before a span, up to 32 KiB.
+/// The location of up to 32 KiB of uncompressed bytes before a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpanWindow {
-    /// In the stored spans that precede it.
+    /// In the stored spans before it.
     Stored,
     /// At this offset of the data that [`WindowStore`](super::WindowStore) stored.
     Kept(u64),
 }
 
-/// A deserialized index, before it is validated.
 #[derive(Deserialize)]
 struct UncheckedIndex {
     spans: Vec<InflateSpan>,
@@ -79,10 +78,10 @@ impl TryFrom<UncheckedIndex> for InflateIndex {
 }
 
 impl InflateIndex {
-    /// Creates the index of a stream with `len` uncompressed bytes.
+    /// Creates the index of a stream with `len` uncompressed bytes. Returns `None` if the spans are invalid.
     ///
-    /// Returns `None` if the spans are invalid: the first span must start at 0, the others must be in ascending order,
-    /// and all must start before `len`. A stored block must not be empty, and the bit of a compressed span must be below 8.
+    /// - The first span must start at 0. The others must be in ascending order and start before `len`.
+    /// - A stored block must not be empty. The bit at which a compressed span begins must be below 8.
     #[must_use]
     pub fn new(spans: Vec<InflateSpan>, len: u64) -> Option<Self> {
         let is_valid = |span: &InflateSpan| match span.source {
@@ -104,7 +103,7 @@ impl InflateIndex {
         self.len
     }
 
-    /// Returns whether the uncompressed content is empty.
+    /// Returns whether the stream has no uncompressed bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -116,18 +115,15 @@ impl InflateIndex {
         &self.spans
     }
 
-    /// Returns the range of uncompressed bytes that a span starting at `start` may copy.
     pub(super) fn window(start: u64) -> Range<u64> {
         start.saturating_sub(WINDOW_BYTES)..start
     }
 
-    /// Returns the uncompressed offset of the end of a span.
     fn end_of(&self, number: usize) -> u64 {
         let next = self.spans.get(number + 1);
         next.map_or(self.len, |next| next.start)
     }
 
-    /// Returns the number of the span that contains an uncompressed offset, and the range of that span.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
         let next_number = self.spans.partition_point(|span| span.start <= offset);
         let number = next_number.checked_sub(1)?;
@@ -136,11 +132,11 @@ impl InflateIndex {
     }
 }
 
-/// Maximum number of bytes to which one span is decoded. If an index contains a longer span, reading it is an error. This
-/// is twice the maximum that [`InflateIndexer`](super::InflateIndexer) creates.
+/// Maximum uncompressed length in bytes of a span that can be read. This is twice the maximum length of the spans that an
+/// indexer creates.
 const MAX_DECODED_BYTES: usize = 32 << 20;
 
-/// The spans of a deflate stream that has an index.
+/// A deflate stream that is read with an index.
 #[derive(Debug)]
 pub struct DeflateSpans<P, W> {
     packed: P,
@@ -149,8 +145,8 @@ pub struct DeflateSpans<P, W> {
 }
 
 impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
-    /// Creates a reader of the deflate stream at the beginning of `packed`. The same
-    /// [`InflateIndexer`](super::InflateIndexer) must have created `windows` and `index`.
+    /// Reads the deflate stream at the beginning of `packed`. A single
+    /// [`InflateIndexer`](super::InflateIndexer) must have created both `windows` and `index`.
     pub fn new(packed: P, windows: W, index: InflateIndex) -> Self {
         Self {
             packed,
@@ -164,8 +160,7 @@ impl<P: ReadAt, W: ReadAt> DeflateSpans<P, W> {
         span.ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
-    /// Returns the window of the span that begins at the uncompressed offset `start`: up to 32 KiB of bytes before it.
-    /// `window` is the place where they are stored.
+    /// Returns up to 32 KiB of uncompressed bytes before the offset `start`. They are stored at `window`.
     fn window_before(&self, start: u64, window: SpanWindow) -> io::Result<Vec<u8>> {
         let range = InflateIndex::window(start);
         let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -231,7 +226,7 @@ impl<P: ReadAt, W: ReadAt> Spans for DeflateSpans<P, W> {
         let packed = ByteSection::new(&self.packed, at..u64::MAX);
         let mut stream = Stream::resume(packed, bit, &before)?;
         let end = self.index.end_of(number);
-        // The index may be damaged, so the size of the buffer is limited.
+        // A damaged index must not cause a large allocation.
         let count = usize::try_from(end - start).ok();
         let count = count.filter(|count| *count <= MAX_DECODED_BYTES);
         let count = count.ok_or(io::ErrorKind::InvalidData)?;

@@ -8,23 +8,18 @@ use super::index::{
 };
 use super::stream::{Block, Step, Stop, Stream};
 
-/// Number of uncompressed bytes after which a compressed span ends, at the beginning of the next block. It ends earlier if
-/// a stored block begins. Each compressed span needs a window of 32 KiB, so short spans would be expensive.
+/// Minimum uncompressed length of a compressed span in bytes, unless a stored block follows. Shorter spans would need more
+/// windows.
 const SPAN_BYTES: u64 = 8 << 20;
-/// Maximum number of uncompressed bytes in a compressed span. If no block begins within this length, the stream gets no
-/// index.
+/// Maximum number of uncompressed bytes in a compressed span. A stream with longer blocks gets no index.
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
-/// Maximum number of spans; a span takes about 40 bytes of memory.
+/// Maximum number of spans. A span takes about 40 bytes of memory.
 const MAX_SPANS: usize = 1 << 20;
-/// Number of bytes that are decoded into the buffer before it is reused.
 const STEP_BYTES: usize = 1 << 18;
 
-/// Stores windows: the 32 KiB before a span, which its blocks may copy.
+/// Stores windows. A window is the 32 KiB before a span.
 pub trait WindowStore {
     /// Stores a window. Returns its offset.
-    ///
-    /// # Errors
-    /// An I/O error while writing.
     fn keep(&self, window: &[u8]) -> io::Result<u64>;
 }
 
@@ -40,7 +35,7 @@ impl WindowStore for RefCell<Vec<u8>> {
 /// The result of decoding a stream once.
 #[derive(Debug)]
 pub struct IndexerResult<R> {
-    /// The index. `None` if the stream has too few or too many blocks.
+    /// The index. `None` if blocks are too long or spans too numerous for an index.
     pub index: Option<InflateIndex>,
     /// Compressed length of the stream in bytes.
     pub used: u64,
@@ -57,10 +52,10 @@ pub struct InflateIndexer<'w, R> {
     stream: Stream<R>,
     spans: Spans<'w>,
     crc: crc32fast::Hasher,
-    /// Uncompressed bytes. The last 32 KiB before the next output are always available as the window.
+    /// Uncompressed bytes. The 32 KiB before `filled` always remain available as the window.
     bytes: Vec<u8>,
     filled: usize,
-    /// End of the bytes that were returned to the reader.
+    /// End of the bytes that [`Read`] returned.
     read: usize,
     len: u64,
     has_ended: bool,
@@ -68,9 +63,6 @@ pub struct InflateIndexer<'w, R> {
 
 impl<'w, R: Read> InflateIndexer<'w, R> {
     /// Decodes the stream at the beginning of `packed`, and stores windows in `windows`.
-    ///
-    /// # Errors
-    /// I/O errors from `packed` and `windows`.
     pub fn new(packed: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
         let mut stream = Stream::new(packed);
         let mut spans = Spans::new(windows);
@@ -87,7 +79,6 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
         })
     }
 
-    /// Decodes the next bytes.
     fn step(&mut self) -> io::Result<()> {
         let window = WINDOW_BYTES as usize;
         if self.filled == self.bytes.len() {
@@ -114,13 +105,9 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
         Ok(())
     }
 
-    /// Decodes the rest of the stream and returns the index, the lengths and the CRC-32.
+    /// Decodes the rest of the stream. Stops early if more than `max_len` bytes have been decoded in total.
     ///
-    /// Stops early if more than `max_len` bytes have been decoded in total. [`IndexerResult::len`] is then larger than
-    /// `max_len`.
-    ///
-    /// # Errors
-    /// Same as [`Read::read`].
+    /// [`IndexerResult::len`] exceeds `max_len` if decoding stopped early.
     pub fn finish(mut self, max_len: u64) -> io::Result<IndexerResult<R>> {
         while !self.has_ended && self.len <= max_len {
             self.step()?;
@@ -137,8 +124,7 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
     }
 }
 
-/// Reading returns I/O errors from the source and from [`WindowStore`]. The error for a damaged stream is
-/// [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`].
+/// The error of a damaged stream is [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`].
 impl<R: Read> Read for InflateIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.filled && !self.has_ended {
@@ -154,19 +140,15 @@ impl<R: Read> Read for InflateIndexer<'_, R> {
     }
 }
 
-/// Collects the spans while blocks are decoded.
 struct Spans<'w> {
     spans: Vec<InflateSpan>,
     windows: &'w dyn WindowStore,
-    /// Total length of all windows stored so far, in bytes.
     stored_windows: u64,
-    /// Uncompressed offset of the current stored block, unless it belongs to a compressed span.
+    /// Uncompressed offset of the current stored block, unless the block belongs to a compressed span.
     stored: Option<u64>,
-    /// Uncompressed offset of the current compressed span.
     coded: Option<u64>,
-    /// Uncompressed offset since which all blocks have been stored blocks.
+    /// Uncompressed offset after which all blocks are stored blocks.
     plain: u64,
-    /// Whether the stream cannot have an index.
     has_no_index: bool,
 }
 
@@ -183,13 +165,12 @@ impl<'w> Spans<'w> {
         }
     }
 
-    /// Records that `len` bytes have been decoded in total.
     fn inflated(&mut self, len: u64) {
         self.has_no_index |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
     }
 
-    /// Updates the spans at the beginning of a block. `len` is the uncompressed offset of the block, and `window` contains
-    /// the uncompressed bytes before it.
+    /// Updates the spans at the beginning of a block. `len` is the uncompressed offset of the block. `window` contains the
+    /// bytes before this offset.
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
         self.has_no_index |= self.spans.len() > MAX_SPANS;
@@ -211,8 +192,8 @@ impl<'w> Spans<'w> {
                 self.stored_windows += window.len() as u64;
                 SpanWindow::Kept(self.windows.keep(window)?)
             }
-            // The last window was stored too recently to store another one. So no span begins here. Instead, the last
-            // compressed span continues, and the stored spans after it become part of it.
+            // The last window was stored too recently to store another one. Therefore the last compressed span is extended
+            // over the stored spans.
             false => {
                 let is_stored =
                     |span: &mut InflateSpan| matches!(span.source, SpanSource::Stored { .. });
@@ -233,8 +214,7 @@ impl<'w> Spans<'w> {
         Ok(())
     }
 
-    /// Adds the current block to the spans if it is a stored block. The block ends at byte `end` of the stream and at the
-    /// uncompressed offset `len`.
+    /// Adds the current stored block, if any, which ends at byte `end` of the stream and at the uncompressed offset `len`.
     fn end_stored(&mut self, end: u64, len: u64) {
         let Some(start) = self.stored.take().filter(|start| *start < len) else {
             return;
@@ -255,7 +235,6 @@ impl<'w> Spans<'w> {
         self.spans.push(InflateSpan { start, source });
     }
 
-    /// Handles the end of the stream, and builds the index.
     fn finish(mut self, used: u64, len: u64) -> Option<InflateIndex> {
         self.end_stored(used, len);
         self.spans.pop_if(|last| last.start == len);

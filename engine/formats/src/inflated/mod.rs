@@ -1,14 +1,12 @@
 //! Random access to deflate streams.
 //!
-//! Normally a deflate stream is decoded from the beginning, because each byte may be a copy of any of the 32 KiB before
-//! it. But the stream consists of blocks. A decoder can start at a block if it knows the block's offset and the 32 KiB of
-//! uncompressed bytes before the block. The [`InflateIndexer`] decodes the stream once. For blocks that are some megabytes
-//! apart, it records the offset and the 32 KiB in an [`InflateIndex`]. With this index, [`DeflateSpans`] decodes the stream
-//! in [spans](crate::spans).
+//! A decoder can start at any block if it knows the 32 KiB of uncompressed bytes before the block. The block may copy these
+//! bytes.
 //!
-//! Deflate stores incompressible data unchanged, for example an archive inside an archive. For such blocks the index
-//! records the offset of the bytes, so they are read without decoding. The index needs no copy of the 32 KiB before a
-//! compressed block that follows such bytes, because they can be read from the stream.
+//! - [`InflateIndexer`] decodes a stream once and records blocks, some megabytes apart, in an [`InflateIndex`].
+//! - [`DeflateSpans`] decodes the stream in [spans](crate::spans) with this index.
+//! - Incompressible data are stored unchanged and read without decoding. The 32 KiB before a block after such data are also
+//!   read from the stream, so no window is stored for this block.
 
 mod index;
 mod indexer;

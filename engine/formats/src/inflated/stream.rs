@@ -6,42 +6,33 @@ use std::ops::Range;
 pub(super) use crate::deflate::Stop;
 use crate::deflate::{Decoded, Inflater};
 
-/// Size of the buffer for compressed bytes.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// The result of a decoding step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Number of bytes written to the output.
     pub written: usize,
-    /// The reason for the end of the step.
     pub stop: Stop,
 }
 
-/// A raw deflate stream that is decoded step by step.
 pub(super) struct Stream<R> {
     packed: R,
     buffer: Vec<u8>,
-    /// The range of the input buffer that is not consumed yet.
+    /// The unconsumed range of `buffer`.
     left: Range<usize>,
-    /// The byte before the content of the input buffer.
+    /// The byte before the content of `buffer`.
     before: u8,
-    /// Number of compressed bytes read.
     read: u64,
     decoder: Inflater,
 }
 
-/// The position and kind of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
-    /// Offset of its first bit in the stream.
+    /// Offset in bits of the block's first bit in the stream.
     pub bit: u64,
-    /// Whether its content is stored uncompressed.
     pub is_stored: bool,
 }
 
 impl<R: Read> Stream<R> {
-    /// Starts decoding at the beginning of `packed`.
     pub fn new(packed: R) -> Self {
         Self {
             packed,
@@ -53,8 +44,8 @@ impl<R: Read> Stream<R> {
         }
     }
 
-    /// Starts decoding at the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before
-    /// this position.
+    /// Starts decoding at the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before this
+    /// bit.
     pub fn resume(packed: R, bit: u8, window: &[u8]) -> io::Result<Self> {
         let mut stream = Self::new(packed);
         let mut first = [0];
@@ -64,18 +55,15 @@ impl<R: Read> Stream<R> {
         Ok(stream)
     }
 
-    /// Returns the number of compressed bytes consumed.
     pub fn used(&self) -> u64 {
         self.read - self.left.len() as u64
     }
 
-    /// Returns the source, and the bytes that were read from it but not consumed.
     pub fn into_rest(self) -> (R, Vec<u8>) {
         let rest = self.buffer.get(self.left).unwrap_or_default().to_vec();
         (self.packed, rest)
     }
 
-    /// Refills the input buffer.
     fn refill(&mut self) -> io::Result<()> {
         let last = self.left.end.checked_sub(1);
         self.before = last
@@ -92,10 +80,11 @@ impl<R: Read> Stream<R> {
         Ok(())
     }
 
-    /// Returns the position and kind of the block that begins here. Its first `left_over` bits are the highest bits of the
-    /// last consumed byte.
+    /// Returns the block that begins at the current position. The first `left_over` bits of the block are the highest bits
+    /// of the last consumed byte.
     ///
-    /// A block begins with three bits: one is set in the last block, and two contain the kind of the block.
+    /// A block begins with three header bits. The first bit marks the last block. The other two bits contain the kind of the
+    /// block.
     pub fn block(&mut self, left_over: u64) -> io::Result<Block> {
         if self.left.is_empty() {
             self.refill()?;
@@ -114,11 +103,6 @@ impl<R: Read> Stream<R> {
         })
     }
 
-    /// Decodes until the input buffer is exhausted, the output is full, a block ends, or the stream ends.
-    ///
-    /// # Errors
-    /// I/O errors from reading the compressed data; [`io::ErrorKind::InvalidData`] if the data are not a deflate stream;
-    /// [`io::ErrorKind::UnexpectedEof`] if the stream is truncated.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
             self.refill()?;

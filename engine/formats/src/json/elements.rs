@@ -1,6 +1,4 @@
-//! Iterates over the elements of one list or object anywhere in a document, keeping one element in memory.
-//!
-//! The text is read in chunks, so documents that are too large for memory are read with this module.
+//! Iterates over the elements of one list or object in a document that may be too large for memory.
 
 use std::collections::HashSet;
 use std::io;
@@ -11,24 +9,22 @@ use super::scan::Scan;
 use super::{JsonError, JsonErrorKind, JsonGrammar, JsonString, JsonValue, NestedValues, Position};
 use crate::limits::{DecodingLimits, Limit};
 
-/// Iterates over the elements of a list, or over the keys and values of an object.
+/// Iterates over the elements of a list, or over the keys and values of an object. Ends after an error.
 ///
-/// The text must consist of one value. A path leads from this value to the list or object. Everything outside the path
-/// is skipped: only its quotes and brackets are interpreted. The iterator keeps one element and all keys of the
-/// iterated object in memory. It ends after an error.
-///
-/// A key that occurs twice is an error, both in the iterated object and in the objects on the path. Python would use
-/// the last occurrence, but the iterator has already returned the first occurrence when it reads the second.
+/// - The text must consist of one value. A path leads from this value to the list or object.
+/// - Outside the path, only quotes and brackets are checked.
+/// - One element and all keys of the iterated object are in memory.
+/// - A duplicate key is an error: Python uses the last value of the key, but the iterator has already returned the first
+///   value.
 #[derive(Debug)]
 pub struct JsonElements<R> {
     cursor: Cursor<R>,
     path: Vec<String>,
     /// Required kind of the value at the path; `None` allows both.
     expected: Option<Kind>,
-    /// The kinds of the lists and objects that contain the current position, outermost first. After the path has been
-    /// followed, the last of them is iterated over.
+    /// The lists and objects that contain the current position, outermost first. The iterator returns the elements of the
+    /// innermost one.
     entered: Vec<Kind>,
-    /// Keys that were read from the object, to detect duplicates.
     keys: HashSet<JsonString>,
     state: State,
 }
@@ -36,27 +32,23 @@ pub struct JsonElements<R> {
 /// An element: its key if it is in an object, and its value unless it was skipped.
 type Element = (Option<JsonString>, Option<JsonValue>);
 
-/// Whether a value is a list or an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     List,
     Object,
 }
 
-/// The parser's progress in the current list or object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
-    /// After the opening bracket.
     First,
-    /// After an element.
     Next,
     Done,
 }
 
 impl<R: Read> JsonElements<R> {
-    /// Reads `input`, in UTF-8. `path` has one step per level: a key of an object, or an index of a list, counted from
-    /// 0. The empty path denotes the outermost value.
+    /// Reads the UTF-8 text `input`. A step of `path` is a key, or an index from 0. An empty path denotes the outermost
+    /// value.
     pub fn new(input: R, path: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             cursor: Cursor::new(input),
@@ -107,11 +99,8 @@ impl<R: Read> JsonElements<R> {
         self.map(|element| element.map(|(_, value)| value))
     }
 
-    /// Returns the next member of an [`object`](Self::object), or `None` at the end. Its value is read if `wanted`
-    /// returns true for the key; otherwise it is skipped, and only quotes and brackets are interpreted.
-    ///
-    /// # Errors
-    /// [`JsonError`]. The iteration ends after an error.
+    /// Returns the next member of an [`object`](Self::object). Reads the value of the member only if `wanted` returns true
+    /// for the key.
     pub fn next_member(
         &mut self,
         wanted: impl FnOnce(&JsonString) -> bool,
@@ -171,7 +160,7 @@ impl<R: Read> JsonElements<R> {
         Ok(Some((key, value)))
     }
 
-    /// Enters the list or object at the current position. If `expected` is given, a value of a different kind is an error.
+    /// Enters the list or object at the current position. If `expected` is given, another kind of value is an error.
     fn enter(&mut self, expected: Option<Kind>) -> Result<(), JsonError> {
         let kind = match (self.cursor.skip_spaces()?, expected) {
             (Some(b'['), None | Some(Kind::List)) => Kind::List,
@@ -185,7 +174,7 @@ impl<R: Read> JsonElements<R> {
         Ok(())
     }
 
-    /// Moves to the element of the current list or object that step number `step` of the path names.
+    /// Moves to the element of the current list or object that `path[step]` names.
     fn find(&mut self, step: usize) -> Result<(), JsonError> {
         let mut index = 0usize;
         while self.advance()? {
@@ -206,14 +195,12 @@ impl<R: Read> JsonElements<R> {
         Err(self.cursor.error(JsonErrorKind::NoSuchElement { step }))
     }
 
-    /// Reads a key. Returns whether step number `step` of the path names it.
     fn is_on_path(&mut self, step: usize) -> Result<bool, JsonError> {
         let key = self.cursor.key()?;
         Ok(key.as_str().is_some() && key.as_str() == self.path.get(step).map(String::as_str))
     }
 
-    /// Moves to the next element of the current list or object. If there are no more elements, leaves the list or object
-    /// and returns `false`.
+    /// Moves to the next element of the current list or object. At its end, leaves it and returns `false`.
     fn advance(&mut self) -> Result<bool, JsonError> {
         let end = match self.entered.last() {
             Some(Kind::Object) => b'}',
@@ -239,7 +226,7 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Skips the rest of the text and checks its brackets. Keys of the path must not occur again.
+    /// Skips the rest of the text and checks its brackets. A second occurrence of a key on the path is an error.
     fn leave(&mut self) -> Result<(), JsonError> {
         while let Some(kind) = self.entered.last().copied() {
             let step = self.entered.len() - 1;
@@ -263,22 +250,19 @@ impl<R: Read> Iterator for JsonElements<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_element(|_| true).transpose()?;
-        // All values were requested, so each element has a value.
         Some(next.map(|(key, value)| (key, value.unwrap_or(JsonValue::Null))))
     }
 }
 
-/// Size in bytes of the chunks in which the input is read.
 const CHUNK_BYTES: usize = 256 * 1024;
 
-/// The bytes that were read but not consumed, and their position in the text.
+/// Bytes that were read but not consumed, and their position in the text.
 #[derive(Debug)]
 pub(super) struct Cursor<R> {
     input: R,
     buffer: Vec<u8>,
-    /// Index in `buffer` of the first byte that is not consumed.
+    /// Index in `buffer` of the first unconsumed byte.
     start: usize,
-    /// The position of `buffer[start]` in the text.
     position: Position,
     /// Total size in bytes of the keys that callers keep.
     kept: u64,
@@ -299,7 +283,6 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// Counts a key that the caller keeps in order to detect duplicates.
     pub fn keep(&mut self, key: &JsonString) -> Result<(), JsonError> {
         self.kept += (size_of::<JsonString>() + key.as_wtf8().len()) as u64;
         self.check(self.kept)
@@ -310,7 +293,7 @@ impl<R: Read> Cursor<R> {
         checked.map_err(|error| self.error(error.into()))
     }
 
-    /// Skips whitespace. Returns the next byte, or `None` at the end.
+    /// Skips whitespace. Returns the next byte, or `None` at the end of the input.
     pub fn skip_spaces(&mut self) -> Result<Option<u8>, JsonError> {
         loop {
             let unread = self.unread();
@@ -333,7 +316,6 @@ impl<R: Read> Cursor<R> {
         Ok(value)
     }
 
-    /// Reads the key at the current position and the colon after it.
     pub fn key(&mut self) -> Result<JsonString, JsonError> {
         if self.skip_spaces()? != Some(b'"') {
             return Err(self.error(JsonErrorKind::ExpectedKey));
@@ -351,8 +333,7 @@ impl<R: Read> Cursor<R> {
         Ok(key)
     }
 
-    /// Skips the element at the current position without keeping it in memory. Only quotes and brackets are
-    /// interpreted.
+    /// Skips the element at the current position without keeping it in memory. Checks only quotes and brackets.
     pub fn skip_element(&mut self) -> Result<(), JsonError> {
         let mut scan = Scan::default();
         let mut length = 0;
@@ -370,7 +351,6 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// Reads the element at the current position into the buffer and returns its length.
     fn length(&mut self, mut scan: Scan) -> Result<usize, JsonError> {
         let mut seen = 0;
         loop {
@@ -398,14 +378,12 @@ impl<R: Read> Cursor<R> {
         self.start = end;
     }
 
-    /// Reads more input. Returns `false` at the end.
     fn fill(&mut self) -> Result<bool, JsonError> {
         if self.at_end {
             return Ok(false);
         }
         self.buffer.drain(..self.start);
         self.start = 0;
-        // Each read doubles the buffer, so that a long element takes few reads.
         let want = CHUNK_BYTES.max(self.buffer.len()) as u64;
         let read = io::Read::by_ref(&mut self.input)
             .take(want)

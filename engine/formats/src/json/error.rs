@@ -23,7 +23,6 @@ impl Position {
         offset: 0,
     };
 
-    /// Returns the position after `text`, if `self` is the position before `text`.
     pub(super) fn advance(self, text: &[u8]) -> Self {
         let newlines = memchr::memchr_iter(b'\n', text).count() as u64;
         let last_line = memchr::memrchr(b'\n', text).map_or(0, |newline| newline + 1);
@@ -79,9 +78,9 @@ pub enum JsonErrorKind {
     #[error("expected a list or an object")]
     ExpectedListOrObject,
     /// The path does not exist in the text.
-    #[error("the list or object before this position does not contain element {} of the path", .step + 1)]
+    #[error("the list or object before this position has no member or element for part {} of the path", .step + 1)]
     NoSuchElement {
-        /// The step of the path that does not exist, counted from 0.
+        /// Index in the path of the missing step.
         step: usize,
     },
     /// A key occurs a second time, after the value of its first occurrence was used.
@@ -102,11 +101,10 @@ pub enum JsonErrorKind {
     /// An integer has more digits than Python converts.
     #[error("an integer of more than 4300 digits, which Python rejects")]
     TooManyDigits,
-    /// An integer exceeds 64 bits. ujson rejects most of these integers, but misreads some with more than 20 digits as
-    /// a different number.
+    /// An integer exceeds 64 bits. ujson rejects most of these integers, but misreads some with more than 20 digits.
     #[error("an integer beyond 64 bits, which pandas does not read")]
     IntegerTooLarge,
-    /// The first half of a surrogate pair is followed by an escape sequence that is not the second half.
+    /// An escaped first half of a surrogate pair is not followed by an escaped second half.
     #[error("unpaired surrogate before another character")]
     HalfPair,
     /// Values are nested deeper than Python's recursion limit.

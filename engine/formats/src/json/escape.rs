@@ -6,13 +6,11 @@ use super::{JsonErrorKind, JsonString};
 /// Decodes a string. `text` must begin after the opening quote. Returns the string, and its length in `text` including the
 /// closing quote.
 ///
-/// # Errors
-/// The kind of the error and its offset in `text`. The offset is `None` if the closing quote is missing, because this
-/// error is reported at the opening quote.
+/// An error contains the offset of the mistake in `text`, or `None` if the closing quote is missing.
 pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
     let mut offset = plain(text, 0);
     if text.get(offset) == Some(&b'"') {
-        // Without escapes, the string is copied at once. This is the common case.
+        // Most strings have no escapes and are copied at once.
         let bytes = text.get(..offset).unwrap_or_default();
         return Ok((JsonString::from_wtf8(bytes), offset + 1));
     }
@@ -37,9 +35,10 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, O
 
 /// Decodes a string like [`read`], but with the rules of ujson.
 ///
-/// All control characters except NUL are allowed. The first half of a surrogate pair is remembered until the next `\u`,
-/// which must be the second half. If no `\u` follows, the first half is dropped. A second half without a first half is
-/// part of the string.
+/// - All control characters except NUL are allowed.
+/// - If a `\u` escape is the first half of a surrogate pair, the next `\u` escape must be the second half. If the string
+///   contains no further `\u` escape, the first half is dropped.
+/// - A second half without a first half is kept.
 pub(super) fn read_ujson(
     text: &[u8],
 ) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
@@ -78,12 +77,10 @@ pub(super) fn read_ujson(
     }
 }
 
-/// Combines the halves of a surrogate pair.
 fn pair(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
 
-/// Returns the end of the unescaped text that begins at `from`.
 fn plain(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     from + run(rest, |byte| {
@@ -91,10 +88,9 @@ fn plain(text: &[u8], from: usize) -> usize {
     })
 }
 
-/// Returns the number of bytes before the first one for which `special` is not 0.
+/// Returns the number of bytes before the first byte for which `special` is not 0.
 ///
-/// This function must be fast, because most files consist mainly of long strings. It uses arithmetic on chunks of fixed
-/// size, which the compiler turns into vector instructions. These are eight times as fast as a branch per byte.
+/// The compiler vectorizes the arithmetic on chunks, which is eight times as fast as a branch per byte.
 pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     let (chunks, _) = text.as_chunks::<32>();
     let is_special = |chunk: &[u8; 32]| chunk.iter().fold(0, |any, byte| any | special(*byte)) != 0;
@@ -105,7 +101,6 @@ pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     from + within.unwrap_or(rest.len())
 }
 
-/// Returns the code point of the escape sequence at the beginning of `text`, and its length.
 pub(super) fn code_point(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     let simple = match text.get(1) {
         Some(b'u') => return unicode(text),
@@ -121,7 +116,7 @@ pub(super) fn code_point(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     Ok((simple.into(), 2))
 }
 
-/// Decodes `\uXXXX`, or two of them that form a surrogate pair. An unpaired surrogate is kept.
+/// Decodes `\uXXXX`, or two of them that form a surrogate pair. Keeps an unpaired surrogate.
 fn unicode(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     let first = hex4(text, 2).ok_or(JsonErrorKind::InvalidEscape)?;
     if (0xd800..0xdc00).contains(&first)
@@ -140,7 +135,6 @@ fn hex4(text: &[u8], from: usize) -> Option<u32> {
     })
 }
 
-/// A text and the offset of its next byte.
 pub(super) struct TextCursor<'a> {
     pub text: &'a [u8],
     pub offset: usize,
@@ -161,7 +155,6 @@ impl<'a> TextCursor<'a> {
         }
     }
 
-    /// Skips whitespace, and the byte after it if it is `byte`. Returns whether it is.
     pub fn accept(&mut self, byte: u8) -> bool {
         self.skip_spaces();
         let is_next = self.peek() == Some(byte);
@@ -169,8 +162,7 @@ impl<'a> TextCursor<'a> {
         is_next
     }
 
-    /// Skips whitespace, and then the comma or the closing bracket `end` that follows an element. Returns `false` for a
-    /// comma, `true` for the bracket, and `None` for anything else.
+    /// Skips whitespace, and a comma or `end`. Returns whether `end` was skipped, or `None` if neither follows.
     pub fn comma_or(&mut self, end: u8) -> Option<bool> {
         let ended = self.accept(end);
         (ended || self.accept(b',')).then_some(ended)

@@ -1,8 +1,7 @@
 //! Converts a list of records to a table as pandas does.
 //!
-//! Each row of a table has all columns. The columns are the keys of all records, in order of first appearance. The types
-//! of the columns depend on the entire list, so the caller passes every record twice: first to [`FrameBuilder::add`],
-//! then to [`FrameColumns::record`].
+//! The columns are the keys of all records, in order of first appearance. The type of a column depends on all records.
+//! Therefore the caller passes each record twice: first to [`FrameBuilder::add`], then to [`FrameColumns::record`].
 
 use std::collections::HashMap;
 
@@ -11,10 +10,10 @@ use super::{FormattedObject, JsonObject, JsonString, JsonValue, parse};
 use crate::pandas::ColumnType;
 use crate::python::python_float;
 
-/// A table that pandas would convert in a way that is not implemented.
+/// pandas would convert the records in a way that is not implemented.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// A record is not an object but, for example, a list or a number.
+    /// A record is, for example, a list or a number.
     #[error("element {number} of the list is not an object, so it has no columns")]
     NoObject {
         /// Number of the record, counted from 1.
@@ -35,7 +34,7 @@ pub enum FrameError {
     Names,
     /// `to_json` would write a table without columns as a table without rows.
     #[error(
-        "the records are empty, and pandas would write an empty list, which is not supported; read the file in the dialect `dataframe`"
+        "the records have no members, and pandas would write an empty list for them, which is not supported; read the file in the dialect `dataframe`"
     )]
     NoColumns,
 }
@@ -47,11 +46,10 @@ pub struct FrameBuilder {
     columns: Vec<(JsonString, ColumnStats)>,
     indices: HashMap<JsonString, usize>,
     records: u64,
-    /// Whether each record had all columns in the same order.
+    /// Whether all records so far contain all columns in the same order.
     in_order: bool,
 }
 
-/// The number of records that contain a column, and the observations that determine its type.
 #[derive(Debug, Default)]
 struct ColumnStats {
     members: u64,
@@ -71,9 +69,6 @@ impl FrameBuilder {
     }
 
     /// Adds a record.
-    ///
-    /// # Errors
-    /// [`FrameError::NoObject`] if the record is not an object.
     pub fn add(&mut self, record: &JsonValue) -> Result<(), FrameError> {
         self.records += 1;
         let JsonValue::Object(record) = record else {
@@ -105,7 +100,7 @@ impl FrameBuilder {
             let value = match text.as_bytes().first() {
                 Some(b'[') => JsonValue::List(Vec::new()),
                 Some(b'{') => JsonValue::Object(JsonObject::new()),
-                // Further strings do not change the inferred type, so they are not parsed.
+                // More strings cannot change the inferred type, so this one is not parsed.
                 Some(b'"') if inference.ignores_more_texts() => continue,
                 _ => parse(text.as_bytes()).unwrap_or(JsonValue::Null),
             };
@@ -114,8 +109,7 @@ impl FrameBuilder {
         self.in_order &= count == self.columns.len();
     }
 
-    /// Returns whether [`FrameColumns::record`] would change none of the records added so far. Then all records have the
-    /// same keys in the same order, and no value is converted.
+    /// Returns whether [`FrameColumns::record`] changes no record: keys, order and values are equal.
     pub fn keeps_records(&self) -> bool {
         let keeps = |seen: &ColumnStats| {
             seen.members == self.records && seen.inference.keeps_values(self.function)
@@ -123,13 +117,12 @@ impl FrameBuilder {
         self.in_order && self.columns.iter().all(|(_, seen)| keeps(seen))
     }
 
-    /// Returns the number of cells of the table: each record has all columns.
+    /// Returns the number of cells of the table.
     pub fn cells(&self) -> u64 {
         self.records.saturating_mul(self.columns.len() as u64)
     }
 
-    /// Counts a member of a record, and returns the observations of the column `key`. `guess` is the index of the member
-    /// in the record, which is usually also the index of the column.
+    /// Counts a member of a record, and returns the observations of its column. `guess` is the member's index in the record.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
         let index = self.column_index(key, guess);
         self.in_order &= index == guess;
@@ -138,7 +131,7 @@ impl FrameBuilder {
         Some(&mut seen.inference)
     }
 
-    /// Returns the index of the column `key`. It is usually `guess`, because records have similar members.
+    /// Returns the index of the column `key`, which is usually `guess`, because records are similar.
     fn column_index(&mut self, key: &JsonString, guess: usize) -> usize {
         if self.columns.get(guess).is_some_and(|(name, _)| name == key) {
             return guess;
@@ -152,7 +145,7 @@ impl FrameBuilder {
         index
     }
 
-    /// Returns the columns, after all records were added.
+    /// Returns the columns. All records must have been added.
     ///
     /// # Errors
     /// [`FrameError`] if pandas would change the columns in a way that is not implemented.
@@ -199,7 +192,7 @@ pub struct FrameColumns {
 }
 
 impl FrameColumns {
-    /// Converts a record to a row of the table, with all columns in the order of the table.
+    /// Converts a record to a row that contains all columns in the order of the table.
     pub fn record(&self, mut record: JsonObject) -> JsonObject {
         let value = |column: usize, name: &JsonString| match self.types.get(column) {
             Some(inferred) => inferred.value(record.take(name)),
@@ -223,8 +216,7 @@ fn is_called_like_dates(name: &JsonString) -> bool {
         || matches!(name.as_str(), "modified" | "date" | "datetime")
 }
 
-/// Returns whether `read_json` might convert a column name to a number or a date. A name that begins with a digit may be a
-/// date, and the empty name would become a missing date.
+/// Returns whether `read_json` might convert a column name to a number or a date. An empty name becomes a missing date.
 fn looks_like_a_number(name: &JsonString) -> bool {
     name.as_str().is_some_and(|name| {
         name.is_empty()
@@ -236,12 +228,15 @@ fn looks_like_a_number(name: &JsonString) -> bool {
 /// The pandas function that converts records to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameFunction {
-    /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or
-    /// NaN. A column that contains strings or other values besides numbers is unchanged.
+    /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or NaN.
+    ///
+    /// A column that also contains other values, such as strings, is unchanged.
     DataFrame,
-    /// `pandas.read_json`. It also converts columns with strings or missing values, or with booleans and numbers: they
-    /// become doubles, unless they contain lists, objects, or strings that Python's `float` rejects. If all these
-    /// doubles are integers, the column becomes integers.
+    /// `pandas.read_json`. Also converts these columns to numbers: columns with strings, with missing values, or with both
+    /// booleans and numbers.
+    ///
+    /// The type is `int64` if all values are integers, otherwise `float64`. A column is not converted if it contains a list,
+    /// an object, or a string that Python's `float` rejects.
     ReadJson,
 }
 
@@ -249,32 +244,29 @@ pub enum FrameFunction {
 #[derive(Debug, Clone, Default)]
 pub struct JsonInference {
     null: bool,
-    /// NaN, or a record without this member.
+    /// The column contains NaN, or a record lacks the column.
     nan: bool,
     boolean: bool,
     fraction: bool,
     integer: bool,
-    /// An integer below 0.
     negative: bool,
-    /// An integer above the range of `int64`.
     above_int64: bool,
-    /// The values are unchanged (pandas' `object`).
+    /// pandas keeps the values as they are (`object`).
     object: bool,
-    /// A value that Python's `float` rejects.
+    /// The column contains a value that Python's `float` rejects.
     non_number: bool,
-    /// A number that is not an integer in the range of `int64`.
+    /// The column contains a number that is not an integer in the range of `int64`.
     non_integer: bool,
     text: bool,
-    /// A number that is at most [`MIN_DATE_SECONDS`]. If the column contains one, pandas converts no value to a date.
+    /// The column contains a number up to [`MIN_DATE_SECONDS`], so pandas converts no value to a date.
     small: bool,
 }
 
-/// In a column with a name such as `date` or `created_at`, pandas converts numbers above this bound to dates. The numbers
-/// are seconds since 1970.
+/// Numbers above this bound, in seconds since 1970, become dates in a column with a name such as `date` or `created_at`.
 const MIN_DATE_SECONDS: f64 = 31_536_000.0;
 
 impl JsonInference {
-    /// Adds a member of a record; `None` if the record does not contain it.
+    /// Adds a member of a record. It is `None` if the record does not contain the member.
     pub fn add(&mut self, member: Option<&JsonValue>) {
         match member {
             Some(JsonValue::Null) => self.null = true,
@@ -309,8 +301,7 @@ impl JsonInference {
         }
     }
 
-    /// Records whether an integer is below 0 or above the range of `int64`. Ignores integers after the first null, because
-    /// pandas then converts the column to doubles, whatever the range is.
+    /// Records whether an integer is below 0 or above `int64`. Ignores integers after a null, because they become doubles.
     fn bound(&mut self, negative: bool, above_int64: bool) {
         if !self.null {
             self.negative |= negative;
@@ -324,13 +315,11 @@ impl JsonInference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Returns whether further strings cannot change the inferred type. This is the case if the column contains a string,
-    /// and a value that Python's `float` rejects.
+    /// Returns whether more strings cannot change the type: the column contains a string and a value that is not a number.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }
 
-    /// Returns whether the conversion leaves all observed values unchanged.
     pub(super) fn keeps_values(&self, function: FrameFunction) -> bool {
         match self.finish(function).conversion {
             Conversion::None => true,
@@ -389,17 +378,16 @@ pub struct JsonColumnType {
     conversion: Conversion,
 }
 
-/// A conversion of the values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conversion {
     None,
     Double,
-    /// To a double and then to an integer.
+    /// To a double, and from the double to an integer.
     Integer,
 }
 
 impl JsonColumnType {
-    /// Converts a member of a record; a missing one becomes NaN.
+    /// Converts a member of a record. A missing member becomes NaN.
     pub fn value(self, member: Option<JsonValue>) -> JsonValue {
         let number = |member: &Option<JsonValue>| {
             let number = member.as_ref().and_then(as_number);
@@ -413,7 +401,7 @@ impl JsonColumnType {
     }
 }
 
-/// Converts a value to a double as NumPy does: null is NaN, a string is parsed by Python's `float`.
+/// Converts a value to a double as NumPy does. Null becomes NaN, and Python's `float` parses strings.
 fn as_number(value: &JsonValue) -> Option<f64> {
     match value {
         JsonValue::Null => Some(f64::NAN),
@@ -426,7 +414,6 @@ fn as_number(value: &JsonValue) -> Option<f64> {
     }
 }
 
-/// Returns whether a double is an integer in the range of `int64`.
 fn is_integer(value: f64) -> bool {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     value.fract() == 0.0 && (-LIMIT..LIMIT).contains(&value)

@@ -16,16 +16,14 @@ pub enum JsonLine {
     Value(JsonValue),
 }
 
-/// Iterates over the values of a file with one value per line.
+/// Iterates over the values of a file with one value per line. Ends after an error.
 ///
 /// As in pandas, lines of whitespace are skipped. Lines may end with `\r\n`, and the last line may lack a line break.
-/// The iterator ends after an error.
 #[derive(Debug)]
 pub struct JsonLines<R> {
     input: R,
     line: Vec<u8>,
     position: Position,
-    /// Line number of the last value.
     number: u64,
     options: ParseOptions,
     done: bool,
@@ -50,7 +48,7 @@ impl<R: BufRead> JsonLines<R> {
         self
     }
 
-    /// Replaces [`DecodingLimits::default`] by `limits`, which limits the length of lines and the memory of values.
+    /// Limits the length of lines and the memory of values with `limits` instead of [`DecodingLimits::default`].
     pub fn with_limits(mut self, limits: &DecodingLimits) -> Self {
         self.options.limits = *limits;
         self
@@ -66,7 +64,7 @@ impl<R: BufRead> JsonLines<R> {
         self.number
     }
 
-    /// Returns the next line like the iterator, but formats it without parsing if possible.
+    /// Returns the next line like the iterator, but formats an object without parsing it if possible.
     pub fn next_line(&mut self) -> Option<Result<JsonLine, JsonError>> {
         self.next_as(|text, start, options| {
             if options.nested == NestedValues::Read
@@ -127,8 +125,7 @@ impl<R: BufRead> JsonLines<R> {
     }
 }
 
-/// Strips whitespace from a line like Python's `str.strip`, as pandas does before ujson reads the line. Returns the
-/// stripped text, and its offset in the line.
+/// Strips whitespace like Python's `str.strip`, as pandas does. Returns the offset of the stripped text, and the text.
 fn stripped(line: &[u8]) -> (usize, &[u8]) {
     let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
     let text = line.trim_ascii();

@@ -1,15 +1,13 @@
 //! Reads and writes JSON exactly as Python 3.11's `json` module.
 //!
-//! The published files were created with `json.load` and `json.dump`. So [`JsonValue`] preserves everything that these
-//! functions preserve:
+//! The published files were created with `json.load` and `json.dump`. Therefore [`JsonValue`] preserves:
 //!
-//! - the order of keys; a duplicate key has its first position and its last value
+//! - the order of keys (a duplicate key has its first position and its last value)
 //! - integers of any length, and doubles, which are formatted like Python's `repr`
-//! - `NaN` and the infinities
-//! - unpaired surrogates, which a Rust `str` cannot contain, see [`JsonString`]
+//! - `NaN`, the infinities, and unpaired surrogates, see [`JsonString`]
 //!
-//! The reader rejects the texts that Python rejects: control characters in strings, a byte order mark, integers of more
-//! than 4,300 digits, nesting beyond the recursion limit.
+//! Texts that Python rejects are errors: control characters in strings, a byte order mark, integers of more than 4,300
+//! digits, and nesting beyond the recursion limit.
 //!
 //! ```
 //! use prep_formats::json::{WriteOptions, parse};

@@ -1,4 +1,4 @@
-//! Parses numbers as Python and as ujson, the library that pandas bundles for `read_json`.
+//! Parses numbers like Python, and like ujson, the library in pandas behind `read_json`.
 
 use super::{JsonErrorKind, JsonValue};
 
@@ -6,17 +6,15 @@ use super::{JsonErrorKind, JsonValue};
 const MAX_DIGITS: usize = 4300;
 /// Number of fraction digits that ujson reads. It ignores further digits.
 const FRACTION_DIGITS: usize = 15;
-/// The factor that turns the digits of a fraction into its value, by the number of digits.
+/// The power of ten by which the digits of a fraction are multiplied. The index is the number of digits.
 const UNITS: [f64; FRACTION_DIGITS + 1] = [
     1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
     1e-15,
 ];
 
-/// Parses the number at the beginning of `text` with the grammar of Python's scanner. Returns its value and its
-/// length in bytes.
+/// Parses the number at the beginning of `text` like Python's scanner. Returns its value and its length in bytes.
 ///
-/// As in Python, a point or an exponent without digits (`1.`, `1e`) is not part of the number. The number ends before
-/// it.
+/// A point or an exponent without digits (`1.`, `1e`) is not part of the number.
 pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let sign = usize::from(text.first() == Some(&b'-'));
     let integer_digits = match text.get(sign) {
@@ -39,7 +37,6 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
             end += 1 + signed + exponent;
         }
     }
-    // The number contains only ASCII characters.
     let spelled = std::str::from_utf8(text.get(..end).unwrap_or_default()).unwrap_or_default();
     let value = if end > integer_end {
         JsonValue::Float(spelled.parse().map_err(|_| JsonErrorKind::ExpectedValue)?)
@@ -53,17 +50,16 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     Ok((value, end))
 }
 
-/// Returns the digits that begin at `from`.
 fn digits(text: &[u8], from: usize) -> &[u8] {
     let rest = text.get(from..).unwrap_or_default();
     let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     rest.get(..count).unwrap_or_default()
 }
 
-/// Parses the number at the beginning of a text with ujson's rules. Returns its value and its length in bytes.
+/// Parses the number at the beginning of a text like ujson. Returns its value and its length in bytes.
 ///
-/// ujson accepts more than Python: leading zeros, and a sign, point or exponent without digits. An integer that exceeds 64
-/// bits is an error, even if it is the integer part of a decimal number.
+/// - ujson also accepts leading zeros, and a sign, point or exponent without digits.
+/// - An integer part beyond 64 bits is an error, even in a decimal number.
 pub(super) fn read_ujson(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     let digits = |from: usize| digits(text, from);
     let is_negative = text.first() == Some(&b'-');

@@ -7,11 +7,10 @@ use super::{
 };
 use crate::limits::{DecodingLimits, Limit};
 
-/// Maximum nesting of lists and objects. It is slightly smaller than Python's limit, which is the recursion limit (1,000 by
-/// default) minus the depth of the call stack.
+/// Maximum nesting of lists and objects. Python's limit is slightly higher: 1,000 minus the depth of the call stack.
 pub const MAX_DEPTH: usize = 980;
 
-/// Parses a text, in UTF-8, that consists of one value.
+/// Parses a UTF-8 text that consists of one value.
 ///
 /// # Errors
 /// [`JsonError::Syntax`] if Python's `json.load` rejects the text.
@@ -19,7 +18,7 @@ pub fn parse(text: &[u8]) -> Result<JsonValue, JsonError> {
     parse_at(text, Position::START, 0, ParseOptions::default())
 }
 
-/// Parses a text, in UTF-8, that consists of one value. The memory of the value is limited to [`Limit::Record`].
+/// Like [`parse`], but limits the memory of the value to [`Limit::Record`].
 ///
 /// # Errors
 /// Same as [`parse`], and [`JsonErrorKind::Limit`].
@@ -31,8 +30,7 @@ pub fn parse_within(text: &[u8], limits: &DecodingLimits) -> Result<JsonValue, J
     parse_at(text, Position::START, 0, options)
 }
 
-/// Same as [`parse`], but an object in which a key occurs twice is an error. People and programs may see different values
-/// of such a key.
+/// Like [`parse`], but rejects duplicate keys, because programs may disagree about the value of such a key.
 ///
 /// # Errors
 /// Same as [`parse`], and [`JsonErrorKind::RepeatedKey`].
@@ -55,10 +53,10 @@ pub enum JsonGrammar {
     Python,
     /// pandas' ujson. Differences from Python:
     ///
-    /// - A number with point or exponent is (integer part + fraction x 10^-d) x 10^exponent, computed in doubles. The
-    ///   result is not always the double nearest to the text.
+    /// - A number with point or exponent becomes (integer part + fraction x 10^-d) x 10^exponent, where d is the number of
+    ///   digits of the fraction. This is not always the nearest double.
     /// - Numbers may have leading zeros, and a sign, point or exponent without digits.
-    /// - Strings may contain control characters and unpaired surrogates, some of which are dropped.
+    /// - Strings may contain control characters and unpaired surrogates. Some surrogates are dropped.
     /// - `NaN` is null.
     /// - A comma may follow the last member of an object.
     Ujson,
@@ -79,24 +77,20 @@ pub enum NestedValues {
     /// Lists and objects are read.
     #[default]
     Read,
-    /// Lists and objects are skipped and become empty ones; only their quotes and brackets are interpreted. This is
-    /// faster for a caller that only needs the types of a record's members.
+    /// Lists and objects are skipped and become empty ones. Only their quotes and brackets are checked.
     Skip,
 }
 
-/// Parsing options.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ParseOptions {
     pub grammar: JsonGrammar,
     pub nested: NestedValues,
     /// Whether a key that occurs twice in an object is an error. Otherwise its last value is used.
     pub unique_keys: bool,
-    /// Limits the memory of a value.
     pub limits: DecodingLimits,
 }
 
-/// Parses `text`, the part of a larger text that contains one value. The part begins at the position `start`, inside
-/// `depth` lists and objects.
+/// Parses one value of a larger text. The value begins at the position `start`, inside `depth` lists and objects.
 pub(super) fn parse_at(
     text: &[u8],
     start: Position,
@@ -148,12 +142,11 @@ struct Parser<'a> {
     deepest: usize,
     unique_keys: bool,
     limits: DecodingLimits,
-    /// Memory in bytes of the values parsed so far.
     used: u64,
 }
 
 impl Parser<'_> {
-    /// Counts the memory of one value in a list or object. It may be ten times as large as the value's text.
+    /// Counts the memory of one value, which may be ten times as large as the value's text.
     fn count<T>(&mut self) -> Result<(), JsonErrorKind> {
         self.used += size_of::<T>() as u64;
         Ok(self.limits.check(Limit::Record, self.used)?)
@@ -188,7 +181,6 @@ impl Parser<'_> {
         Ok(value)
     }
 
-    /// Parses a string. The cursor is at its opening quote.
     fn string(&mut self) -> Result<JsonString, JsonErrorKind> {
         let content = self.cursor.rest().get(1..).unwrap_or_default();
         let read = match self.grammar {
@@ -207,7 +199,6 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips the list or object at the current position and returns an empty one.
     fn skipped_value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
         let is_list = self.cursor.peek() == Some(b'[');
         match Scan::default().end(self.cursor.rest()) {
@@ -268,7 +259,6 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses a comma or the closing bracket `end` after an element. Returns `true` for the bracket.
     fn comma_or(&mut self, end: u8) -> Result<bool, JsonErrorKind> {
         let ended = self.cursor.comma_or(end);
         ended.ok_or(JsonErrorKind::ExpectedComma)

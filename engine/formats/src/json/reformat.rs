@@ -1,8 +1,7 @@
-//! Reformats a JSON text without building a value. The result is the same as if the text were parsed and then formatted.
+//! Reformats a JSON text without building a value. The output is the same as after parsing and formatting.
 //!
-//! This is faster, because most of a text is identical in all styles and can be copied. The functions do not support rare
-//! content: duplicate keys, objects with many keys, and invalid text. Then they return `None` or `false`, and the caller
-//! must parse and format the text instead.
+//! This is faster than parsing and formatting, because most of a text is the same in all styles. The functions return `None`
+//! or `false` for duplicate keys, objects with many keys, and invalid text. The caller must parse such a text.
 
 use std::ops::Range;
 
@@ -21,10 +20,10 @@ pub enum JsonStyle {
     Pandas,
 }
 
-/// Objects with more members are not reformatted, because the parser's index finds duplicate keys faster.
+/// Maximum number of members of an object. In larger objects, the parser's index finds duplicate keys faster.
 const MAX_MEMBERS: usize = 32;
 
-/// Reformats `text`, which must consist of one value in `grammar`, and appends it to `out` in the style `printing`.
+/// Formats `text` in the style `printing`, and appends the result to `out`. `text` is one value in the grammar `grammar`.
 ///
 /// Returns `false` and appends nothing if the caller must parse the text instead.
 pub fn reformat(text: &[u8], grammar: JsonGrammar, printing: JsonStyle, out: &mut Vec<u8>) -> bool {
@@ -46,7 +45,6 @@ pub struct FormattedObject {
     members: Vec<Member>,
 }
 
-/// The byte ranges of a member of the outermost object in the formatted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     key: Range<usize>,
@@ -54,8 +52,8 @@ struct Member {
 }
 
 impl FormattedObject {
-    /// Formats `text`, which must consist of one value in `grammar`. Returns `None` if the value is not an object, or if
-    /// the caller must parse the text instead.
+    /// Formats `text`, which is one value in the grammar `grammar`. Returns `None` if the value is not an object, or if the
+    /// caller must parse the text instead.
     pub fn new(text: &[u8], grammar: JsonGrammar) -> Option<FormattedObject> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;
@@ -73,7 +71,6 @@ impl FormattedObject {
         &self.text
     }
 
-    /// Iterates over the formatted keys and values, in order.
     pub(super) fn members(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.members.iter().map(|member| {
             let part = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
@@ -87,10 +84,7 @@ impl FormattedObject {
         super::parse(value.as_bytes()).ok()
     }
 
-    /// Replaces the value of `key`, if the object contains this key.
-    ///
-    /// # Errors
-    /// [`super::JsonWriteError`] if `value` cannot be formatted.
+    /// Replaces the value of `key`. Does nothing if the object does not contain this key.
     pub fn set(&mut self, key: &str, value: &JsonValue) -> Result<(), super::JsonWriteError> {
         let Some(index) = self.members().position(|(text, _)| matches_key(text, key)) else {
             return Ok(());
@@ -111,7 +105,6 @@ impl FormattedObject {
     }
 }
 
-/// Returns whether `text`, a formatted key, represents `key`.
 fn matches_key(text: &str, key: &str) -> bool {
     let content = text.get(1..text.len().saturating_sub(1));
     match text.contains('\\') {
@@ -120,7 +113,6 @@ fn matches_key(text: &str, key: &str) -> bool {
     }
 }
 
-/// Formats `text`, which consists of one value. Returns the members of the outermost object.
 fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
     let mut reformatter = Reformatter {
@@ -141,12 +133,11 @@ struct Reformatter<'t, 'o> {
     grammar: JsonGrammar,
     number: NumberReader,
     out: &'o mut Vec<u8>,
-    /// The members of all objects that are not finished; at the end, those of the outermost object.
+    /// The members of all unfinished objects. At the end, only those of the outermost object.
     members: Vec<Member>,
 }
 
 impl Reformatter<'_, '_> {
-    /// Formats the value at the current position, which is inside `depth` lists and objects.
     fn value<S: Style>(&mut self, depth: usize) -> Option<()> {
         self.cursor.skip_spaces();
         match self.cursor.rest() {
@@ -208,7 +199,6 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
-    /// Formats a string. The cursor is at its opening quote.
     fn string<S: Style>(&mut self) -> Option<()> {
         self.cursor.offset += 1;
         self.out.push(b'"');
@@ -279,8 +269,6 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
-    /// Formats the next member of an object. In `self.members`, the previous members of this object begin at index
-    /// `first`.
     fn member<S: Style>(&mut self, first: usize, depth: usize) -> Option<()> {
         self.cursor.skip_spaces();
         if self.cursor.peek()? != b'"' {
@@ -312,9 +300,8 @@ impl Reformatter<'_, '_> {
     }
 }
 
-/// Returns the length of an integer that is already in the output format.
+/// Returns the length of the integer at the beginning of `text`, if it needs no reformatting.
 fn plain_integer(text: &[u8]) -> Option<usize> {
-    /// Every integer with at most this number of digits fits into 64 bits.
     const DIGITS: usize = 18;
     let sign = usize::from(text.first() == Some(&b'-'));
     let digits = text.get(sign..)?.iter().take(DIGITS + 1);

@@ -2,7 +2,6 @@
 
 use memchr::memchr2;
 
-/// The state of scanning an element that arrives in chunks.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Whether the element is a key, which ends with its closing quote.
@@ -14,7 +13,6 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// Scans a key: a string that ends with its closing quote.
     pub fn of_key() -> Scan {
         Scan {
             is_key: true,
@@ -22,8 +20,8 @@ impl Scan {
         }
     }
 
-    /// Scans `text`, the next chunk of the input. Returns the end of the element, or `None` if the chunk does not
-    /// contain it.
+    /// Scans the next chunk, `text`. Returns the offset of the element's end in this chunk, or `None` if the element
+    /// continues after the chunk.
     pub fn end(&mut self, text: &[u8]) -> Option<usize> {
         let mut position = 0;
         loop {
@@ -53,7 +51,7 @@ impl Scan {
                     }
                     b'[' | b'{' => self.depth += 1,
                     b']' | b'}' if self.depth > 0 => self.depth -= 1,
-                    // A colon outside an element means that a comma is missing, so the element ends.
+                    // A colon outside an element means that a comma is missing, so the element ends here.
                     b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(position + offset),
                     _ => {}
                 }
@@ -71,7 +69,6 @@ mod tests {
 
     use super::*;
 
-    /// A reference implementation that works byte by byte.
     fn end_bytewise(text: &[u8], is_key: bool) -> Option<usize> {
         let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
         for (position, byte) in text.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! JSON values, objects that preserve the order of their keys, and strings that may contain unpaired surrogates.
+//! JSON values: objects that preserve the order of their keys, and strings that may contain unpaired surrogates.
 
 use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
@@ -71,7 +71,6 @@ impl From<String> for JsonValue {
     }
 }
 
-/// `None` becomes null.
 impl<T: Into<JsonValue>> From<Option<T>> for JsonValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
@@ -102,7 +101,6 @@ impl From<Vec<JsonValue>> for JsonValue {
     }
 }
 
-/// Converts members to an object.
 impl<const N: usize> From<[(&str, JsonValue); N]> for JsonValue {
     fn from(members: [(&str, JsonValue); N]) -> Self {
         Self::Object(JsonObject::from_iter(members))
@@ -115,20 +113,19 @@ impl From<JsonObject> for JsonValue {
     }
 }
 
-/// An object with more keys has a hash index; a smaller one is searched linearly.
+/// Maximum number of keys of an object that is searched linearly. A larger object has a hash index.
 const MAX_UNINDEXED_KEYS: usize = 24;
 
-/// A JSON object. Each key occurs once; keys are in order of first appearance.
+/// A JSON object. Each key occurs once, and the keys are in order of first appearance.
 #[derive(Debug, Clone, Default)]
 pub struct JsonObject {
     entries: Vec<(JsonString, JsonValue)>,
-    /// The index of each key in `entries`, if there are many keys.
     index: Option<Arc<KeyIndex>>,
 }
 
 type KeyIndex = HashMap<JsonString, usize>;
 
-/// The keys of objects that all have the same keys. The objects share the index of the keys.
+/// The keys that many objects have in common. The objects share the index of the keys.
 #[derive(Debug)]
 pub(super) struct SharedKeys {
     keys: Vec<JsonString>,
@@ -136,13 +133,12 @@ pub(super) struct SharedKeys {
 }
 
 impl SharedKeys {
-    /// `keys` must not contain a key twice.
+    /// `keys` must not contain duplicates.
     pub fn new(keys: Vec<JsonString>) -> Self {
         let index = (keys.len() > MAX_UNINDEXED_KEYS).then(|| Arc::new(index_of(keys.iter())));
         Self { keys, index }
     }
 
-    /// Creates an object. `value` receives the number of a key and the key, and returns the key's value.
     pub fn object(&self, mut value: impl FnMut(usize, &JsonString) -> JsonValue) -> JsonObject {
         let keys = self.keys.iter().enumerate();
         JsonObject {
@@ -209,8 +205,7 @@ impl JsonObject {
         self.entries.get_mut(position).map(|(_, value)| value)
     }
 
-    /// Sets the value of `key` and returns the previous value. An existing key keeps its position; a new key is
-    /// appended.
+    /// Sets the value of `key` and returns the previous value. A new key is appended.
     pub fn insert(&mut self, key: JsonString, value: JsonValue) -> Option<JsonValue> {
         let position = self.position_of(key.as_wtf8());
         if let Some((_, old)) = position.and_then(|position| self.entries.get_mut(position)) {
@@ -255,7 +250,6 @@ impl JsonObject {
 }
 
 impl PartialEq for JsonObject {
-    /// Compares keys, values and order.
     fn eq(&self, other: &Self) -> bool {
         self.entries == other.entries
     }
@@ -280,19 +274,14 @@ impl<K: Into<JsonString>> FromIterator<(K, JsonValue)> for JsonObject {
     }
 }
 
-/// A string as in Python: a sequence of any code points. It may contain U+D800 to U+DFFF, which JSON can express
-/// (`"\ud83c"`) but UTF-8 cannot.
-///
-/// The order is that of the code points, as in Python.
+/// A string as in Python, ordered by code points. It may contain unpaired surrogates (`"\ud83c"`).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JsonString {
-    /// WTF-8, which is UTF-8 that can also encode surrogates. A surrogate pair is always encoded as the character that
-    /// it represents. So equal strings have equal bytes, and the order of bytes is the order of code points.
+    /// WTF-8: UTF-8 that can also encode unpaired surrogates. Equal strings have equal bytes.
     wtf8: Text,
 }
 
-/// The bytes of a string. Valid UTF-8 has a separate variant, so that it is validated only once. Most strings are short
-/// keys, and `CompactString` stores up to 24 bytes without an allocation.
+/// The bytes of a string, validated only once. `CompactString` stores short keys, the usual case, without an allocation.
 #[derive(Clone)]
 enum Text {
     Utf8(CompactString),
@@ -335,7 +324,6 @@ impl std::hash::Hash for Text {
 }
 
 impl JsonString {
-    /// Creates a string from WTF-8, as the parser decodes it.
     pub(super) fn from_wtf8(bytes: &[u8]) -> Self {
         let wtf8 = match std::str::from_utf8(bytes) {
             Ok(text) => Text::Utf8(text.into()),
@@ -344,7 +332,7 @@ impl JsonString {
         Self { wtf8 }
     }
 
-    /// Returns the text; `None` if it contains unpaired surrogates.
+    /// Returns the text, or `None` if it contains unpaired surrogates.
     pub fn as_str(&self) -> Option<&str> {
         match &self.wtf8 {
             Text::Utf8(text) => Some(text),
@@ -391,14 +379,12 @@ impl fmt::Debug for JsonString {
     }
 }
 
-/// Appends a code point below U+110000 in WTF-8.
 pub(super) fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
     match char::from_u32(code_point) {
         Some(character) => {
             out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         }
         None => {
-            // A surrogate, encoded like other code points of three bytes.
             let [.., high, low] = code_point.to_be_bytes();
             out.extend_from_slice(&[
                 0xe0 | high >> 4,

@@ -11,11 +11,11 @@ use prep_failure::Quoted;
 /// Options for writing. The defaults are those of `json.dump`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Number of spaces per level; each element is then on a line of its own. `None` writes one line.
+    /// Number of spaces per level, with each element on its own line. `None` writes one line.
     pub indent: Option<usize>,
     /// Whether the keys of each object are sorted by code points.
     pub sort_keys: bool,
-    /// The separators after elements and after keys. `None` means `", "` (`","` with an indent) and `": "`.
+    /// The separators after elements and after keys. `None` means `", "` (with an indent `","`) and `": "`.
     pub separators: Option<(String, String)>,
     /// Whether characters outside ASCII are written as `\uXXXX`.
     pub ensure_ascii: bool,
@@ -32,7 +32,7 @@ impl Default for WriteOptions {
     }
 }
 
-/// The error if a value cannot be written as JSON.
+/// A value cannot be written as JSON.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonWriteError {
     /// A string contains an unpaired surrogate, which UTF-8 cannot encode.
@@ -47,17 +47,13 @@ pub enum JsonWriteError {
     Io(#[from] io::Error),
 }
 
-/// 10 to the power of the number of fraction digits that `to_json` writes (`double_precision=10`).
+/// 10^10, because `to_json` writes ten fraction digits (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// Buffered text is passed to the output when it exceeds this number of bytes.
 const FLUSH_BYTES: usize = 64 * 1024;
 
 impl JsonValue {
     /// Writes the value to `out`.
-    ///
-    /// # Errors
-    /// [`JsonWriteError`] if writing fails, or a string cannot be encoded.
     pub fn write(
         &self,
         out: &mut impl Write,
@@ -71,9 +67,6 @@ impl JsonValue {
     }
 
     /// Returns the value as text.
-    ///
-    /// # Errors
-    /// [`JsonWriteError::LoneSurrogate`] if a string cannot be encoded.
     pub fn to_json(&self, options: &WriteOptions) -> Result<Vec<u8>, JsonWriteError> {
         let mut text = Vec::new();
         self.write(&mut text, options)?;
@@ -81,9 +74,6 @@ impl JsonValue {
     }
 
     /// Appends the value as `DataFrame.to_json` formats it.
-    ///
-    /// # Errors
-    /// [`JsonWriteError::LoneSurrogate`] if a string contains an unpaired surrogate.
     pub fn push_pandas(&self, out: &mut Vec<u8>) -> Result<(), JsonWriteError> {
         let options = WriteOptions::default();
         let mut printer = Printer::<Pandas>::new(None, &options);
@@ -94,15 +84,12 @@ impl JsonValue {
     }
 }
 
-/// A style of printing on one line.
 pub(super) trait Style {
     const COMMA: &'static str;
     const COLON: &'static str;
-    /// Whether unpaired surrogates can be printed.
     const HALVES: bool;
 
-    /// Returns a nonzero value for each byte that must not be copied unchanged into a string: a quote, a backslash, a
-    /// control character, or the first byte of another character that this style escapes.
+    /// Returns a nonzero value for the first byte of a character that the style escapes.
     fn special(byte: u8) -> u8;
 
     fn push_float(out: &mut Vec<u8>, value: f64);
@@ -133,7 +120,7 @@ impl Style for Python {
     }
 }
 
-/// The style of `json.dump(ensure_ascii=False)`. Only the characters that JSON does not allow unescaped are escaped.
+/// The style of `json.dump(ensure_ascii=False)`. Only characters that JSON requires to be escaped are escaped.
 struct Unicode;
 
 impl Style for Unicode {
@@ -203,12 +190,10 @@ fn ten_digits(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// The state of writing a value.
 struct Printer<'a, S> {
-    /// The output to which a long text is written in parts. `None` if the entire text stays in `text`.
+    /// The output for long texts, which are written in parts. `None` keeps the entire text in `text`.
     out: Option<&'a mut dyn Write>,
     options: &'a WriteOptions,
-    /// Text that is not yet passed to the output.
     text: Vec<u8>,
     comma: &'a str,
     colon: &'a str,
@@ -232,7 +217,7 @@ impl<'a, S: Style> Printer<'a, S> {
         }
     }
 
-    /// Writes a value to the output, except the last part of the text, which is returned.
+    /// Writes a value to the output. Returns the last part of the text, which is not written.
     fn print(mut self, value: &JsonValue) -> Result<Vec<u8>, JsonWriteError> {
         self.value(value, 0)?;
         Ok(self.text)
@@ -295,7 +280,6 @@ impl<'a, S: Style> Printer<'a, S> {
         Ok(())
     }
 
-    /// Writes the separator and line break before the element `index`.
     fn separate(&mut self, index: usize, level: usize) {
         if index > 0 {
             self.push(self.comma);
@@ -321,7 +305,6 @@ impl<'a, S: Style> Printer<'a, S> {
     }
 }
 
-/// Appends `text` in quotes. A character is escaped if `special` returns a nonzero value for its first byte.
 fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8) {
     out.push(b'"');
     let mut rest = text.as_wtf8();
@@ -337,7 +320,6 @@ fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8
     out.push(b'"');
 }
 
-/// Decodes the code point at the beginning of `wtf8`. Returns the code point and its length in bytes.
 pub(super) fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     let lead = *wtf8.first()?;
     let (length, high) = match lead {

@@ -1,6 +1,7 @@
-//! Reads the elements of array files: converts them to values, copies a selection of rows, and encodes masks.
+//! Converts the elements of array files to values, copies rows, and encodes masks.
 //!
-//! A mask is an array that marks elements with 1 or true. It is encoded as the run-length code of these elements.
+//! A mask is an array that marks elements with 1 or true. The code of a mask is the run-length encoding of the marked
+//! elements.
 
 use std::io::{Read, Write};
 use std::ops::Range;
@@ -35,7 +36,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Returns the value as a number; `true` is 1. `None` for strings.
+    /// Returns the value as a number. `true` is 1. Returns `None` for strings.
     pub fn to_f64(&self) -> Option<f64> {
         Some(match self {
             Element::Bool(value) => f64::from(u8::from(*value)),
@@ -66,8 +67,7 @@ pub enum ElementKind {
 }
 
 impl NpyHeader {
-    /// Returns the type of the elements. Returns `None` for types that are not supported: bytes, dates, complex numbers,
-    /// floats of 2 or 16 bytes.
+    /// Returns the type of the elements, or `None` for bytes, dates, complex numbers, and floats of 2 or 16 bytes.
     pub fn element_kind(&self) -> Option<ElementKind> {
         let kind = self.descr.chars().nth(1)?;
         Some(match (kind, self.item_size) {
@@ -81,8 +81,7 @@ impl NpyHeader {
         })
     }
 
-    /// Converts the bytes of an element to its value. Returns `None` for types that are not supported: bytes, dates,
-    /// complex numbers, floats of 16 bytes.
+    /// Converts the bytes of an element. Returns `None` for bytes, dates, complex numbers, and floats of 16 bytes.
     pub fn value(&self, element: &[u8]) -> Option<Element> {
         let bits = self.bits(element);
         Some(match self.element_kind() {
@@ -104,7 +103,7 @@ impl NpyHeader {
         })
     }
 
-    /// Interprets up to 8 bytes as an unsigned integer, in the byte order of the array.
+    /// Interprets up to 8 bytes as an unsigned integer in the byte order of the array.
     fn bits(&self, bytes: &[u8]) -> u64 {
         let add = |value, byte: &u8| value << 8 | u64::from(*byte);
         match self.descr.starts_with('>') {
@@ -113,7 +112,7 @@ impl NpyHeader {
         }
     }
 
-    /// Decodes UTF-32 to code points. Zeros at the end are removed.
+    /// Decodes UTF-32 to code points, without the zeros at the end.
     fn codes(&self, text: &[u8]) -> Vec<u32> {
         let codes = text.chunks_exact(4).map(|code| self.bits(code) as u32);
         let mut codes: Vec<u32> = codes.collect();
@@ -123,15 +122,14 @@ impl NpyHeader {
     }
 }
 
-/// Extends the sign of an integer of `bytes` bytes.
 fn signed(bits: u64, bytes: usize) -> i64 {
     let unused = 64 - 8 * bytes.clamp(1, 8) as u32;
     (bits << unused) as i64 >> unused
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
-    /// Returns the elements at `rows` of a one-dimensional array, in the order of `rows`. As in other tables, NaN and the
-    /// empty string are missing values.
+    /// Returns the elements of a one-dimensional array at the indices `rows`, in this order. NaN and `""` become missing
+    /// values.
     ///
     /// # Errors
     /// [`NpyError`] if reading fails, the array is not one-dimensional, or the type of its elements is not supported.
@@ -191,7 +189,6 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     }
 }
 
-/// Approximate size in bytes of the chunks in which rows are written.
 const CHUNK_BYTES: u64 = 256 * 1024;
 
 /// An array in a file, read row by row.
@@ -203,9 +200,6 @@ pub struct NpyArray<R> {
 
 impl<R: ReadAt + Clone> NpyArray<R> {
     /// Opens the array in the range `range` of `base`.
-    ///
-    /// # Errors
-    /// [`NpyError`] if the bytes are not an array, or the data are shorter than the header declares.
     pub fn open(base: R, range: Range<u64>) -> Result<Self, NpyError> {
         let section = ByteSection::new(base, range);
         let header = NpyHeader::read(section.clone())?;
@@ -225,9 +219,6 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     }
 
     /// Writes the rows at `positions` in this order, with the same bytes as `numpy.save(out, array[positions])`.
-    ///
-    /// # Errors
-    /// [`NpyError`] if reading or writing fails. The output is then incomplete.
     pub fn gather(
         &self,
         mut positions: impl ExactSizeIterator<Item = u64>,
@@ -286,7 +277,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
                 .ok()
                 .and_then(|length| start.checked_add(length));
             let end = end.ok_or_else(|| NpyError::BadHeader {
-                reason: format!("a row of {row_bytes} bytes"),
+                reason: format!("rows of {row_bytes} bytes are too large for this system"),
             })?;
             bytes.resize(end, 0);
             let target = bytes.get_mut(start..).unwrap_or_default();
@@ -297,10 +288,9 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     }
 }
 
-/// Maximum number of elements of a mask. Its bits then take 256 MiB.
+/// Maximum number of elements of a mask, whose bits take 256 MiB.
 const MAX_ELEMENTS: u64 = 1 << 31;
-/// Maximum length of a run-length code in bytes. A limit is necessary, because the code of a mask whose neighboring
-/// elements all differ is five times as long as the array.
+/// Maximum length of a run-length code in bytes. In the worst case, a code is five times as long as the array.
 const MAX_CODE_BYTES: usize = 1 << 26;
 
 /// The run-length code of a mask, and the shape of the array.
@@ -314,12 +304,10 @@ pub struct MaskCode {
 
 /// Returns the run-length code of the elements that are 1 or true, in the order of `numpy.load(file).T.flatten()`.
 ///
-/// `input` is an array file of numbers or booleans in any byte order, in C or Fortran order. Memory usage is a bit per
-/// element.
+/// `input` is an array file of numbers or booleans. Memory usage is one bit per element.
 ///
 /// # Errors
-/// [`NpyError`] if the file is not an array, its elements are not numbers, it has more than 2^31 elements, or its code is
-/// longer than 64 MiB.
+/// [`NpyError`] if the file is not such an array, has more than 2^31 elements, or its code is longer than 64 MiB.
 pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
     let header = NpyHeader::read(&mut input)?;
     let bits = MaskBits::read(input, &header)?;
@@ -344,7 +332,6 @@ pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
     })
 }
 
-/// Which elements of an array are 1 or true, in the order of the file.
 struct MaskBits {
     words: Vec<u64>,
     count: usize,
@@ -356,7 +343,6 @@ impl MaskBits {
         word >> (index % 64) & 1 == 1
     }
 
-    /// Reads the elements of an array after its header.
     fn read(input: impl Read, header: &NpyHeader) -> Result<Self, NpyError> {
         let unsupported = || NpyError::UnsupportedType {
             descr: header.descr.clone(),
@@ -370,7 +356,7 @@ impl MaskBits {
         }
         if needed / size as u64 > MAX_ELEMENTS {
             return Err(NpyError::BadHeader {
-                reason: format!("a mask of {needed} bytes is over the limit"),
+                reason: format!("a mask of {needed} bytes has more than {MAX_ELEMENTS} elements"),
             });
         }
         let is_set = |item: &[u8]| header.value(item).and_then(|value| value.to_f64()) == Some(1.0);

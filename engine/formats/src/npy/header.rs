@@ -7,10 +7,9 @@ use prep_failure::Quoted;
 use super::NpyError;
 use crate::sniff::FileType;
 
-/// Maximum length of a header in bytes. NumPy's own limit is 10,000.
+/// Maximum length of a header in bytes. NumPy's limit is 10,000.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum number of rows in an array whose rows contain no bytes. The length of the file does not limit the number of
-/// such rows.
+/// Maximum number of rows without bytes, which the length of the file does not limit.
 const MAX_EMPTY_ROWS: u64 = 1 << 20;
 /// Number of characters that NumPy reserves for the first dimension, so that arrays can grow without moving the data.
 const GROWTH_DIGITS: usize = 21;
@@ -18,11 +17,11 @@ const GROWTH_DIGITS: usize = 21;
 /// The header of an array file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NpyHeader {
-    /// Element type in NumPy's notation, with byte order: `<f4`, `|b1`, `<U2`.
+    /// Element type in NumPy's notation, which begins with the byte order: `<f4`, `|b1`, `<U2`.
     pub descr: String,
     /// Whether the first index varies fastest in the file.
     pub fortran_order: bool,
-    /// Length of each dimension; empty for a single value.
+    /// Length of each dimension. Empty for a single value.
     pub shape: Vec<u64>,
     /// Size of an element in bytes.
     pub item_size: u64,
@@ -43,9 +42,6 @@ impl NpyHeader {
     }
 
     /// Reads a header of version 1.0, 2.0 or 3.0.
-    ///
-    /// # Errors
-    /// [`NpyError`] if the header is invalid or its version or element type is not supported.
     pub fn read(mut input: impl Read) -> Result<Self, NpyError> {
         let mut magic = Vec::new();
         Read::by_ref(&mut input).take(8).read_to_end(&mut magic)?;
@@ -118,9 +114,8 @@ impl NpyHeader {
         self.checked_bytes().unwrap_or(u64::MAX)
     }
 
-    /// Size of all data in bytes; `None` on overflow.
     fn checked_bytes(&self) -> Option<u64> {
-        // If one dimension is 0, the product of the other dimensions must not overflow either.
+        // The product must not overflow either if one dimension is 0.
         self.shape
             .iter()
             .try_fold(self.item_size, |bytes, dimension| {
@@ -131,8 +126,7 @@ impl NpyHeader {
         }))
     }
 
-    /// Returns the header as NumPy 1.26 writes it: version 1.0, padded with spaces to a multiple of 64 bytes, and with
-    /// a line feed at the end.
+    /// Returns the header as NumPy 1.26 writes it: version 1.0, padded to a multiple of 64 bytes.
     ///
     /// # Errors
     /// [`NpyError::BadHeader`] if the header is too long for version 1.0.
@@ -164,7 +158,6 @@ impl NpyHeader {
     }
 }
 
-/// Returns the entries `descr`, `fortran_order` and `shape` of the header's dictionary.
 fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     let entries = dictionary(text)
         .ok_or_else(|| bad(format!("{} is not a dictionary", Quoted(text.trim()))))?;
@@ -188,8 +181,7 @@ fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     }
 }
 
-/// Normalizes an element type to NumPy's notation, which begins with the byte order, or with `|` if the byte order has no
-/// meaning. Returns the type, and the size of an element in bytes.
+/// Normalizes an element type to NumPy's notation, which begins with the byte order or `|`. Also returns its size in bytes.
 fn element_type(descr: &str) -> Result<(String, u64), NpyError> {
     let unsupported = || NpyError::UnsupportedType {
         descr: descr.to_owned(),
@@ -225,15 +217,13 @@ fn bad(reason: String) -> NpyError {
     NpyError::BadHeader { reason }
 }
 
-/// A value in the dictionary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Literal {
     Text(String),
     Bool(bool),
     Integer(u64),
-    /// A tuple of integers.
     Tuple(Vec<u64>),
-    /// A list, which describes the type of a record array. Its content is not parsed.
+    /// A list. It describes a record array and is not parsed.
     List,
 }
 
@@ -295,7 +285,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     (!content.contains('\\')).then(|| (content.to_owned(), rest))
 }
 
-/// Parses an integer, with or without the suffix `L` that Python 2 writes after long integers.
+/// Parses an integer, with or without the suffix `L` of Python 2.
 fn integer(text: &str) -> Option<(u64, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit())

@@ -66,7 +66,7 @@ pub enum NpyError {
         /// Number of rows.
         rows: u64,
     },
-    /// A string contains a number that is not a code point of a character.
+    /// A string contains a number that is not a character.
     #[error("row {row} of the array contains the number {code:#x}, which is not a character")]
     NoCharacter {
         /// The row, from 0.

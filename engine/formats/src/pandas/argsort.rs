@@ -1,14 +1,13 @@
-//! NumPy's `argsort` with its default algorithm, which is not stable. It determines in which order pandas' `sort_values`
-//! returns rows with equal keys.
+//! NumPy's default `argsort`, which is not stable. It determines the order of equal keys in pandas' `sort_values`.
 //!
-//! NumPy sorts strings and other keys that are compared one by one with this algorithm on all processors. It sorts 64-bit
-//! numbers with this algorithm only on processors without AVX-512.
+//! NumPy sorts strings and other keys with this algorithm, but 64-bit numbers only on processors without AVX-512.
 
-/// Parts of up to this many keys are sorted with insertion sort.
 const MAX_INSERTION_SORT: usize = 16;
 
-/// Sorts `indices` with NumPy's introsort (`npy_aquicksort`): median of three as the pivot, insertion sort for small
-/// parts, and heap sort for parts that are more than 2 * floor(log2 n) levels deep.
+/// Sorts `indices` with NumPy's introsort (`npy_aquicksort`).
+///
+/// The pivot is the median of three. Small parts are sorted by insertion sort, and parts more than 2 * floor(log2 n) levels
+/// deep by heap sort.
 pub fn argsort(indices: &mut [u32], less: impl Fn(u32, u32) -> bool + Copy) {
     if indices.len() < 2 {
         return;
@@ -29,7 +28,6 @@ fn introsort_part(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32)
         let Some((_, right)) = rest.split_first_mut() else {
             return;
         };
-        // The parts do not overlap, so it does not matter which one is sorted first.
         let larger;
         (piece, larger) = if left.len() < right.len() {
             (left, right)
@@ -41,8 +39,7 @@ fn introsort_part(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32)
     insertion_sort(piece, less);
 }
 
-/// Partitions a part of more than 16 keys around the median of its first, middle and last key. Returns the pivot's
-/// position.
+/// Partitions a part of more than 16 keys around the median of its first, middle and last key. Returns the pivot's position.
 fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let last = piece.len() - 1;
     let middle = last / 2;
@@ -58,8 +55,7 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let (mut i, mut j) = (0, last - 1);
     piece.swap(middle, j);
     loop {
-        // The swaps above ensure that the first key is not above the pivot, and the last key is not below the pivot. So
-        // both inner loops stop inside the part.
+        // Both inner loops stop inside the part: after the swaps above, no end is on the wrong side of the pivot.
         loop {
             i += 1;
             if !less(piece[i], pivot) {

@@ -2,7 +2,8 @@
 
 use super::ColumnType;
 
-/// Describes the place of an error in a chunk that begins with this row. The chunk of the header begins the file.
+/// Describes the place of an error in a chunk that begins with the row `row`. Returns an empty string for the first chunk,
+/// which begins with row 0.
 fn from_row(row: u64) -> String {
     match row {
         0 => String::new(),
@@ -12,7 +13,7 @@ fn from_row(row: u64) -> String {
 
 /// An error when reading or writing a table. Most of these errors also occur in pandas.
 ///
-/// Rows are counted from 1 and exclude the header. Offsets are in bytes from the beginning of the file.
+/// Rows are counted from 1, without the header. Offsets are in bytes from the beginning of the file.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
     /// A row has more fields than the previous rows.
@@ -70,8 +71,7 @@ pub enum CsvError {
         /// Maximum number of fields.
         limit: usize,
     },
-    /// The total number of fields that short rows lack exceeds the number of bytes in the file. Adding these fields would
-    /// need too much memory.
+    /// Short rows lack more fields than the file has bytes. Adding these fields would need too much memory.
     #[error(
         "the rows up to row {row} (byte {offset}) are too short: they lack {missing} fields of the {width} columns, \
          more than the file has bytes; the header may belong to another file"

@@ -1,19 +1,14 @@
 //! Reads and writes CSV files with the same results as pandas 2.2.3, byte by byte.
 //!
-//! A table is stored as *canonical text*: the output of `to_csv(index=False)` for the frame that `read_csv` creates from
-//! the raw file. Most raw files are already canonical. A [`Rewriter`] checks this in one pass: it infers the types and
-//! copies the bytes, changing only quotes and line endings. If the text of a cell changes (for example `1.50` to `1.5`), a
-//! second pass, [`normalise`], writes the canonical text. If only the types are needed, use a [`CsvScanner`].
+//! *Canonical text* is the output of `to_csv(index=False)` for the frame that `read_csv` creates from a raw file.
 //!
-//! Canonical text has a header line and LF line endings. Cells are quoted only if necessary, and missing cells are
-//! empty. In a table with one column, a missing cell is `""`. A row ends only at an LF outside quotes, and no line is
-//! skipped. A CR without LF is part of a cell, because Python 3.11 does not quote it.
-//!
-//! A stored table is opened as a [`TextTable`], whose rows and cells are slices of the text. [`gather`] copies rows in a
-//! new order. The columns that a query needs for computations are converted to Arrow arrays. A [`CsvWriter`] writes
-//! computed values and copied slices.
-//!
-//! For grading, values are needed instead: [`read_frame`] reads an entire table into memory.
+//! - Canonical text has a header and LF line endings. Cells are quoted only if necessary, and missing cells are empty. In a
+//!   table with one column, a missing cell is `""`.
+//! - A row ends only at an LF outside quotes. A CR without LF is part of a cell, because Python 3.11 does not quote it.
+//! - Most raw files differ from canonical text at most in quotes and line endings. A [`Rewriter`] converts them in one pass.
+//! - If the text of a cell changes (for example `1.50` to `1.5`), a second pass, [`normalise`], writes the canonical text.
+//! - A stored table is opened as a [`TextTable`], whose cells are slices of the text. [`gather`] copies rows in a new order.
+//! - A [`CsvWriter`] writes computed values and copied slices. For grading, [`read_frame`] reads a table into memory.
 //!
 //! ```
 //! use prep_formats::pandas::{CellValue, ColumnData, ReadOptions, read_frame};

@@ -51,7 +51,6 @@ impl CsvDialect {
     };
 }
 
-/// Approximate number of bytes that are buffered before they are written.
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// Writes a table cell by cell. Each row ends with [`end_row`](Self::end_row), the table with [`finish`](Self::finish).
@@ -59,13 +58,9 @@ pub struct CsvWriter<W> {
     out: W,
     buffer: Vec<u8>,
     dialect: CsvDialect,
-    /// Offset of the current row in the buffer.
     row: usize,
-    /// Number of fields of the current row.
     fields: usize,
-    /// Number of bytes written to the output.
     flushed_bytes: u64,
-    /// The offsets of the rows, if requested.
     index: IndexRecorder,
 }
 
@@ -95,17 +90,13 @@ impl<W: Write> CsvWriter<W> {
         self
     }
 
-    /// Returns the offsets of the rows written so far, including the header. Returns `None` if there are too many rows
-    /// to record.
+    /// Returns the offsets of the rows so far, including the header, or `None` if there are too many rows.
     pub fn take_index(&mut self) -> Option<RowIndex> {
         self.index
             .take(self.flushed_bytes + self.buffer.len() as u64)
     }
 
     /// Writes the header line.
-    ///
-    /// # Errors
-    /// An I/O error from the output.
     pub fn header<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Result<(), CsvError> {
         for name in names {
             self.text(name);
@@ -121,7 +112,7 @@ impl<W: Write> CsvWriter<W> {
         &mut self.buffer
     }
 
-    /// Writes a number or boolean, which contains no quotes.
+    /// Writes a number or boolean, whose text `print` appends without quotes.
     fn printed(&mut self, print: impl FnOnce(&mut Vec<u8>)) {
         let is_quoted = self.dialect.quoting == Quoting::All;
         let out = self.field();
@@ -211,7 +202,7 @@ impl<W: Write> CsvWriter<W> {
         }
     }
 
-    /// Writes `count` fields at once. `text` is a part of another row: these fields, with the delimiters between them.
+    /// Writes `count` fields at once. `text` must contain these fields with the delimiters between them.
     pub fn fields(&mut self, text: &[u8], count: usize) {
         self.buffer.extend_from_slice(text);
         self.fields += count;
@@ -228,9 +219,6 @@ impl<W: Write> CsvWriter<W> {
     }
 
     /// Ends the row.
-    ///
-    /// # Errors
-    /// An I/O error from the output.
     pub fn end_row(&mut self) -> Result<(), CsvError> {
         end_line(&mut self.buffer, self.row, self.fields);
         if self.dialect.line_ending == LineEnding::CrLf {
@@ -249,9 +237,6 @@ impl<W: Write> CsvWriter<W> {
     }
 
     /// Writes the buffered bytes and returns the output.
-    ///
-    /// # Errors
-    /// An I/O error from the output.
     pub fn finish(mut self) -> Result<W, CsvError> {
         self.out.write_all(&self.buffer)?;
         self.out.flush()?;
@@ -259,13 +244,11 @@ impl<W: Write> CsvWriter<W> {
     }
 }
 
-/// Returns whether a field needs quotes. A lone CR needs none, because Python 3.11 only checks for the line terminator,
-/// which is LF.
+/// Returns whether a field needs quotes. A lone CR needs none, because Python 3.11 only checks for LF.
 pub(crate) fn needs_quotes(content: &[u8], delimiter: u8) -> bool {
     memchr3(delimiter, b'"', b'\n', content).is_some()
 }
 
-/// Appends a field, with quotes if it needs them.
 pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
     if needs_quotes(content, delimiter) {
         push_quoted(out, content);
@@ -274,7 +257,6 @@ pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
     }
 }
 
-/// Appends the header line. Returns the number of names.
 pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a str>) -> usize {
     let mut count = 0;
     for name in names {
@@ -288,8 +270,7 @@ pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a
     count
 }
 
-/// Ends a line of `count` fields that begins at `start`. As in Python, an empty field that is the only field of its row
-/// becomes `""`.
+/// Ends a line of `count` fields that begins at `start`. An empty field that is the only one becomes `""`, as in Python.
 #[inline]
 pub(crate) fn end_line(out: &mut Vec<u8>, start: usize, count: usize) {
     if out.len() == start && count == 1 {

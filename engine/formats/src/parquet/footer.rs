@@ -1,7 +1,7 @@
-//! Checks a footer before the parquet crate parses it, because the crate does not limit the stack and memory that it uses.
+//! Checks a footer before the parquet crate parses it, because the crate limits neither its stack nor its memory.
 //!
-//! The crate builds the tree of columns by recursion, so a schema with 10,000 nested levels would overflow the stack. It
-//! also copies the path of each column. For columns and their chunks, it allocates a multiple of the footer's length.
+//! The crate builds a tree of columns by recursion, copies the path of each column, and allocates a multiple of the footer's
+//! length.
 
 use super::ParquetError;
 use super::pages::FieldKind::{
@@ -11,16 +11,14 @@ use super::pages::STATISTICS;
 use super::pages::{Visitor, walk};
 use crate::limits::{DecodingLimits, Limit};
 
-/// Maximum depth of groups in groups. A list in a column takes two levels.
+/// Maximum depth of nested groups. A list in a column takes two levels.
 const MAX_DEPTH: usize = 32;
 
-/// Memory of a column in bytes, without its path and name. It consists of the schema element of the column, and its fields
-/// in two Arrow schemas: one with string views, the other with ordinary strings.
+/// Memory of a column in bytes, without its path and name: its schema element, and its fields in two Arrow schemas.
 const COLUMN_BYTES: u64 = 1_000;
-/// Memory of a column in a row group.
+/// Memory of a column in a row group, in bytes.
 const CHUNK_BYTES: u64 = 700;
 
-/// The fields of `FileMetaData` in `parquet.thrift`.
 static FOOTER: &[FieldKind] = &[
     Integer,
     List(&SCHEMA_ELEMENT),
@@ -115,11 +113,6 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
     Binary,
 ]);
 
-/// Checks that the crate can parse this footer without overflowing the stack or using too much memory.
-///
-/// # Errors
-/// [`ParquetError::Damaged`] if the footer does not have the structure of the format; [`ParquetError::TooDeep`];
-/// [`Limit::Record`] if parsing it would take too much memory.
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
     let end = walk(footer, FOOTER, &mut cost);
@@ -140,22 +133,19 @@ const NAME: &[usize] = &[2, 4];
 const NUM_CHILDREN: &[usize] = &[2, 5];
 const CHUNKS: &[usize] = &[4, 1];
 
-/// The memory that the crate needs for the footer.
 #[derive(Default)]
 struct FooterCost {
     bytes: u64,
     is_too_deep: bool,
-    /// Whether there was an element of the schema.
     has_root: bool,
     /// The groups that contain the next element, from the root.
     open: Vec<Group>,
-    /// Name length and children of the current element.
+    /// Name length and number of children of the current element.
     name: u64,
     children: u32,
 }
 
 struct Group {
-    /// The number of children that follow.
     children: u32,
     /// Total length of the names on the path to the group.
     path: u64,
@@ -189,7 +179,6 @@ impl FooterCost {
 impl Visitor for FooterCost {
     fn integer(&mut self, path: &[usize], value: i64) -> Option<()> {
         if path == NUM_CHILDREN {
-            // The crate truncates the integer to 32 bits.
             self.children = u32::try_from(value as i32).ok()?;
         }
         Some(())

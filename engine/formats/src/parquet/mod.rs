@@ -1,8 +1,8 @@
 //! Reads Parquet files as Arrow batches, and writes them like pandas with the engine fastparquet.
 //!
-//! [`ParquetWriter`] writes files with the same content as fastparquet, but different bytes. [`FastparquetWriter`] writes
-//! the same bytes as a given version of fastparquet. Rows keep the order of the file. Reading needs memory for one batch,
-//! and [`ParquetWriter`] needs memory for one row group.
+//! - [`ParquetWriter`] writes files with the same content as fastparquet, but different bytes.
+//! - [`FastparquetWriter`] writes the same bytes as a given version of fastparquet.
+//! - A reader keeps one batch in memory, and a [`ParquetWriter`] keeps one row group.
 
 mod fastparquet;
 mod footer;

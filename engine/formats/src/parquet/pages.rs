@@ -1,19 +1,13 @@
 //! Checks the declared sizes of pages before the parquet crate decompresses them.
 //!
-//! A page header declares the uncompressed size and the number of values. The crate allocates memory for them without a
-//! limit. So [`Pages`] parses each header before the crate does, and passes only the bytes of this header to the crate.
-//! When the crate reads the page, [`Pages`] checks the declared numbers.
+//! The crate allocates memory for declared sizes without a limit. Therefore [`Pages`] parses each page header first.
 //!
-//! # Thrift
+//! [`walk`] reads Thrift's compact protocol with limited recursion. The numbers that [`walk`] finds must be those that the
+//! crate finds:
 //!
-//! [`walk`] reads Thrift's compact protocol, with a limit on the depth of recursion.
-//!
-//! The parquet crate reads known fields with the type that the format defines and ignores the type in the file. If the
-//! two types differ, the crate would find a different end of the field than this module. So a difference is an error,
-//! which ensures that the crate and this module see the same numbers.
-//!
-//! The crate also skips unknown structures, with up to 64 levels. In them, it reads lists of booleans without consuming
-//! bytes, whatever length a list declares. Both deep nesting and such lists are errors here.
+//! - The crate assumes the types that the format defines. If a type in the file differs, [`walk`] returns an error.
+//! - The crate skips unknown structures that are deeply nested. It also skips lists of booleans, but without consuming their
+//!   bytes. [`walk`] rejects such structures and lists.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,7 +23,6 @@ use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
 
 /// Bytes of a header that are read first. Headers contain a minimum and a maximum, which are usually short.
 const HEADER_BYTES: u64 = 1 << 12;
-/// Maximum length of a header.
 const MAX_HEADER_BYTES: u64 = HEADER_BYTES << 12;
 
 /// The page headers read so far, and the budget of all pages. Clones share both.
@@ -39,29 +32,24 @@ pub(super) struct Pages(Arc<Mutex<PagesState>>);
 #[derive(Debug)]
 struct PagesState {
     limits: DecodingLimits,
-    /// Length of the file in bytes.
     length: u64,
-    /// Budget of all pages together.
     budget: ArchiveBudget,
     lists: Vec<ListChunk>,
-    /// Number of values in lists so far.
     values: u64,
-    /// For each page whose header was read, but whose data were not: the declared uncompressed size and number of values.
-    /// The key is the offset of the data. There may be several entries, one for each column.
+    /// For each page whose data were not read yet, the declared size and the number of values. The key is the offset of the
+    /// page's data.
     headers: BTreeMap<u64, (u64, u64)>,
 }
 
-/// A part of the file that contains values of lists. The number of these values is limited, because one row may contain
-/// all of them, and a row is read at once.
+/// A part of the file with values of lists. The number of these values is limited, because one row may contain all of them.
 #[derive(Debug)]
 pub(super) struct ListChunk {
     pub range: Range<u64>,
-    /// Bytes of a value, if all values have the same length. Otherwise 0.
+    /// Bytes of a value, or 0 if the values have different lengths.
     pub width: u64,
 }
 
 impl Pages {
-    /// Creates the checks for a file of `length` bytes.
     pub(super) fn new(limits: &DecodingLimits, length: u64, mut lists: Vec<ListChunk>) -> Self {
         lists.sort_unstable_by_key(|list| list.range.start);
         // Chunks that overlap are treated as one.
@@ -83,13 +71,7 @@ impl Pages {
         })))
     }
 
-    /// Reads the page header at the offset `start`, and returns its bytes.
-    ///
-    /// Returns no bytes if the data of a page begin at `start`, and the header of this page was already read. In this case,
-    /// the crate `parquet` now reads the data and not a header.
-    ///
-    /// # Errors
-    /// If `from` fails; [`io::ErrorKind::InvalidData`] if there is no valid header.
+    /// Reads the page header at the offset `start`, and returns its bytes. Returns no bytes if page data begin at `start`.
     pub(super) fn header(&self, start: u64, from: &mut impl Read) -> io::Result<Vec<u8>> {
         let mut state = self.0.lock();
         let mut bytes = Vec::new();
@@ -113,10 +95,7 @@ impl Pages {
         }
     }
 
-    /// Checks the page of `length` bytes at the offset `start`.
-    ///
-    /// # Errors
-    /// An error that contains [`LimitExceeded`]; [`io::ErrorKind::InvalidData`] if the header of the page was not read.
+    /// Checks the page of `length` bytes at the offset `start`, whose header must have been read.
     pub(super) fn check(&self, start: u64, length: u64) -> io::Result<()> {
         let mut state = self.0.lock();
         let header = state.headers.remove(&start);
@@ -155,18 +134,15 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
     Binary, Binary, Integer, Integer, Binary, Binary, Boolean, Boolean,
 ]);
 
-/// The checked fields of a page header.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct PageHeader {
     /// `uncompressed_page_size`
     size: Option<u64>,
-    /// `num_values` of a data page, otherwise 0. If a header contains both versions of a data page header, this is the
-    /// larger number, because it is unknown which version the crate uses.
+    /// `num_values` of a data page, otherwise 0. The larger number if the header contains both versions.
     values: u64,
 }
 
 impl PageHeader {
-    /// Parses the header at the beginning of `bytes`. Returns its size, its values and its length.
     fn parse(bytes: &[u8]) -> Option<(u64, u64, usize)> {
         let mut header = PageHeader::default();
         let length = walk(bytes, PAGE, &mut header)?;
@@ -186,7 +162,6 @@ impl Visitor for PageHeader {
     }
 }
 
-/// The type of a field according to the format.
 pub(super) enum FieldKind {
     Boolean,
     Byte,
@@ -196,32 +171,33 @@ pub(super) enum FieldKind {
     List(&'static FieldKind),
     /// The fields, numbered from 1.
     Structure(&'static [FieldKind]),
-    /// A field that the format does not define. The crate skips it, by the type in the file.
+    /// A field that the format does not define. The crate skips it by the type in the file.
     Undefined,
 }
 
-/// Maximum depth of structures and lists in each other. The format has nine levels.
+/// Maximum depth of nested structures and lists. The format has nine levels.
 const MAX_NESTING: usize = 16;
 
-/// Receives the content of a structure from [`walk`]. `path` contains the field numbers from the root to the value. An
-/// element of a list has the same path as the list. The walk ends if a method returns `None`.
+/// Receives the content of a structure from [`walk`]. The walk ends if a method returns `None`.
+///
+/// `path` contains the field numbers from the root to the value. An element of a list has the path of the list.
 pub(super) trait Visitor {
     fn integer(&mut self, _path: &[usize], _value: i64) -> Option<()> {
         Some(())
     }
 
-    /// Receives the length of a binary value in bytes.
     fn binary(&mut self, _path: &[usize], _bytes: usize) -> Option<()> {
         Some(())
     }
 
-    /// Is called at the end of a structure.
     fn end(&mut self, _path: &[usize]) -> Option<()> {
         Some(())
     }
 }
 
-/// Walks through the structure at the beginning of `bytes`, which has the fields `kinds`. Returns its length in bytes.
+/// Walks through the structure at the beginning of `bytes`. `kinds` contains the kinds of its fields. Returns the length of
+/// the structure in bytes.
+///
 /// Returns `None` if the structure is truncated or has unexpected content, or if the visitor ended the walk.
 pub(super) fn walk(
     bytes: &[u8],
@@ -302,7 +278,7 @@ impl<V: Visitor> Walk<'_, V> {
         self.visitor.end(&self.path)
     }
 
-    /// Walks through a value of the type `wire` in the file, other than a boolean.
+    /// Walks through a value whose type in the file is `wire`, but not boolean.
     fn value(&mut self, kind: &'static FieldKind, wire: u8) -> Option<()> {
         use FieldKind::{Binary, Byte, Double, Integer, List, Structure, Undefined};
         match (kind, wire) {
@@ -409,7 +385,6 @@ mod thrift_tests {
         assert_eq!(parsed(&nested(0x2c, 16)), Some(33));
         assert_eq!(parsed(&nested(0x2c, 17)), None);
         assert_eq!(parsed(&nested(0x2c, 1 << 20)), None);
-        // A list of a list of lists.
         assert_eq!(
             parsed(&[[0x29].as_slice(), &[0x19; 1 << 20]].concat()),
             None

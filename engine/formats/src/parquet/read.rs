@@ -26,10 +26,9 @@ use crate::limits::{DecodingLimits, Limit};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
-/// Number of rows that every file is allowed to have, however small it is.
+/// Number of rows that even the smallest file may have.
 const MAX_ROWS: u64 = 1 << 24;
-/// Number of additional rows that a file is allowed to have, for each of its bytes. The number is large, because a run of
-/// identical values takes only a few bytes, whatever its length.
+/// Number of additional rows for each byte of a file. A run of identical values takes only a few bytes.
 const ROWS_PER_BYTE: u64 = 1000;
 
 /// An open file. Its footer is in memory. [`ParquetTable::batches`] reads its data.
@@ -45,8 +44,7 @@ pub struct ParquetTable<R: ReadAt + Send + Sync> {
 impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     /// Opens the file in the range `range` of `base`, for example a stored member of an archive.
     ///
-    /// Columns have the types that Parquet declares. Hints that a writer added for Arrow, such as dictionaries or string
-    /// views, are ignored.
+    /// Columns have the types of Parquet. Hints for Arrow, such as dictionaries or string views, are ignored.
     ///
     /// # Errors
     /// [`ParquetError::NotParquet`] if the file is not Parquet or is truncated.
@@ -127,13 +125,12 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         sizes.sum()
     }
 
-    /// Reads `columns` in the given order (all columns if `None`), in batches of at most `batch_rows` rows.
+    /// Reads `columns` in the given order, or all columns, in batches of at most `batch_rows` rows.
     ///
-    /// `row_group` selects one row group. `None` reads all of them in order.
+    /// `row_group` selects one row group. `None` selects all row groups, in the order of the file.
     ///
     /// # Errors
-    /// [`ParquetError::UnknownColumn`] if a column does not exist. If a page is damaged or too large, the iterator
-    /// returns an error.
+    /// [`ParquetError::UnknownColumn`]. The iterator returns an error if a page is damaged or too large.
     pub fn batches(
         &self,
         columns: Option<&[&str]>,
@@ -162,7 +159,6 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
                 .collect::<Result<Vec<_>, _>>()?;
             let mask = ProjectionMask::roots(builder.parquet_schema(), indices.iter().copied());
             builder = builder.with_projection(mask);
-            // The reader returns the columns in the order of the file.
             let mut read = indices.clone();
             read.sort_unstable();
             read.dedup();
@@ -179,8 +175,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// Returns the maximum number of rows of a batch, which limits the memory for values of fixed length. The footer
-    /// declares this length, so it may be large, and the crate copies each value, even from a dictionary.
+    /// Returns the maximum number of rows of a batch. It is limited because the crate copies a value of the declared length
+    /// for each row.
     fn most_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));
@@ -190,8 +186,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         Ok(usize::try_from(MAX_TEXT_BYTES / width.max(1)).unwrap_or(usize::MAX))
     }
 
-    /// Returns the column chunks whose values are in lists, of one row group or, if `row_group` is `None`, of all row
-    /// groups.
+    /// Returns the column chunks of one or all row groups whose values are in lists.
     fn list_chunks(&self, row_group: Option<usize>) -> Vec<ListChunk> {
         let groups = self.metadata.metadata().row_groups();
         let groups = match row_group {
@@ -224,7 +219,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     }
 }
 
-/// Returns the number of bytes of a value, if all values of the column have the same length. Otherwise 0.
+/// Returns the number of bytes of a value, or 0 if the values of the column have different lengths.
 fn fixed_width(column: &ColumnDescriptor) -> u64 {
     u64::try_from(column.type_length()).unwrap_or(0)
 }
@@ -236,12 +231,11 @@ pub struct ParquetBatches {
     texts: Texts,
     /// For each requested column, its index in the reader's batch.
     order: Option<Vec<usize>>,
-    /// Whether the reader panicked. It must not be called again in this case.
+    /// Whether the reader panicked. In this case, it must not be called again.
     is_damaged: bool,
 }
 
-/// Calls the parquet crate and converts its panics to errors. It panics on some damaged files, for example if a page
-/// refers to a missing dictionary.
+/// Calls the parquet crate, which panics on some damaged files, and converts panics to errors.
 fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, ParquetError> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| ParquetError::Damaged)
 }
@@ -272,13 +266,11 @@ impl Iterator for ParquetBatches {
     }
 }
 
-/// Keeps the last I/O error of a file, because the parquet crate passes on only its message. The message alone does not
-/// show whether reading failed or the file is damaged.
+/// Keeps the last I/O error of a file, because the parquet crate passes on only its message.
 #[derive(Debug, Clone, Default)]
 struct LastError(Arc<Mutex<Option<io::Error>>>);
 
 impl LastError {
-    /// Stores an error and returns a copy of it.
     fn keep(&self, error: io::Error) -> io::Error {
         let copy = io::Error::new(error.kind(), prep_failure::chain(&error));
         if error.kind() != io::ErrorKind::Interrupted {
@@ -287,14 +279,12 @@ impl LastError {
         copy
     }
 
-    /// Returns the stored error if there is one, otherwise `error`.
     fn cause_of(&self, error: impl Into<ParquetError>) -> ParquetError {
         let stored = self.0.lock().take();
         stored.map_or_else(|| error.into(), ParquetError::Io)
     }
 }
 
-/// The pages of a file, as the parquet crate accesses them.
 #[derive(Debug)]
 struct ParquetSource<R> {
     section: Arc<ByteSection<R>>,
@@ -309,7 +299,6 @@ impl<R: ReadAt + Send + Sync> Length for ParquetSource<R> {
 }
 
 impl<R: ReadAt> ParquetSource<R> {
-    /// Returns the bytes from `start` to the end of the file.
     fn from(&self, start: u64) -> ByteSection<&ByteSection<R>> {
         ByteSection::new(&*self.section, start..self.section.len())
     }
@@ -343,7 +332,7 @@ impl<R: ReadAt + Send + Sync> ChunkReader for ParquetSource<R> {
     }
 }
 
-/// Reads the footer, which is before its length and a signature at the end of the file.
+/// Reads the footer, which precedes its length and a signature at the end of the file.
 fn read_footer<R: ReadAt>(
     section: &ByteSection<R>,
     limits: &DecodingLimits,
@@ -361,7 +350,6 @@ fn read_footer<R: ReadAt>(
     Ok(footer)
 }
 
-/// Checks the signatures at the beginning and the end of the file.
 fn reject_other_formats<R: ReadAt>(section: &ByteSection<R>) -> Result<(), ParquetError> {
     let size = section.len();
     let mut head = vec![

@@ -1,8 +1,7 @@
-//! Expands columns of strings in batches of limited size.
+//! Converts columns of strings to arrays, in batches of limited size.
 //!
-//! A dictionary stores each distinct string once, so a file of a few kilobytes can contain a long string in millions of
-//! rows. Therefore strings are read as views, which share the dictionary. [`Texts`] converts the
-//! views to ordinary arrays, in parts of a batch that fit in memory.
+//! A dictionary can store a long string once for millions of rows. Therefore strings are read as views, which share the
+//! dictionary. [`Texts`] converts the views to arrays in parts that fit in memory.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use arrow::error::ArrowError;
 use super::ParquetError;
 use crate::limits::{ArchiveBudget, DecodingLimits, Limit};
 
-/// Bytes of strings in a batch, if it has more than one row.
+/// Maximum number of bytes of strings in a batch of more than one row.
 pub(super) const MAX_TEXT_BYTES: u64 = 32 << 20;
 
 /// The strings of a file may take about this multiple of the bytes to which its pages may decompress.
@@ -42,17 +41,15 @@ fn field_with_views(field: &FieldRef) -> FieldRef {
     Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
-/// Converts batches with views to the types of the file.
 pub(super) struct Texts {
     schema: SchemaRef,
     limits: DecodingLimits,
     budget: ArchiveBudget,
-    /// The rest of the last batch.
     rest: Option<RecordBatch>,
 }
 
 impl Texts {
-    /// `schema` has the columns of the batches with the types of the file, whose length is `length` bytes.
+    /// `schema` contains the types of the columns in the file, which has `length` bytes.
     pub(super) fn new(schema: SchemaRef, limits: &DecodingLimits, length: u64) -> Self {
         Texts {
             schema,
@@ -62,15 +59,10 @@ impl Texts {
         }
     }
 
-    /// Adds a batch with views.
     pub(super) fn add(&mut self, batch: RecordBatch) {
         self.rest = Some(batch);
     }
 
-    /// Returns the next rows of the batch. `None` if no row is left.
-    ///
-    /// # Errors
-    /// If the strings take more bytes than the limits allow.
     pub(super) fn next(&mut self) -> Option<Result<RecordBatch, ParquetError>> {
         let batch = self.rest.take().filter(|batch| batch.num_rows() > 0)?;
         let mut rows = batch.num_rows();
@@ -101,8 +93,7 @@ impl Texts {
     }
 }
 
-/// Converts the views in an array to strings. A sliced array of lists still refers to the elements of other rows, so only
-/// the elements of its own rows are converted.
+/// Converts the views in an array to strings, without the elements of other rows in a sliced array of lists.
 fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
     Ok(match data_type {
         same if same == array.data_type() => Arc::clone(array),
@@ -141,9 +132,8 @@ fn batch_bytes(batch: &RecordBatch) -> u64 {
     batch.columns().iter().map(text_bytes).sum()
 }
 
-/// Returns the bytes of all strings in an array after expanding.
 fn text_bytes(array: &ArrayRef) -> u64 {
-    // The lower half of a view is the length of the text.
+    // The lower half of a view is the length of the string.
     let of_views = |views: &[u128]| views.iter().map(|view| u64::from(*view as u32)).sum();
     match array.data_type() {
         DataType::Utf8View => of_views(array.as_string_view().views()),
@@ -165,7 +155,6 @@ fn text_bytes(array: &ArrayRef) -> u64 {
     }
 }
 
-/// Returns the items of lists with these offsets.
 fn items(all: &ArrayRef, offsets: &[i32]) -> ArrayRef {
     let offset = |offset: Option<&i32>| usize::try_from(*offset.unwrap_or(&0)).unwrap_or(0);
     let (begin, end) = (offset(offsets.first()), offset(offsets.last()));

@@ -1,13 +1,9 @@
 //! Writes files with the same content as pandas' `to_parquet` with the engine fastparquet.
 //!
-//! All columns are optional, and NaN is stored as null. Values are plain (without dictionaries) and compressed with Snappy,
-//! and chunks have statistics. The bytes differ from those of fastparquet. To write the same bytes, use the module
-//! `fastparquet`.
-//!
-//! # Metadata
-//!
-//! [`metadata_entry`] formats the `pandas` entry of the footer. `pandas.read_parquet` reads the types and the index of the
-//! frame from this entry.
+//! - All columns are optional, and NaN is stored as null. Chunks have statistics.
+//! - Values are plain (without dictionaries) and compressed with Snappy.
+//! - The bytes differ from those of fastparquet. To write the same bytes, use the module `fastparquet`.
+//! - [`metadata_entry`] formats the `pandas` entry of the footer, from which pandas reads the types and the index.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -35,17 +31,11 @@ pub struct ParquetWriter<W: Write + Send> {
 
 impl<W: Write + Send> ParquetWriter<W> {
     /// Starts a file with these columns and row groups of [`DEFAULT_ROW_GROUP_ROWS`].
-    ///
-    /// # Errors
-    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn new(out: W, schema: &Schema) -> Result<Self, ParquetError> {
         Self::with_row_group_rows(out, schema, DEFAULT_ROW_GROUP_ROWS)
     }
 
     /// Starts a file with row groups of at most `rows` rows.
-    ///
-    /// # Errors
-    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn with_row_group_rows(out: W, schema: &Schema, rows: usize) -> Result<Self, ParquetError> {
         let fields: Vec<&Field> = schema.fields().iter().map(AsRef::as_ref).collect();
         let entry = KeyValue::new("pandas".to_owned(), pandas_metadata(&fields)?);
@@ -73,7 +63,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Appends rows.
     ///
     /// # Errors
-    /// [`ParquetError::OtherSchema`] if names or types differ from those of the file.
+    /// [`ParquetError::OtherSchema`] if the names or types of the columns differ from those of the file.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         if describe(batch.schema_ref()) != describe(&self.schema) {
             return Err(ParquetError::OtherSchema {
@@ -89,9 +79,6 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 
     /// Writes the pending rows and the footer, and returns the output.
-    ///
-    /// # Errors
-    /// [`ParquetError::Parquet`] if writing fails.
     pub fn finish(self) -> Result<W, ParquetError> {
         Ok(self.inner.into_inner()?)
     }
@@ -118,7 +105,6 @@ fn masked<T: ArrowPrimitiveType>(
     Arc::new(PrimitiveArray::<T>::new(values.clone(), nulls))
 }
 
-/// The libraries that write a file, and the types of the column labels.
 pub(super) struct Creator<'a> {
     pub library: &'a str,
     pub version: &'a str,
@@ -129,7 +115,6 @@ pub(super) struct Creator<'a> {
 
 /// Returns the entry of a frame with these columns and without an index. Keys are sorted, as in fastparquet.
 pub(super) fn metadata_entry(columns: Vec<JsonValue>, creator: &Creator<'_>) -> Vec<u8> {
-    // The column labels have one level without a name.
     let (numpy, pandas) = creator.labels;
     let labels = metadata_column(None, numpy, pandas);
     let entry = JsonValue::from([
@@ -165,7 +150,6 @@ pub(super) fn metadata_column(name: Option<&str>, numpy: &str, pandas: &str) -> 
     ])
 }
 
-/// Returns the `pandas` entry for a file with the columns `fields` that this program writes.
 fn pandas_metadata(fields: &[&Field]) -> Result<String, ParquetError> {
     let describe = |field: &&Field| {
         let numpy = numpy_type(field)?;

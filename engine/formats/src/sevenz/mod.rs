@@ -1,16 +1,9 @@
 //! Reads 7z archives, sequentially or in [parts](SevenZPart), and writes them deterministically.
 //!
-//! A solid archive stores many members in one compressed block. So members are visited in the order of the blocks, and
-//! reading a member requires decoding the members before it in the same block. Parts can be decoded in parallel, because
-//! each part begins where a compressed stream resets its dictionary.
-//!
-//! # Headers
-//!
-//! `packed_header` determines the uncompressed size of a compressed archive header before the header is unpacked.
-//!
-//! The codec unpacks the header into memory, and allocates a record of more than a hundred bytes for each declared
-//! entry. A header of zeros compresses by a factor of 7,000, so a file of a few kilobytes could demand gigabytes. Real
-//! headers (names, checksums, times) compress by a factor of 5 to 15.
+//! - A solid archive stores many members in one block. To read a member, all earlier members in the block must be decoded.
+//! - A part begins where a compressed stream resets its dictionary, so parts can be decoded in parallel.
+//! - The codec allocates more than a hundred bytes for each entry that the archive header declares. Therefore
+//!   `packed_header` determines the uncompressed size of the archive header before the codec unpacks the header.
 //!
 //! Source: `7zFormat.txt` of the LZMA SDK.
 
@@ -44,9 +37,6 @@ pub struct SevenZReader<R: Read + Seek> {
 
 impl<R: Read + Seek> SevenZReader<R> {
     /// Reads the list of members and validates their paths.
-    ///
-    /// # Errors
-    /// [`ArchiveError`] if the list cannot be read, a path is unsafe, or the budget is exceeded.
     pub fn open(mut input: R, budget: &ArchiveBudget) -> Result<Self, ArchiveError> {
         let mut head = Vec::new();
         Read::by_ref(&mut input)
@@ -66,8 +56,7 @@ impl<R: Read + Seek> SevenZReader<R> {
         }
         input.rewind().map_err(damaged)?;
         let mut inner = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
-        // Several threads would keep an unlimited number of parts in memory. Instead, the module `parts` decodes parts
-        // in parallel.
+        // Several threads would keep an unlimited number of parts in memory. The module `parts` decodes in parallel instead.
         inner.set_thread_count(1);
         for entry in &inner.archive().files {
             path(entry)?;
@@ -81,9 +70,6 @@ impl<R: Read + Seek> SevenZReader<R> {
     }
 
     /// Visits all members in the order of the blocks, without their contents. Members without content come last.
-    ///
-    /// # Errors
-    /// Same as [`open`](Self::open).
     pub fn list(&self, visit: &mut dyn FnMut(&Member<'_>)) -> Result<(), ArchiveError> {
         let archive = self.inner.archive();
         let blocks = &archive.stream_map.file_block_index;
@@ -104,18 +90,14 @@ impl<R: Read + Seek> SevenZReader<R> {
         Ok(())
     }
 
-    /// Divides the archive into parts that can be decoded separately. Returns `None` if some of its content cannot be
-    /// divided, for example because it uses filters. `source` must be the same archive.
+    /// Divides the archive into parts that can be decoded separately. `source` must be the archive of this reader.
     ///
-    /// [`PartSpans`] reads the concatenated contents of all members from the parts.
-    ///
-    /// # Errors
-    /// [`ArchiveError::Damaged7z`] if `source` cannot be read.
+    /// Returns `None` if the archive cannot be divided, for example because it uses filters.
     pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Vec<SevenZPart>>, ArchiveError> {
         parts::parts(self.inner.archive(), source).map_err(damaged)
     }
 
-    /// Visits all members, in the order of [`list`](Self::list). Content that `visit` does not read is skipped.
+    /// Visits all members in the order of [`list`](Self::list). Skips content that `visit` does not read.
     ///
     /// # Errors
     /// [`ArchiveError`]. If `visit` returns an error, reading stops.
@@ -162,7 +144,6 @@ impl<R: Read + Seek> SevenZReader<R> {
     }
 }
 
-/// A reader that records whether reading failed.
 struct FailureRecorder<'a> {
     inner: &'a mut dyn Read,
     failed: bool,
@@ -176,7 +157,7 @@ impl Read for FailureRecorder<'_> {
     }
 }
 
-/// Returns the path of an entry. `None` for the root directory and for entries that mark a deletion.
+/// Returns the path of an entry, or `None` for the root directory and for entries that mark a deletion.
 fn path(entry: &ArchiveEntry) -> Result<Option<String>, ArchiveError> {
     let name = || entry.name().to_owned();
     if entry.is_anti_item() {
@@ -205,7 +186,8 @@ fn path(entry: &ArchiveEntry) -> Result<Option<String>, ArchiveError> {
     }
 }
 
-/// Converts an entry to a member with this path. `offset` is the position of its content in the concatenated contents.
+/// Converts an entry to a member. `offset` is the position of the member's content in the concatenated contents of all
+/// members.
 fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
     let is_directory = entry.is_directory();
     Member {
@@ -218,10 +200,9 @@ fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
     }
 }
 
-/// Length of the signature header in bytes. It contains the signature, the version and the offset of the header. The
-/// compressed data follow it.
+/// Length in bytes of the signature header: signature, version, and offset of the archive header.
 const SIGNATURE_HEADER_BYTES: u64 = 32;
-/// Maximum length in bytes of the structure that describes the compressed header. It usually has a few dozen bytes.
+/// Maximum length in bytes of the structure that describes the compressed header, which usually has a few dozen bytes.
 const MAX_DESCRIPTION: u64 = 1 << 16;
 
 const END: u8 = 0x00;
@@ -233,17 +214,12 @@ const FOLDER: u8 = 0x0b;
 const UNPACK_SIZES: u8 = 0x0c;
 const PACKED_HEADER: u8 = 0x17;
 
-/// The sizes in bytes of a compressed header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackedHeader {
     pub packed: u64,
     pub unpacked: u64,
 }
 
-/// Returns the sizes of the header, or `None` if it is not compressed.
-///
-/// # Errors
-/// [`io::ErrorKind::InvalidData`] if the sizes cannot be determined; I/O errors while reading.
 fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHeader>> {
     let mut start = [0; SIGNATURE_HEADER_BYTES as usize];
     input.rewind()?;
@@ -255,8 +231,7 @@ fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHead
         u64::from_le_bytes(bytes.unwrap_or_default())
     };
     let (offset, length) = (number(12), number(20));
-    // If the offset of the header is missing, the codec searches the file for a header. This function cannot check the
-    // header that the codec finds, so a missing offset is an error.
+    // The codec would search for a missing header, which this function could not check.
     if length == 0 {
         return match start.get(8..) {
             Some(rest) if rest.iter().any(|byte| *byte != 0) => Ok(None),
@@ -297,7 +272,7 @@ impl Fields<'_> {
         (self.byte()? == kind).then_some(())
     }
 
-    /// Reads an integer of one to nine bytes. The first byte begins with a 1 bit for each of the bytes that follow.
+    /// Reads an integer of one to nine bytes. The first byte begins with a 1 bit for each of the following bytes.
     fn number(&mut self) -> Option<u64> {
         let first = self.byte()?;
         let count = first.leading_ones();
@@ -336,7 +311,7 @@ impl Fields<'_> {
         Some(PackedHeader { packed, unpacked })
     }
 
-    /// Skips checksums, if the next property contains any. Returns the number of the property that follows.
+    /// Skips checksums, if the next property contains any. Returns the number of the property after them.
     fn digests(&mut self, count: u64) -> Option<u8> {
         let kind = self.byte()?;
         if kind != DIGESTS {
@@ -356,7 +331,7 @@ impl Fields<'_> {
         self.byte()
     }
 
-    /// Skips the description of a compressed stream. Returns the number of uncompressed streams.
+    /// Skips the description of a compressed stream. Returns the number of its uncompressed streams.
     fn folder(&mut self) -> Option<u64> {
         let (mut inputs, mut outputs) = (0_u64, 0_u64);
         for _ in 0..self.number()? {

@@ -1,9 +1,7 @@
 //! Finds and decodes the parts of an archive that can be decoded separately.
 //!
-//! A stream of LZMA2 may reset its dictionary. The bytes after a reset do not depend on the bytes before it. If 7-Zip
-//! compresses with several threads, it resets the dictionary every few dictionary sizes, even inside a solid block. The
-//! header of each chunk contains its compressed and uncompressed length, so resets are found without decoding. A stream
-//! of LZMA is always a single part.
+//! A stream of LZMA2 may reset its dictionary, and the bytes after a reset do not depend on the bytes before the reset. The
+//! headers of chunks show the resets, so no data need to be decoded to find them. A stream of LZMA is a single part.
 //!
 //! Source: the control bytes of chunks in the specification of LZMA2 (`lzma2-format` of the XZ format, section 5.3.1).
 
@@ -20,7 +18,7 @@ use crate::archive::member::ArchiveError;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
-/// Minimum uncompressed length of a part in bytes. A shorter part is merged with the next part.
+/// Minimum uncompressed length of a part in bytes. A shorter part is merged with the next one.
 const MIN_PART_BYTES: u64 = 1 << 20;
 
 /// Length of the signature header in bytes. Offsets of packed streams are relative to its end.
@@ -29,7 +27,7 @@ const SIGNATURE_HEADER_BYTES: u64 = 32;
 /// A range of a packed stream that can be decoded separately.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SevenZPart {
-    /// Range in the archive.
+    /// Range of the packed bytes in the archive.
     pub packed: Range<u64>,
     /// Number of uncompressed bytes.
     pub unpacked: u64,
@@ -55,16 +53,15 @@ pub enum Coder {
 }
 
 impl SevenZPart {
-    /// Memory in bytes that the decoder needs for its dictionary.
+    /// Returns the memory in bytes that the decoder needs for its dictionary.
     #[must_use]
     pub fn window(&self) -> u32 {
         let (Coder::Lzma2 { dictionary } | Coder::Lzma { dictionary, .. }) = self.coder;
         u32::try_from(self.unpacked).map_or(dictionary, |unpacked| unpacked.min(dictionary))
     }
 
-    /// Decodes the packed bytes of this part.
     fn reader(&self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        // A complete stream ends with a zero byte. A part from the middle of a stream does not, so a zero is appended.
+        // A complete stream ends with a zero byte, which a part from the middle of a stream lacks.
         let packed = io::BufReader::with_capacity(1 << 16, packed).chain(&[0][..]);
         Ok(match self.coder {
             Coder::Lzma2 { .. } => Box::new(Lzma2Reader::new(packed, self.window(), None)),
@@ -82,7 +79,6 @@ impl SevenZPart {
     }
 }
 
-/// Returns the parts of an archive. Returns `None` if any content uses a filter, or a method other than LZMA2 or LZMA.
 pub(super) fn parts(
     archive: &Archive,
     source: &impl ReadAt,
@@ -123,8 +119,7 @@ pub(super) fn parts(
     Ok(Some(parts))
 }
 
-/// Returns the range of a block's compressed stream, and its method. Returns `None` if the block uses a filter, or a
-/// method other than LZMA2 or LZMA.
+/// Returns the range and method of a block's stream, or `None` for filters and methods other than LZMA2 or LZMA.
 fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     let [coder] = archive.blocks.get(number)?.coders.as_slice() else {
         return None;
@@ -154,8 +149,7 @@ fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     Some((start..end, coder))
 }
 
-/// Iterates over the chunks of an LZMA2 stream and appends the stream's parts to `parts`. Returns whether the stream ends
-/// properly.
+/// Appends the parts of an LZMA2 stream to `parts`. Returns whether the stream ends properly.
 fn walk(
     source: &impl ReadAt,
     stream: Range<u64>,
@@ -165,7 +159,7 @@ fn walk(
     let mut at = stream.start;
     let mut part: Option<SevenZPart> = None;
     loop {
-        // The first 5 bytes of a chunk header contain all lengths. At the end of the stream, fewer bytes may be left.
+        // The first 5 bytes of a chunk header contain all lengths. Fewer bytes may be left at the end of the stream.
         let mut header = [0; 5];
         let left = usize::try_from(stream.end.saturating_sub(at)).unwrap_or(usize::MAX);
         let Some(header) = header.get_mut(..left.min(5)) else {
@@ -207,7 +201,6 @@ fn walk(
     Ok(at < stream.end)
 }
 
-/// Wraps the errors of a decoder in an [`ArchiveError`].
 struct ErrorMapper<R>(R);
 
 impl<R: Read> Read for ErrorMapper<R> {
@@ -216,7 +209,6 @@ impl<R: Read> Read for ErrorMapper<R> {
     }
 }
 
-/// Wraps a decoding error in an [`ArchiveError`].
 fn decoding_error(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,
@@ -224,26 +216,21 @@ fn decoding_error(error: io::Error) -> io::Error {
     }
 }
 
-/// Reads the content of an archive as spans. A span is an entire part, or a section of a long part.
+/// Reads the content of an archive as spans. A span is a part, or a section of a long part.
 ///
 /// The sections of a part are decoded in order. To read an earlier section again, the part is decoded from its beginning.
 pub struct PartSpans<P> {
     archive: Arc<P>,
     parts: Vec<SevenZPart>,
-    /// Offset of each part in the content.
     starts: Vec<u64>,
-    /// Maximum length of a span in bytes.
     longest: u64,
     /// The number of the first span of each part, followed by the total number of spans.
     firsts: Vec<usize>,
-    /// The decoder of the part that is partially decoded.
     current: Mutex<Option<PartDecoder>>,
 }
 
-/// The decoder of a part, at the current position.
 struct PartDecoder {
     part: usize,
-    /// Number of bytes decoded.
     done: u64,
     decoding: ErrorMapper<Box<dyn Read + Send>>,
 }
@@ -336,7 +323,6 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
 }
 
 impl PartDecoder {
-    /// Decodes the next `bytes` bytes and writes them to `out`.
     fn take(&mut self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
         let count = io::copy(&mut Read::by_ref(&mut self.decoding).take(bytes), out)?;
         self.done += count;
@@ -347,7 +333,6 @@ impl PartDecoder {
     }
 }
 
-/// Classifies an error of the codec while reading.
 pub(super) fn failed(error: Error) -> ArchiveError {
     match error {
         Error::PasswordRequired | Error::MaybeBadPassword(_) => ArchiveError::Encrypted,
@@ -366,8 +351,7 @@ pub(super) fn damaged(error: io::Error) -> ArchiveError {
     failed(error.into())
 }
 
-/// Returns the message of an error of the crate `sevenz_rust2`, and the I/O error inside it. This is necessary, because
-/// `source()` of the crate's error type does not return the I/O error.
+/// Returns the message of an error of `sevenz_rust2`, and the I/O error inside it, which `source()` does not return.
 pub(super) fn reason(error: Error) -> (String, Option<io::Error>) {
     let text = error.to_string();
     match error {

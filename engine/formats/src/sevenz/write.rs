@@ -1,8 +1,7 @@
 //! Writes 7z archives.
 //!
-//! A library writes all archives except those without content, which have only directories and empty files. For such an
-//! archive, the library would write an empty list of streams. 7-Zip accepts the empty list, but py7zr rejects it as
-//! corrupt. So this module writes the header of such an archive itself, without the list.
+//! The crate `sevenz_rust2` writes archives with content. For an archive of directories and empty files, the crate would
+//! write an empty list of streams, which py7zr rejects. Therefore this module itself writes the header of such an archive.
 
 use std::io::{self, Read, Seek, Write};
 
@@ -28,15 +27,16 @@ pub struct SevenZWriter<W: Write + Seek> {
 enum WriterState<W: Write + Seek> {
     /// All entries so far have no content, and nothing has been written.
     Bare { out: W, entries: Vec<BareEntry> },
-    /// Entries have been written.
+    /// Some entries have content.
     Streams(Box<ArchiveWriter<W>>),
     /// An earlier write failed.
     Broken,
 }
 
 impl<W: Write + Seek> SevenZWriter<W> {
-    /// Writes an archive to `out` with LZMA2 at this level (0 to 9). Nothing is written before the first file with
-    /// content or, if there is no such file, before [`finish`](Self::finish).
+    /// Creates an archive that is compressed with LZMA2 at the level `level` (0 to 9).
+    ///
+    /// Writes nothing to `out` before the first file with content or, without such a file, before [`finish`](Self::finish).
     pub fn new(out: W, level: u32) -> Self {
         let state = WriterState::Bare {
             out,
@@ -46,9 +46,6 @@ impl<W: Write + Seek> SevenZWriter<W> {
     }
 
     /// Adds a directory. An archive may consist of directories only.
-    ///
-    /// # Errors
-    /// [`ArchiveError::UnsafePath`], or [`ArchiveError::Write`] if writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), ArchiveError> {
         self.add_bare(BareEntry {
             path: safe(path)?,
@@ -58,9 +55,6 @@ impl<W: Write + Seek> SevenZWriter<W> {
     }
 
     /// Adds a file.
-    ///
-    /// # Errors
-    /// [`ArchiveError::UnsafePath`], or [`ArchiveError::Write`] if writing fails.
     pub fn add_file(&mut self, path: &str, content: impl Read) -> Result<(), ArchiveError> {
         let path = safe(path)?;
         let mut content = io::BufReader::new(content);
@@ -95,7 +89,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
             .map_err(not_written)
     }
 
-    /// Returns the writer of an archive with content. On the first call, writes the entries collected so far.
+    /// Returns the writer of an archive with content. The first call writes the entries collected so far.
     fn streams(&mut self) -> Result<&mut ArchiveWriter<W>, ArchiveError> {
         if let WriterState::Bare { .. } = self.state {
             let WriterState::Bare { out, entries } =
@@ -122,9 +116,6 @@ impl<W: Write + Seek> SevenZWriter<W> {
     }
 
     /// Writes the list of members and returns the output.
-    ///
-    /// # Errors
-    /// [`ArchiveError::Write`] if writing fails.
     pub fn finish(self) -> Result<W, ArchiveError> {
         match self.state {
             WriterState::Bare { mut out, entries } => {
@@ -175,14 +166,12 @@ const EMPTY_FILE: u8 = 0x0F;
 const NAMES: u8 = 0x11;
 const ATTRIBUTES: u8 = 0x15;
 
-/// A directory or empty file.
 struct BareEntry {
     path: String,
     is_directory: bool,
     attributes: u32,
 }
 
-/// Writes an archive with these entries.
 fn write_bare(mut out: impl Write, entries: &[BareEntry]) -> io::Result<()> {
     let header = if entries.is_empty() {
         Vec::new()
@@ -237,7 +226,6 @@ fn bare_header(entries: &[BareEntry]) -> Vec<u8> {
     header
 }
 
-/// Appends a property: its number, the length of its content, the content.
 fn property(header: &mut Vec<u8>, kind: u8, content: &[u8]) {
     header.push(kind);
     push_number(header, content.len() as u64);
@@ -258,8 +246,8 @@ fn bits(values: impl Iterator<Item = bool>) -> Vec<u8> {
     bytes
 }
 
-/// Appends an integer in 7z's encoding. The number of leading ones in the first byte is the number of bytes that
-/// follow, lowest first. The remaining bits of the first byte are the highest bits of the integer.
+/// Appends an integer in 7z's encoding. The number of leading ones in the first byte is the number of following bytes, which
+/// are in little-endian order.
 fn push_number(out: &mut Vec<u8>, value: u64) {
     let extra = (0..8)
         .find(|extra| value < 1 << (7 * (extra + 1)))

@@ -7,7 +7,7 @@ use crate::paths::PathError;
 use crate::sniff::FileType;
 use prep_failure::{Quoted, units};
 
-/// An archive or member that cannot be read. Offsets are counted in bytes from the start of the base file.
+/// An archive or member that cannot be read. Offsets are in bytes from the start of the base file.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
     /// The file is not a zip archive.
@@ -96,7 +96,7 @@ pub enum ZipError {
         /// Offset of the second local header.
         offset: u64,
     },
-    /// A member is inside a path that is itself a file.
+    /// The path of a member is below a path that is a file.
     #[error("member {member} at byte {offset} is inside {file}, which is a file", member = Quoted(.member), file = Quoted(.file))]
     FileAsDirectory {
         /// Path of the member.
@@ -173,7 +173,7 @@ pub enum ZipError {
     },
     /// The content is longer than declared.
     #[error(
-        "member {member} at byte {offset} is longer than the {size} bytes that the directory declares", member = Quoted(.member))]
+        "member {member} at byte {offset} is longer than the {size} bytes that the central directory declares", member = Quoted(.member))]
     TooLong {
         /// Path of the member.
         member: String,
@@ -217,8 +217,7 @@ pub enum ZipError {
 }
 
 impl From<ZipError> for io::Error {
-    /// Converts the error to an [`io::Error`], for use in [`io::Read`]. [`io::Error::downcast`] recovers the original
-    /// error.
+    /// Converts the error for use in [`io::Read`]. [`io::Error::downcast`] recovers the original error.
     fn from(error: ZipError) -> Self {
         let kind = match &error {
             ZipError::Io { source, .. } => source.kind(),

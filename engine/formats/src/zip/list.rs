@@ -1,9 +1,8 @@
 //! Reads the central directory of an archive.
 //!
-//! - [`ZipDirectory::read`] checks the members: sizes that contradict each other, members with the same path, a member
-//!   whose path is below another member that is a file (`a` and `a/b`), and members whose bytes overlap are errors.
-//! - [`read_tolerant`] returns the records without these checks, for an audit that reports the defects of a damaged or
-//!   unsafe archive.
+//! - [`ZipDirectory::read`] rejects wrong sizes, duplicate paths, members below a file (`a` and `a/b`), and overlapping
+//!   members.
+//! - [`read_tolerant`] returns the records without these checks. An audit of damaged archives uses it.
 
 use std::io;
 use std::io::{BufReader, Read};
@@ -27,16 +26,15 @@ use crate::paths;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
-/// Maximum number of members for which memory is reserved, because the declared number may be wrong.
+/// Maximum number of members for which memory is reserved. The number in the end record may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// Maximum length in bytes of an extra field, of all extra fields, and of a comment in [`StoredForm::form`]. The limits are
-/// necessary, because in a hostile directory each member may have long extra fields and a long comment.
+/// Maximum lengths in bytes in [`StoredForm::form`]: of one extra field, of all extra fields, and of the comment.
 const MAX_FORM_EXTRA_BYTES: usize = 24;
 const MAX_FORM_EXTRAS_BYTES: usize = 1024;
 const MAX_FORM_COMMENT_BYTES: usize = 1024;
 
-/// The records of a central directory. They are not checked.
+/// The unchecked records of a central directory.
 pub(super) struct Records<'a, R: ?Sized> {
     archive: ZipArchive<Positional<'a, R>>,
     buffer: Vec<u8>,
@@ -58,42 +56,35 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         })
     }
 
-    /// Offset of the central directory in the base file.
     pub fn offset(&self) -> u64 {
         self.start + self.archive.directory_offset()
     }
 
-    /// Offset in the base file of the end of the archive: the end of its last record with its comment.
+    /// Offset in the base file of the end of the archive, after its last record and comment.
     pub fn end(&self) -> u64 {
         self.start + self.archive.end_offset()
     }
 
-    /// Returns whether the end record belongs to an archive inside this one. Then this archive is truncated.
+    /// Returns whether the end record belongs to an inner archive. If it does, this archive is truncated and has no end
+    /// record of its own.
     ///
-    /// This is the case if the directory was written for an archive that begins later, but this archive begins with a
-    /// member.
-    ///
-    /// # Errors
-    /// If the first bytes or the end record cannot be read.
+    /// In this case, the archive begins with a member, but the offsets in the directory are those of an archive that begins
+    /// later.
     fn is_nested(&self, section: &ByteSection<&R>) -> io::Result<bool> {
         let (end_record, directory) = (self.archive.eocd_offset(), self.archive.directory_offset());
         Ok(nested::is_moved(section, end_record, directory)? && begins_with_member(section)?)
     }
 
-    /// Returns the number of members that the end record declares. Writers without zip64 store it modulo 65,536.
+    /// Returns the number of members that the end record declares. Writers without zip64 store the number modulo 65,536.
     pub fn declared(&self) -> u64 {
         self.archive.entries_hint()
     }
 
-    /// Returns whether the directory may have `count` members, according to the end record.
+    /// Returns whether `count` members agree with the declared number.
     pub fn may_have(&self, count: u64) -> bool {
         count == self.declared() || count % 0x1_0000 == self.declared()
     }
 
-    /// Calls `visit` for each record. Returns the number of records.
-    ///
-    /// # Errors
-    /// If a record cannot be read. Also returns errors from `visit`.
     pub fn each(
         &mut self,
         mut visit: impl FnMut(&ZipFileHeaderRecord<'_>) -> Result<(), ZipError>,
@@ -115,9 +106,6 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
 
 impl ZipDirectory {
     /// Reads the central directory of the archive in the range `range` of `base`.
-    ///
-    /// # Errors
-    /// [`ZipError`] for the first invalid member.
     pub fn read<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
@@ -126,10 +114,7 @@ impl ZipDirectory {
         Self::read_with(base, range, budget, StoredForms::Skip)
     }
 
-    /// Like [`read`](Self::read), and also reads how the members are stored, if requested.
-    ///
-    /// # Errors
-    /// Same as [`read`](Self::read).
+    /// Like [`read`](Self::read). If requested, also reads how the members are stored.
     pub fn read_with<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
@@ -150,7 +135,7 @@ impl ZipDirectory {
             let declared = records.declared();
             return Err(ZipError::DamagedDirectory {
                 offset: directory,
-                reason: format!("it contains {count} records, but declares {declared}"),
+                reason: format!("it contains {count} records, but {declared} records are declared"),
             });
         }
         duplicates(base, &mut entries)?;
@@ -160,9 +145,6 @@ impl ZipDirectory {
     }
 
     /// Visits all members with their contents. `base` must be the file from which the directory was read.
-    ///
-    /// # Errors
-    /// [`ZipError`] if a member cannot be opened; errors from `visit`.
     pub fn visit(&self, base: &impl ReadAt, visit: VisitMember<'_>) -> Result<(), ArchiveError> {
         for (index, member) in self.iter().enumerate() {
             let found = Member {
@@ -182,7 +164,7 @@ impl ZipDirectory {
     }
 }
 
-/// Implements the trait of `rawzip` for random access to a section.
+/// Random access to a section, for `rawzip`.
 struct Positional<'a, R: ?Sized>(&'a ByteSection<&'a R>);
 
 impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
@@ -191,7 +173,7 @@ impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
     }
 }
 
-/// Adds a member to `entries`. The root directory, which some archives contain, is skipped.
+/// Adds a member to `entries`. Skips the root directory, which some archives contain.
 fn add(
     entries: &mut ZipDirectory,
     record: &ZipFileHeaderRecord<'_>,
@@ -258,8 +240,7 @@ fn add(
     Ok(())
 }
 
-/// Rejects links, devices, pipes and sockets, according to the Unix mode. The mode is 0 if the archive was created on a
-/// different system.
+/// Rejects links, devices, pipes and sockets. Archives of systems other than Unix have the mode 0.
 fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> {
     let member = || member.to_owned();
     match mode & 0o170_000 {
@@ -276,8 +257,8 @@ fn reject_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
     }
 }
 
-/// Returns how a member is stored. Omits lengths, and times in extra fields, because they differ even between members that
-/// the same program stored.
+/// Describes how a member is stored. Omits lengths and times, because they differ between members that the same program
+/// wrote.
 fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     let (mut extras, mut unix_time) = (String::from("["), None);
     for (id, content) in record.extra_fields() {
@@ -318,7 +299,6 @@ fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     }
 }
 
-/// Returns the error for a file without an end of central directory.
 fn no_directory<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
@@ -345,12 +325,10 @@ fn no_directory<R: ReadAt + ?Sized>(
     }
 }
 
-/// Returns a function that makes a system error at `offset` a [`ZipError`].
 fn failed_at(offset: u64) -> impl Fn(io::Error) -> ZipError {
     move |source| ZipError::Io { offset, source }
 }
 
-/// Reads the first bytes of the section, at most [`SNIFF_BYTES`].
 fn head<R: ReadAt + ?Sized>(section: &ByteSection<&R>) -> std::io::Result<Vec<u8>> {
     let mut head = vec![0; SNIFF_BYTES.min(usize::try_from(section.len()).unwrap_or(SNIFF_BYTES))];
     ReadAt::read_exact_at(section, &mut head, 0)?;
@@ -372,8 +350,8 @@ fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
 
 /// Rejects an archive that begins with a member that is not in its central directory.
 ///
-/// This happens if an archive is truncated and its last complete member is a stored archive. The end of central
-/// directory is then that of the inner archive, which may have no members.
+/// Such an archive was truncated after an inner archive that is stored uncompressed. The end record that was found belongs
+/// to the inner archive.
 fn reject_hidden_front<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
@@ -393,13 +371,12 @@ fn reject_hidden_front<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Size in bytes of the buffer for the content of a member.
 const BUFFER_BYTES: usize = 1 << 18;
 
-/// A record of the central directory, as it is. Names may be unsafe or occur repeatedly.
+/// A record of the central directory, unchecked. Names may be unsafe or duplicate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RawMember {
-    /// The name, in which bytes that are not UTF-8 are replaced.
+    /// The name. Bytes that are not UTF-8 are replaced.
     pub name: String,
     /// Uncompressed size in bytes.
     pub size: u64,
@@ -407,13 +384,13 @@ pub struct RawMember {
     pub crc: u32,
     /// Compressed size in bytes.
     pub compressed: u64,
-    /// Offset of the local record in the base file.
+    /// Offset of the local header in the base file.
     pub offset: u64,
     /// Compression method: 0 is stored, 8 is deflate.
     pub method: u16,
 }
 
-/// The records of an archive.
+/// The unchecked records of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawListing {
     /// The records, in the order of the central directory.
@@ -422,12 +399,11 @@ pub struct RawListing {
     pub trailing_bytes: u64,
 }
 
-/// Lists the records of the archive in the range `range` of `base`. Unlike [`ZipDirectory`](super::ZipDirectory), accepts
-/// unsafe and duplicate names, unsupported methods, and sizes that contradict each other.
+/// Lists the records in the central directory of an archive. The archive is the range `range` of `base`. Accepts unsafe
+/// names, duplicates and wrong sizes.
 ///
 /// # Errors
-/// [`ZipError::Truncated`] or [`ZipError::NotAZip`] if the end record is missing; [`ZipError::DamagedDirectory`] if records
-/// are damaged or missing; [`ZipError::Limit`]; [`ZipError::Io`].
+/// [`ZipError`] if a record is missing or damaged, or if the number of members exceeds a limit.
 pub fn read_tolerant<R: ReadAt + ?Sized>(
     base: &R,
     range: Range<u64>,
@@ -451,7 +427,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         let extra = record.extra_fields().remaining_bytes().len();
         let variable = name.as_bytes().len() + extra + record.comment().as_bytes().len();
         reached = start + record.central_directory_offset() + RECORD_BYTES + variable as u64;
-        // Sizes are not counted, because they may be damaged.
+        // The budget does not count sizes here, because sizes may be damaged.
         if let Err(cause) = budget.add(&member.name, 0) {
             let (member, offset) = (member.name, member.offset);
             return Err(ZipError::Limit {
@@ -464,8 +440,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(())
     });
     let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
-    // The directory may also have moved because bytes were inserted before it. In this case, its members are not at their
-    // offsets, and the archive is not truncated.
+    // The directory has also moved if bytes were inserted before it. In this case, members are not at their offsets.
     let first = members.iter().map(|member| member.offset).min();
     let is_complete = match first.map(|first| read_up_to(&base, first, 4)) {
         Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,
@@ -495,7 +470,7 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(_) | Err(ZipError::DamagedDirectory { .. }) => Err(ZipError::DamagedDirectory {
             offset: reached,
             reason: format!(
-                "the end record counts {declared} members, but {} are listed up to byte {reached}",
+                "the end of central directory record declares {declared} members, but {} are listed up to byte {reached}",
                 members.len()
             ),
         }),
@@ -512,14 +487,10 @@ impl RawMember {
         self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
     }
 
-    /// Returns the offset of the member's data. The inner `Err` describes a contradiction between the member's local
-    /// record and the central directory.
-    ///
-    /// # Errors
-    /// If the base file cannot be read.
+    /// Returns the offset of the member's data. The inner `Err` describes how the local header differs from the directory.
     pub fn data_offset(&self, base: &impl ReadAt) -> io::Result<Result<u64, String>> {
         let offset = self.offset;
-        let missing = || Ok(Err(format!("there is no member record at byte {offset}")));
+        let missing = || Ok(Err(format!("there is no local header at byte {offset}")));
         let end = offset.checked_add(1 << 18);
         // Reading beyond `i64::MAX` would be a system error, but no file is that long.
         if end.is_none_or(|end| end > i64::MAX.unsigned_abs()) {
@@ -536,7 +507,7 @@ impl RawMember {
         if found != self.name && name.is_ascii() {
             let found = Quoted(&found);
             return Ok(Err(format!(
-                "the record at byte {offset} belongs to {found}"
+                "the local header at byte {offset} belongs to {found}"
             )));
         }
         Ok(Ok(name_offset
@@ -544,8 +515,8 @@ impl RawMember {
             + u64::from(extra_bytes)))
     }
 
-    /// Returns the content of the member, whose data begin at `begin`. `None` for an unsupported method. Neither size nor
-    /// CRC are verified.
+    /// Returns the unverified content of the member, whose data begin at the offset `begin`. Returns `None` for an
+    /// unsupported method.
     pub fn content<'a>(&self, base: &'a impl ReadAt, begin: u64) -> Option<Box<dyn Read + 'a>> {
         let data = begin..begin.saturating_add(self.compressed);
         let data = BufReader::with_capacity(BUFFER_BYTES, ByteSection::new(base, data));
@@ -557,7 +528,6 @@ impl RawMember {
     }
 }
 
-/// Reads up to `length` bytes at `offset`.
 fn read_up_to(base: &impl ReadAt, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let range = offset..offset.saturating_add(length);
@@ -568,7 +538,6 @@ fn read_up_to(base: &impl ReadAt, offset: u64, length: u64) -> io::Result<Vec<u8
 /// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.
 const MAX_DEFLATE_RATIO: u64 = 1032;
 
-/// Rejects a member whose sizes contradict each other.
 pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
     let (size, actual) = (entry.size, entry.compressed_size);
@@ -603,8 +572,7 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes duplicates: members with the path and the content of an earlier member. Returns an error if two members have
-/// the same path but different contents, or if a member's path has a directory that is itself a file.
+/// Removes members with the path and content of an earlier member. Rejects other duplicates, and members below a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,
@@ -645,8 +613,7 @@ pub(super) fn duplicates<R: ReadAt + ?Sized>(
     Ok(())
 }
 
-/// Returns whether two members with the same path have equal contents. Reads the contents only if sizes and CRCs are
-/// equal; then the bytes are compared, because CRCs can be forged.
+/// Returns whether two members with the same path have equal contents. CRCs can be forged, so the bytes are compared.
 fn is_same<R: ReadAt + ?Sized>(
     base: &R,
     one: &ZipMember<'_>,
@@ -701,11 +668,10 @@ fn by_path(entries: &ZipDirectory) -> Vec<u32> {
     order
 }
 
-/// Rejects a member inside a path that is a file, in one pass over the sorted paths.
+/// Rejects a member whose parent directory is a file, in one pass over the sorted paths.
 ///
-/// The paths inside `x` begin with `x/`, so they come after `x`. But other paths such as `x-1` may be in between, because
-/// `-` sorts before `/`. So the loop keeps all files whose path is a prefix of the current path, in the stack `open`. Each
-/// of these paths is a prefix of the next, so the stack is at most as long as the current path.
+/// Paths below `x` begin with `x/`. Other paths, such as `x-1`, may sort between `x` and `x/`. Therefore the stack `open`
+/// contains all files whose path is a prefix of the current path.
 fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(), ZipError> {
     let mut open: Vec<&str> = Vec::new();
     let mut first: Option<(u32, &str)> = None;
@@ -715,7 +681,6 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
         };
         while open.pop_if(|file| !entry.path.starts_with(*file)).is_some() {}
         let is_inside = |file: &&&str| entry.path.as_bytes().get(file.len()) == Some(&b'/');
-        // Reports the first error in the order of the central directory.
         if let Some(file) = open.iter().rev().find(is_inside)
             && first.is_none_or(|(other, _)| index < other)
         {
@@ -736,11 +701,10 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
     }
 }
 
-/// Sets the `limit` of each member: the offset of the next member or of the central directory. Rejects members that
-/// extend beyond their limit.
+/// Sets the `limit` of each member: the offset of the next member or of the central directory.
 ///
-/// The length of a local header is unknown before the header is read. So this function only adds the fixed part of the
-/// header and the data. When a member is opened, the entire header is included in the check.
+/// Rejects members whose fixed header and data extend beyond the limit. The entire header of a member is checked when the
+/// member is opened.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

@@ -28,7 +28,7 @@ pub type ZipMember<'a> = ZipRecord<&'a str>;
 pub struct ZipRecord<P> {
     /// Normalized path (see [`crate::paths::normalize`]), without a trailing `/`.
     pub path: P,
-    /// Whether it is a directory; its name in the archive then ends with `/`.
+    /// Whether the member is a directory. Its name in the archive ends with `/` if it is.
     pub is_directory: bool,
     /// The compression method.
     pub method: ZipMethod,
@@ -67,11 +67,7 @@ impl ZipMember<'_> {
 }
 
 impl ZipEntry {
-    /// Returns the range of the content in the base file, or `None` if the member is compressed. An archive that is
-    /// stored inside this archive can be opened in that range.
-    ///
-    /// # Errors
-    /// Same as [`ZipEntry::locate`].
+    /// Returns the range of the content in the base file, or `None` if the member is compressed.
     pub fn section<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Option<Range<u64>>, ZipError> {
         match self.method {
             ZipMethod::Stored => self.locate(base).map(Some),
@@ -80,18 +76,15 @@ impl ZipEntry {
     }
 }
 
-/// Number of bits for the length of a name. They suffice, because a name has at most 65,535 bytes in an archive, and at
-/// most three times as many in UTF-8.
+/// Number of bits for the length of a name. A name of 65,535 bytes in an archive takes at most three times as many bytes in
+/// UTF-8.
 const LENGTH_BITS: u32 = 20;
 
-/// The members of an archive. Each takes about 50 bytes plus the name. Use this type for archives with millions of
-/// members.
+/// The members of an archive, for archives with millions of members. Each member takes about 50 bytes plus its name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ZipDirectory {
-    /// All names, concatenated.
     names: String,
     members: Vec<ZipRecord<NameRange>>,
-    /// The forms of the members, if they were requested.
     forms: Vec<StoredForm>,
 }
 
@@ -137,7 +130,7 @@ impl ZipDirectory {
         self.iter().map(|member| member.to_entry()).collect()
     }
 
-    /// How the member with this index is stored, if this was requested.
+    /// Returns how the member with this index is stored, if requested.
     pub fn form(&self, index: usize) -> Option<&StoredForm> {
         self.forms.get(index)
     }
@@ -148,7 +141,7 @@ impl ZipDirectory {
         }
     }
 
-    /// Removes the members with these indices, which must be ascending. The names of the members stay in memory.
+    /// Removes the members with these indices, which must be ascending. Their names stay in memory.
     pub(super) fn remove(&mut self, indices: &[usize]) {
         remove(&mut self.members, indices);
         remove(&mut self.forms, indices);
@@ -173,7 +166,6 @@ fn remove<T>(values: &mut Vec<T>, indices: &[usize]) {
     });
 }
 
-/// Length in bytes of a local header without its name and extra fields.
 pub(super) const LOCAL_HEADER_BYTES: usize = 30;
 /// Flag: sizes and CRC follow the data, and are zero in the header.
 const DATA_DESCRIPTOR: u16 = 1 << 3;
@@ -184,8 +176,8 @@ impl ZipEntry {
     /// Returns the range of the member's compressed data in the base file.
     ///
     /// # Errors
-    /// [`ZipError::HeaderMismatch`] if the local header differs from the central directory; [`ZipError::Overlap`] if
-    /// the data extend into the next member; [`ZipError::Io`].
+    /// [`ZipError::HeaderMismatch`] if the local header differs from the directory, [`ZipError::Overlap`] if the data extend
+    /// into the next member, or [`ZipError::Io`].
     pub fn locate<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Range<u64>, ZipError> {
         let mut buffer = vec![0; LOCAL_HEADER_BYTES + self.path.len() + 64];
         let room =
@@ -205,7 +197,7 @@ impl ZipEntry {
         self.check_header(&buffer)
     }
 
-    /// Fills `buffer` with the bytes of the member's record that begin `skip` bytes after its start.
+    /// Fills `buffer` with the bytes that begin `skip` bytes after the member's local header.
     pub(super) fn read_at<R: ReadAt + ?Sized>(
         &self,
         base: &R,
@@ -217,7 +209,6 @@ impl ZipEntry {
             .map_err(|source| ZipError::Io { offset, source })
     }
 
-    /// Returns the length in bytes of the local header at the beginning of `record`.
     pub(super) fn header_length(&self, record: &[u8]) -> Result<usize, ZipError> {
         if !record.starts_with(b"PK\x03\x04") {
             let found = record.get(..4).unwrap_or(record);
@@ -226,8 +217,7 @@ impl ZipEntry {
         Ok(LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
     }
 
-    /// Compares the local header with the central directory. `record` must contain the entire local header. Returns the
-    /// range of the data in the base file.
+    /// Compares the local header at the beginning of `record` with the central directory. Returns the range of the data.
     pub(super) fn check_header(&self, record: &[u8]) -> Result<Range<u64>, ZipError> {
         let flags = u16_at(record, 6);
         let name_end = LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26));
@@ -274,7 +264,7 @@ impl ZipEntry {
         let crc = u64::from(u32_at(record, 14));
         let sizes = [u32_at(record, 22), u32_at(record, 18)];
         let mut wide = zip64(extra).chunks_exact(8);
-        // The extra field contains the 64-bit values in this order, except for those that fit into 32 bits.
+        // The extra field contains only the values that do not fit into 32 bits, in this order.
         let [size, compressed] = sizes.map(|size| match size {
             u32::MAX => wide.next().map_or(u64::from(u32::MAX), u64_of),
             small => u64::from(small),
@@ -313,7 +303,6 @@ impl ZipEntry {
     }
 }
 
-/// Returns the content of the zip64 extra field (id 1).
 fn zip64(mut extra: &[u8]) -> &[u8] {
     while let Some((head, rest)) = extra.split_at_checked(4) {
         let length = usize::from(u16_at(head, 2)).min(rest.len());
@@ -346,11 +335,9 @@ fn u64_of(bytes: &[u8]) -> u64 {
         .fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-/// The characters 0x80 to 0xff of code page 437, the encoding of names without the UTF-8 flag (zip specification,
-/// appendix D).
+/// The characters 0x80 to 0xff of code page 437, the encoding of names without the UTF-8 flag.
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 
-/// Decodes code page 437, in which each byte is a character.
 fn decode_cp437(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -364,8 +351,7 @@ fn decode_cp437(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Decodes a member name like Python 3.11's `zipfile`: from UTF-8 if the flag is set, otherwise from code page 437.
-/// Returns `None` if the flag is set and the name is not UTF-8.
+/// Decodes a name like Python 3.11's `zipfile`. Returns `None` if the flag is set and the name is not UTF-8.
 pub(super) fn decode_name(raw: &[u8], is_utf8: bool) -> Option<String> {
     if is_utf8 || raw.is_ascii() {
         return std::str::from_utf8(raw).ok().map(str::to_owned);

@@ -1,16 +1,13 @@
 //! Reads zip archives in place, and writes them deterministically.
 //!
-//! A [`ZipEntry`] *refers* to a member in the base file: it contains the offset, the sizes and the CRC. So a member is
-//! read without extracting the archive. This includes members of an archive inside the archive. If the inner archive is
-//! stored, use [`ZipEntry::section`]; if it is compressed, use [`ZipEntry::indexer`].
+//! A [`ZipEntry`] contains a member's offset, sizes and CRC, so the member is read without extracting the archive.
 //!
-//! The central directory is authoritative, as in Python's `zipfile`. If any member is unsafe or inconsistent, the
-//! entire archive is rejected, because a pipeline that silently skips members produces a wrong dataset. A local header
-//! is read only when its member is opened, because reading a million of them would need a million seeks. Then the local
-//! header must agree with the central directory.
-//!
-//! The crate `rawzip` parses the structures. This module adds the rules for names, limits, overlaps, duplicates and
-//! verified contents.
+//! - Members of an inner archive can be read in place, too. Use [`ZipEntry::section`] if the inner archive is stored, and
+//!   [`ZipEntry::indexer`] if it is compressed.
+//! - The central directory is authoritative, as in Python's `zipfile`. When a member is opened, its local header must agree
+//!   with the directory.
+//! - One unsafe or inconsistent member makes the archive invalid, because skipping the member would produce a wrong dataset.
+//! - The crate `rawzip` parses the structures. This module adds limits and the checks of names, overlaps and contents.
 //!
 //! ```
 //! use prep_formats::limits::DecodingLimits;

@@ -1,22 +1,18 @@
-//! Recognizes truncated archives that contain archives. The last end record of such a file may belong to an inner archive,
-//! so the list of members would be wrong.
+//! Recognizes truncated archives whose last end record belongs to an inner archive.
 
 use std::io;
 
 use super::member::{LOCAL_HEADER_BYTES, u16_at, u32_at};
 use crate::read_at::{ByteSection, ReadAt};
 
-/// The first bytes of a member's local record.
 pub(super) const LOCAL_RECORD: &[u8] = b"PK\x03\x04";
 
-/// Length in bytes of an end record without its comment.
 const END_RECORD_BYTES: usize = 22;
 
-/// Returns whether the central directory was written for an archive that begins later in the section. In this case, its
-/// actual offset `directory` differs from the offset in the end record, which begins at `end_record`.
+/// Returns whether the directory is not at the offset that the end record declares. In this case, the directory belongs to
+/// an archive that begins later in the section.
 ///
-/// # Errors
-/// If the end record cannot be read.
+/// `directory` is the actual offset of the directory, and `end_record` the offset of the end record.
 pub(super) fn is_moved<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     end_record: u64,
@@ -25,28 +21,23 @@ pub(super) fn is_moved<R: ReadAt + ?Sized>(
     let mut record = [0; END_RECORD_BYTES];
     match ReadAt::read_exact_at(section, &mut record, end_record) {
         Ok(()) => {}
-        // A truncated record declares nothing.
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
         Err(error) => return Err(error),
     }
     let declared = u32_at(&record, 16);
-    // With zip64, a different record declares the offset. A zip64 directory has not moved, because otherwise it would not
-    // have been found.
+    // A zip64 directory is found by its declared offset, so it cannot have moved.
     Ok(declared != u32::MAX && directory != u64::from(declared))
 }
 
-/// Returns whether the first bytes of the section are a member's local record.
 pub(super) fn begins_with_member<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
 ) -> io::Result<bool> {
     Ok(local_record(section, 0)?.is_some())
 }
 
-/// Returns whether the byte at `place` belongs to the data of a member. Follows the local records from the beginning of the
-/// section. Returns `false` if a record before `place` does not contain the length of its data.
+/// Returns whether the byte at `place` belongs to the data of a member. Follows the local headers from the beginning.
 ///
-/// # Errors
-/// If a record cannot be read.
+/// Returns `false` if a header before `place` does not contain the length of the member's data.
 pub(super) fn is_inside_member<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     place: u64,
@@ -70,7 +61,6 @@ pub(super) fn is_inside_member<R: ReadAt + ?Sized>(
     Ok(false)
 }
 
-/// Returns the fixed part of the local record at `at`, if there is one.
 fn local_record<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     at: u64,

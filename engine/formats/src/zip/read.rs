@@ -11,23 +11,16 @@ use crate::deflate::{Decoded, Inflater, Stop};
 use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 use crate::read_at::{ByteSection, ReadAt};
 
-/// Maximum size in bytes of the chunks in which compressed data are read. Large chunks are faster, because near the end of
-/// each chunk the decoder is slow, and copies its window.
+/// Maximum size in bytes of the chunks of compressed data. The decoder is slow near the end of each chunk.
 const BUFFER_BYTES: u64 = 256 * 1024;
 
 impl ZipEntry {
     /// Opens the member for reading.
-    ///
-    /// # Errors
-    /// Same as [`ZipEntry::locate`].
     pub fn open<R: ReadAt>(&self, base: R) -> Result<MemberReader<'_, R>, ZipError> {
         MemberReader::new(Cow::Borrowed(self), base)
     }
 
-    /// Opens the member for reading. The reader owns the entry.
-    ///
-    /// # Errors
-    /// Same as [`ZipEntry::locate`].
+    /// Like [`open`](Self::open), but the reader owns the entry.
     pub fn into_reader<R: ReadAt>(self, base: R) -> Result<MemberReader<'static, R>, ZipError> {
         MemberReader::new(Cow::Owned(self), base)
     }
@@ -58,18 +51,16 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
     }
 }
 
-/// Reads the content of a member and verifies its size and CRC.
+/// Reads the content of a member. All errors contain a [`ZipError`].
 ///
-/// The read that returns the last bytes fails if the size or CRC differs from the declared one. So a caller that reads
-/// to the end has verified bytes. No more bytes than declared are returned. All errors contain a [`ZipError`].
+/// The read that returns the last bytes fails if the size or CRC is wrong. Therefore content that was read to the end is
+/// verified.
 #[derive(Debug)]
 pub struct MemberReader<'a, R: ReadAt> {
     entry: Cow<'a, ZipEntry>,
     content: Content<R>,
     crc: crc32fast::Hasher,
-    /// Number of bytes returned.
     done: u64,
-    /// Whether size and CRC have been verified.
     ended: bool,
 }
 
@@ -114,7 +105,6 @@ impl<R: ReadAt> MemberReader<'_, R> {
         Ok(read)
     }
 
-    /// Verifies size and CRC after all declared bytes were read.
     fn end(&mut self) -> Result<(), ZipError> {
         self.ended = true;
         let mut extra = [0];
@@ -135,8 +125,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
 }
 
 impl ZipEntry {
-    /// Compares the length of the content with the declared size. `actual` is the number of bytes decoded so far, because
-    /// decoding stops if the content is too long.
+    /// Compares the length of the content with the declared size. `actual` is the length when decoding stopped.
     fn check_length(&self, actual: u64) -> Result<(), ZipError> {
         let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
         match actual.cmp(&size) {
@@ -155,7 +144,6 @@ impl ZipEntry {
         }
     }
 
-    /// Compares the length of the deflate stream with the declared compressed size.
     fn check_used(&self, used: u64) -> Result<(), ZipError> {
         if used == self.compressed_size {
             return Ok(());
@@ -168,7 +156,6 @@ impl ZipEntry {
         })
     }
 
-    /// Compares the CRC of the content with the declared one.
     fn check_crc(&self, actual: u32) -> Result<(), ZipError> {
         if actual == self.crc32 {
             return Ok(());
@@ -181,7 +168,6 @@ impl ZipEntry {
         })
     }
 
-    /// Classifies an error of the decoder or the base file.
     fn failed(&self, error: io::Error) -> ZipError {
         match error.kind() {
             io::ErrorKind::InvalidInput
@@ -211,12 +197,10 @@ impl<R: ReadAt> Read for MemberReader<'_, R> {
 /// Number of bytes reserved for the extra fields of a local header.
 const USUAL_EXTRA_BYTES: usize = 64;
 
-/// Maximum number of uncompressed bytes per compressed byte. Two bits can repeat 258 bytes, if the codes of the length and
-/// of the distance have one bit each.
+/// Maximum number of uncompressed bytes per compressed byte: two bits can repeat 258 bytes.
 const MAX_RATIO: usize = 4 * 258;
 
-/// Reads entire members. One read of the base file returns both header and data. This is faster for archives with many
-/// small members, such as images. Its buffers and its decoder are reused for the next member.
+/// Reads entire members. Header and data are read at once and buffers are reused, which is faster for small members.
 #[derive(Debug, Default)]
 pub struct MemberInflater {
     decoder: Inflater,
@@ -224,13 +208,9 @@ pub struct MemberInflater {
 }
 
 impl MemberInflater {
-    /// Replaces `content` with the content of the member, after verifying size and CRC. After an error, `content` is
-    /// empty.
+    /// Replaces `content` with the verified content of the member. After an error, `content` is empty.
     ///
-    /// Memory usage is the sum of uncompressed and compressed size. For large members, use [`ZipEntry::open`].
-    ///
-    /// # Errors
-    /// [`ZipError`] if the member cannot be read or is damaged.
+    /// Memory usage is the sum of the member's uncompressed and compressed size. For large members, use [`ZipEntry::open`].
     pub fn read_into<R: ReadAt + ?Sized>(
         &mut self,
         base: &R,
@@ -259,7 +239,6 @@ impl MemberInflater {
         entry.check_crc(crc32fast::hash(content))
     }
 
-    /// Reads the member's record: its local header and its data. Returns the compressed data.
     fn fetch<R: ReadAt + ?Sized>(&mut self, base: &R, entry: &ZipEntry) -> Result<&[u8], ZipError> {
         let room =
             usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
@@ -292,8 +271,7 @@ impl MemberInflater {
         content
             .try_reserve(size.saturating_add(1))
             .map_err(|error| corrupt(format!("the {size} bytes cannot be allocated ({error})")))?;
-        // The buffer has one byte more than declared, to detect content that is too long. But it is not larger than the
-        // content can be according to `MAX_RATIO`.
+        // One byte more than declared detects content that is too long. `MAX_RATIO` limits the buffer.
         let most = self
             .record
             .len()
@@ -310,7 +288,7 @@ impl MemberInflater {
         content.truncate(written);
         let actual = written as u64;
         if actual <= entry.size && stop != Stop::End {
-            return Err(corrupt("the deflate stream is cut off".to_owned()));
+            return Err(corrupt("the deflate stream is truncated".to_owned()));
         }
         entry.check_length(actual)?;
         entry.check_used(used as u64)
@@ -325,10 +303,11 @@ pub struct MemberIndexer<'a, R: ReadAt> {
 
 impl ZipEntry {
     /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
-    /// `windows` stores the data that is needed to start decoding in the middle.
+    ///
+    /// `windows` stores the uncompressed bytes that decoding needs to start at a block.
     ///
     /// # Errors
-    /// Same as [`ZipEntry::locate`], and I/O errors from `windows`.
+    /// Same as [`ZipEntry::locate`], and I/O errors of `windows`.
     pub fn indexer<'a, R: ReadAt>(
         &'a self,
         base: R,
@@ -345,11 +324,9 @@ impl ZipEntry {
 }
 
 impl<R: ReadAt> MemberIndexer<'_, R> {
-    /// Reads the rest of the member, verifies the size and CRC of its content, and returns the index. The index is
-    /// `None` if decoding can start only at the beginning.
+    /// Reads the rest of the member, verifies its size and CRC, and returns the index.
     ///
-    /// # Errors
-    /// [`ZipError`] if reading fails, or if the size or CRC is wrong.
+    /// Returns `None` if blocks are too long or spans too numerous for an index.
     pub fn finish(self) -> Result<Option<InflateIndex>, ZipError> {
         let entry = self.entry;
         let indexed = self.inner.finish(entry.size);
@@ -361,7 +338,7 @@ impl<R: ReadAt> MemberIndexer<'_, R> {
     }
 }
 
-/// Its errors contain a [`ZipError`].
+/// All errors contain a [`ZipError`].
 impl<R: ReadAt> Read for MemberIndexer<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer);
@@ -370,20 +347,17 @@ impl<R: ReadAt> Read for MemberIndexer<'_, R> {
 }
 
 thread_local! {
-    /// The decoder of the last stream that ended.
     static SPARE: RefCell<Option<Inflater>> = const { RefCell::new(None) };
 }
 
-/// A reader of the content of a raw deflate stream.
+/// Reads the content of a raw deflate stream.
 ///
-/// A reader uses the decoder of the last stream of its thread again. A decoder takes 40 KB of memory, so a new decoder for
-/// each small member would leave holes in the heap. Together they would take more memory than the content.
+/// Reuses the last decoder of the thread. Otherwise, a new decoder of 40 KB for each small member would fragment the heap.
 #[derive(Debug)]
 pub(super) struct DeflateReader<R> {
     input: R,
-    /// Exists until the reader is dropped.
+    /// `Some` until the reader is dropped.
     decoder: Option<Inflater>,
-    /// Number of compressed bytes that were used.
     used: u64,
     has_ended: bool,
 }
@@ -428,7 +402,7 @@ impl<R: BufRead> Read for DeflateReader<R> {
 
 impl<R> Drop for DeflateReader<R> {
     fn drop(&mut self) {
-        // At the end of a thread, there is no place for a spare decoder any more.
+        // The spare decoder does not exist at the end of a thread.
         let _ = SPARE.try_with(|spare| spare.replace(self.decoder.take()));
     }
 }

@@ -1,7 +1,7 @@
 //! Writes archives whose bytes depend only on the members.
 //!
-//! Members are in the order in which they are added, with the time 1980-01-01 00:00 (the earliest in the format) and
-//! the mode 0644 or 0755. zip64 structures are written if sizes, offsets or counts require them.
+//! - Members have the order in which they are added, the time 1980-01-01 00:00, and the mode 0644 or 0755.
+//! - Large sizes, offsets or counts use zip64 structures.
 
 use std::io::{self, Read, Write};
 
@@ -18,7 +18,7 @@ use prep_failure::Quoted;
 /// An archive that cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipWriteError {
-    /// The path of the member would be rejected when the archive is read.
+    /// The path would be rejected when the archive is read.
     #[error("{path} cannot be a member of an archive", path = Quoted(.path))]
     UnsafePath {
         /// The path as given.
@@ -36,7 +36,7 @@ pub enum ZipWriteError {
         #[source]
         source: io::Error,
     },
-    /// A member to be copied cannot be read from its archive.
+    /// A member cannot be read from the archive from which it is copied.
     #[error("a member cannot be copied into the archive")]
     Source(#[from] super::ZipError),
     /// Writing the archive failed.
@@ -66,9 +66,6 @@ impl<W: Write> ZipWriter<W> {
     }
 
     /// Adds a directory.
-    ///
-    /// # Errors
-    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
     pub fn add_directory(&mut self, path: &str) -> Result<(), ZipWriteError> {
         let path = format!("{}/", safe(path)?);
         let result = self
@@ -80,10 +77,7 @@ impl<W: Write> ZipWriter<W> {
         result.map(drop).map_err(|error| failed(&path, error))
     }
 
-    /// Adds a file with the content of `reader`, whose length may be unknown.
-    ///
-    /// # Errors
-    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
+    /// Adds a file with the content of `reader`.
     pub fn add_file(
         &mut self,
         path: &str,
@@ -125,11 +119,7 @@ impl<W: Write> ZipWriter<W> {
             .map_err(|error| failed(&path, error))
     }
 
-    /// Copies a member of another archive without decompressing it. `path` is the path of the copy. The CRC is copied,
-    /// but not verified.
-    ///
-    /// # Errors
-    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
+    /// Copies a member of another archive to `path` without decompressing it. Does not verify the CRC.
     pub fn copy_member<R: ReadAt>(
         &mut self,
         path: &str,
@@ -140,10 +130,7 @@ impl<W: Write> ZipWriter<W> {
         self.add_compressed(path, entry, ByteSection::new(base, range))
     }
 
-    /// Adds a member with the properties of `entry` at the path `path`. `reader` returns its compressed data.
-    ///
-    /// # Errors
-    /// [`ZipWriteError`] if the path is unsafe, or if reading or writing fails.
+    /// Adds a member with the method, size and CRC of `entry`. `reader` returns the compressed data.
     pub fn add_compressed(
         &mut self,
         path: &str,
@@ -167,10 +154,7 @@ impl<W: Write> ZipWriter<W> {
             .map_err(|error| failed(&path, error))
     }
 
-    /// Writes the central directory. Flushes the output and returns it.
-    ///
-    /// # Errors
-    /// [`ZipWriteError::Write`] if writing fails.
+    /// Writes the central directory and flushes the output.
     pub fn finish(self) -> Result<W, ZipWriteError> {
         self.inner.finish().map_err(|error| failed("", error))
     }
@@ -204,7 +188,6 @@ fn safe(path: &str) -> Result<String, ZipWriteError> {
     })
 }
 
-/// Starts a member.
 fn start<'a, W: Write>(
     archive: &'a mut ZipArchiveWriter<W>,
     path: &str,
@@ -224,7 +207,6 @@ fn start<'a, W: Write>(
     Ok(member)
 }
 
-/// Returns the earliest time in the format: 1980-01-01 00:00:00.
 fn epoch() -> UtcDateTime {
     UtcDateTime::from_unix(315_532_800)
 }

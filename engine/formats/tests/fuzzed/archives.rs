@@ -1,5 +1,4 @@
-//! Reads arbitrary bytes as a tar archive (plain or gzipped) or a 7z archive. Members are read or rejected, their paths
-//! stay inside the target directory, and the content stays below the limit.
+//! Reads arbitrary bytes as an archive: paths stay inside the target directory, and the content stays below the limit.
 
 use std::cell::RefCell;
 use std::io::{self, Cursor};

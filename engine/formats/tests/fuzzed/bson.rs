@@ -1,5 +1,4 @@
-//! Arbitrary bytes are read as documents or rejected. A document that is converted to JSON and back twice has the same
-//! bytes as after the first time.
+//! Arbitrary bytes are read as documents or rejected. A second conversion to JSON and back changes nothing.
 
 use prep_formats::bson::{BsonDocument, BsonDocuments, push_json};
 

@@ -4,7 +4,6 @@ use prep_formats::image::ImageHeader;
 
 pub fn check(data: &[u8]) {
     if let Ok(header) = ImageHeader::read(data) {
-        // Bytes after the header do not matter.
         let longer = [data, &[0; 64]].concat();
         assert_eq!(
             ImageHeader::read(longer.as_slice()).expect("as before"),

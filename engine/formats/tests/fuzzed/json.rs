@@ -1,5 +1,4 @@
-//! Arbitrary text is parsed or rejected. A parsed value is the same after writing and parsing. The readers of elements
-//! and lines agree with the parser, and reformatting agrees with parsing and formatting.
+//! Arbitrary text is parsed or rejected. All readers agree, and written text is parsed to the same value.
 
 use prep_formats::json::{
     JsonElements, JsonGrammar, JsonLines, JsonStyle, JsonValue, WriteOptions, parse, reformat,

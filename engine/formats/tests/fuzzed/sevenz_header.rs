@@ -1,5 +1,4 @@
-//! Reads arbitrary bytes as the header of a 7z archive. The checksums of the header are correct, so that the reader does
-//! not reject it before parsing it.
+//! Reads arbitrary bytes as the header of a 7z archive, with correct checksums.
 
 use std::io::Cursor;
 

@@ -1,5 +1,4 @@
-//! Arbitrary bytes are listed and read, or rejected. All ways of reading agree, and none returns more than the declared
-//! size.
+//! Arbitrary bytes are listed and read, or rejected. All ways of reading agree and respect the declared size.
 
 use std::cell::RefCell;
 use std::io::Read;

@@ -21,15 +21,18 @@ pub(super) const KIND: MetricKind = MetricKind::higher::<CocoAveragePrecision>(D
     name: "coco_average_precision",
     summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the \
               interpolated precision.",
-    details: "The answers have a row per true box. The submission has one or more rows per image, each with a cell \
-              that lists boxes. For each image and label, only the `max_detections` boxes with the largest confidence \
-              are used, by decreasing confidence. Each box is matched with the unmatched true box that has the largest \
-              IoU, if this IoU is at least the threshold. If several true boxes have the same IoU, it is the last one. \
+    details: "The answers have a row per true box. The submission has one or more rows per image, each with a cell that \
+              lists boxes. A cell without boxes is invalid. Labels are integers; fractions are cut off. Labels that are \
+              not in the answers are ignored.\n\n\
+              For each image and label, only the `max_detections` boxes with the largest confidence are used, by \
+              decreasing confidence. Each box is matched with the unmatched true box that has the largest IoU, if this \
+              IoU is at least the threshold. If several true boxes have the same IoU, the box is matched with the last \
+              one.\n\n\
               Afterwards, the predictions of all images are ordered by decreasing confidence, and the precision is \
               computed at each of the recalls 0, 0.01, ..., 1. It is the maximum precision at that or a larger recall, \
-              and 0 if the recall is not reached. Boxes whose area is below 0 or above 1e10 are ignored: neither a \
-              missed true box nor a wrong predicted box of this size lowers the score. Labels are integers; fractions \
-              are cut off. Labels that are not in the answers are ignored. A cell without boxes is invalid.",
+              and 0 if the recall is not reached.\n\n\
+              Boxes whose area is below 0 or above 1e10 are ignored: neither a missed true box nor a wrong predicted \
+              box of this size lowers the score.",
     source: "pycocotools 2.0, COCOeval",
     shorthand: None,
     parameters: &[
@@ -63,7 +66,7 @@ pub(super) const KIND: MetricKind = MetricKind::higher::<CocoAveragePrecision>(D
             "numbered_from",
             KeyType::Natural,
             "The number of the first box in both tables; default 1. In COCO's internal tables, 0 means no match. \
-             So with 0, a match with the first true box is treated as no match, and the true box that is matched \
+             Therefore, with 0, a match with the first true box is treated as no match, and the true box that is matched \
              with the first predicted box remains unmatched.",
         ),
     ],
@@ -115,7 +118,6 @@ enum Area {
     Corners,
 }
 
-/// For each label, its boxes in each image.
 type Labels = BTreeMap<i64, Vec<Image>>;
 
 impl Metric for CocoAveragePrecision {

@@ -21,9 +21,10 @@ pub(super) const PEARSON: MetricKind = MetricKind::higher::<Pearson>(Definition 
     name: "pearson",
     summary: "Pearson's correlation; for several columns, the mean of their scores.",
     details: "The score is sum(x y), where x and y are the true and the predicted values, each minus their mean and \
-              divided by the norm of the result. The score is clipped to [-1, 1], or rounded to an integer if there \
-              are two rows. Fewer than two rows are invalid, and so is text. Booleans are treated as 0 and 1. If all \
-              true or all predicted values are equal, or if a value is missing or infinite, the score is NaN.",
+              divided by the norm of the difference. The score is clipped to [-1, 1], or rounded to an integer if there \
+              are two rows.\n\n\
+              Fewer than two rows are invalid, and so is text. Booleans are treated as 0 and 1. If all true or all \
+              predicted values are equal, or if a value is missing or infinite, the score is NaN.",
     source: "scipy.stats.pearsonr (1.14)",
     shorthand: Some("columns"),
     parameters: &[COLUMNS],
@@ -52,7 +53,7 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     let (Some((x, norm_x)), Some((y, norm_y))) = (centred(x), centred(y)) else {
         return f64::NAN;
     };
-    // Same order of operations as SciPy, because it matters for values close to the smallest doubles.
+    // SciPy's order of operations, which matters for values close to the smallest doubles.
     let products: Vec<f64> = x
         .iter()
         .zip(&y)
@@ -66,8 +67,10 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// Subtracts the mean from the values, and returns the differences and their norm. The norm is computed from scaled
-/// values so that it does not overflow. Returns `None` if all values are equal.
+/// Subtracts the mean from the values. Returns the differences, and the norm of these differences. Scaling prevents an
+/// overflow of the norm.
+///
+/// Returns `None` if all values are equal.
 fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
     let first = values.first()?;
     if values.iter().all(|value| value == first) {
@@ -93,10 +96,10 @@ fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
 pub(super) const SPEARMAN: MetricKind = MetricKind::higher::<Spearman>(Definition {
     name: "spearman",
     summary: "Spearman's rank correlation; for several columns, the mean of their scores.",
-    details: "The score is Pearson's correlation of the ranks. Equal values get the mean of their ranks. Minus \
-              infinity has the lowest rank, and infinity the highest. Booleans are treated as 0 and 1. A column of \
-              text is ranked by code point, even if the texts are numbers. If a column is constant, if a value is \
-              missing, or if there are fewer than two rows, the score is NaN.",
+    details: "The score is Pearson's correlation of the ranks. Equal values get the mean of their ranks. Minus infinity \
+              has the lowest rank, and infinity the highest.\n\n\
+              Booleans are treated as 0 and 1. A column of text is ranked by code point, even if the texts are numbers. \
+              If a column is constant, if a value is missing, or if there are fewer than two rows, the score is NaN.",
     source: "scipy.stats.spearmanr",
     shorthand: Some("columns"),
     parameters: &[
@@ -160,7 +163,6 @@ impl Spearman {
     }
 }
 
-/// Returns the numbers of a row: one from each column, or all numbers in the cell of the only column.
 fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, Refusal> {
     match columns {
         [column] => {
@@ -178,13 +180,13 @@ fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, 
     }
 }
 
-/// Returns whether the column contains integers. NumPy compares values as integers if both columns contain integers.
+/// NumPy compares values as integers if both columns contain integers.
 fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }
 
-/// Returns the ranks of a column's values, from 1, or `None` if the correlation is not defined. If `exact`, integers
-/// are compared as integers, otherwise as doubles.
+/// Returns the ranks of a column's values, from 1, or `None` if the correlation is not defined. If `exact` is true, integers
+/// are compared as integers, not as doubles.
 fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
     let values: Vec<CellValue<'_>> = column.values().collect();
     if values.contains(&CellValue::Missing) {
@@ -205,7 +207,7 @@ fn column_ranks(column: &GradedColumn<'_>, exact: bool) -> Result<Option<Vec<f64
     }))
 }
 
-/// Returns the ranks of the values, from 1. `None` if there are fewer than two values, or if all are equal.
+/// Returns the ranks of the values, from 1. Returns `None` for fewer than two values, or if all are equal.
 fn ranks<T>(values: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Option<Vec<f64>> {
     let mut order: Vec<(usize, T)> = values.into_iter().enumerate().collect();
     order.sort_by(|a, b| compare(&a.1, &b.1));
@@ -226,7 +228,6 @@ fn ranks<T>(values: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Option<Vec<
     (ranks.len() > 1).then_some(ranks)
 }
 
-/// Returns Pearson's correlation of the ranks.
 fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let centre = |values: &[f64]| -> Vec<f64> {
         let mean = mean(values);
@@ -244,8 +245,8 @@ pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGi
     summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
               for several columns, the mean of their scores.",
     details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where n is the number of rows and s the sum of the \
-              true values. c are the cumulative sums of the true values, sorted by decreasing prediction. The answers \
-              need two different values and a sum that is not 0. Missing and infinite values are invalid.",
+              true values. c are the cumulative sums of the true values in the order of decreasing predictions.\n\n\
+              The answers need two different values and a sum that is not 0. Missing and infinite values are invalid.",
     source: "Kaggle's evaluation of Liberty Mutual's and Porto Seguro's competitions",
     shorthand: Some("columns"),
     parameters: &[
@@ -319,11 +320,11 @@ impl NormalisedGini {
 pub(super) const KENDALL_TAU: MetricKind = MetricKind::higher::<KendallTau>(Definition {
     name: "kendall_tau",
     summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
-    details: "A cell lists items, separated by whitespace. The score is 1 - 4 S / sum(n (n - 1)). S is the number of \
-              pairs of items in all rows whose predicted order is the reverse of the true order. The sum is over all \
-              rows, where n is the number of items of the row. Both cells of a row must contain the same items. Cells \
-              are converted to text, so a missing cell is the item `nan`. If no row has at least two items, the \
-              submission is invalid.",
+    details: "A cell lists items, separated by whitespace. Both cells of a row must contain the same items. Cells are \
+              converted to text, so a missing cell is the item `nan`.\n\n\
+              The score is 1 - 4 S / sum(n (n - 1)). S is the number of pairs of items in all rows whose predicted \
+              order is the reverse of the true order. The sum is over all rows, where n is the number of items of the \
+              row. If no row has at least two items, the submission is invalid.",
     source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of lists.")],

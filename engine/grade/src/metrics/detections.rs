@@ -23,12 +23,13 @@ pub(super) const AVERAGE_PRECISION_OF_BOXES: MetricKind = MetricKind::higher::<
     summary: "Mean over the answers' labels of the average precision of boxes at an IoU threshold, without \
               interpolation.",
     details: "For each row and label, predicted boxes are processed by decreasing confidence. Each box is matched with \
-              the unmatched true box that has the largest IoU, if this IoU is above the threshold. The boxes then \
-              become positives and negatives with scores. A matched prediction is a positive, and an unmatched \
-              prediction is a negative; the score of both is the confidence. A true box without a match is a positive \
-              with score 0. A row without any box of the label is a negative with score 0. The average precision of \
-              these positives and negatives is the sum of (R_i - R_(i-1)) P_i over the distinct scores, where R_i and \
-              P_i are the recall and the precision if all scores from the i-th score up are predicted as positive. \
+              the unmatched true box that has the largest IoU, if this IoU is above the threshold.\n\n\
+              The boxes then become positives and negatives with scores. A matched prediction is a positive, and an \
+              unmatched prediction is a negative; the score of both is the confidence. A true box without a match is a \
+              positive with score 0. A row without any box of the label is a negative with score 0.\n\n\
+              The average precision of these positives and negatives is the sum of (R_i - R_(i-1)) P_i over the \
+              distinct scores, where R_i and P_i are the recall and the precision if all scores from the i-th score up \
+              are predicted as positive.\n\n\
               Boxes with labels that are not in the answers are ignored. A confidence that is not finite is invalid, \
               and so is a label without negatives.",
     source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
@@ -100,7 +101,7 @@ impl Metric for AveragePrecisionOfBoxes {
     }
 }
 
-/// A positive or negative for the average precision, with its score.
+/// A predicted or true box that the average precision counts.
 #[derive(Debug, Clone, Copy)]
 struct ScoredBox {
     positive: bool,
@@ -147,7 +148,7 @@ impl AveragePrecisionOfBoxes {
     }
 }
 
-/// Returns the intersection over union; 0 if the union has no area.
+/// Returns the intersection over union, or 0 if the union has no area.
 pub(super) fn overlap(a: &Labelled<5>, b: &Labelled<5>) -> f64 {
     let ([_, ax, ay, ax_max, ay_max], [_, bx, by, bx_max, by_max]) = (a.numbers, b.numbers);
     let width = max(0.0, min(ax_max, bx_max) - max(ax, bx));
@@ -161,11 +162,12 @@ pub(super) const F1_OF_POINTS: MetricKind = MetricKind::higher::<F1OfPoints>(Def
     name: "f1_of_points",
     summary: "F1 of labelled points; a point is correct if it is in a box with its label.",
     details: "A cell of the answers lists boxes, `LABEL X Y WIDTH HEIGHT`. A cell of the submission lists points, \
-              `LABEL X Y`. All words are separated by single spaces. A missing cell has no boxes or points. Boxes are \
-              processed in order. Each box is matched with the first unmatched point that has its label and is inside \
-              the box, not on its edge. With precision P = matches / points and recall R = matches / boxes over all \
-              rows, the score is 2 P R / (P + R), or 0 without matches. Numbers are parsed like Python's `float`. The \
-              numbers `nan` and `inf` are in no box.",
+              `LABEL X Y`. All words are separated by single spaces. A missing cell has no boxes or points.\n\n\
+              Boxes are processed in order. Each box is matched with the first unmatched point that has its label and \
+              is inside the box, not on its edge. Numbers are parsed like Python's `float`. The numbers `nan` and `inf` \
+              are in no box.\n\n\
+              With precision P = matches / points and recall R = matches / boxes over all rows, the score is 2 P R / (P \
+              + R), or 0 without matches.",
     source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of boxes and points.")],
@@ -212,7 +214,6 @@ impl Metric for F1OfPoints {
     }
 }
 
-/// Parses a cell into labels and their numbers.
 fn read<'a, const N: usize>(
     column: &GradedColumn<'a>,
     row: usize,
@@ -239,15 +240,16 @@ pub(super) const AVERAGE_PRECISION_OF_BOXES_3D: MetricKind = MetricKind::higher:
     name: "average_precision_of_boxes_3d",
     summary: "Mean over rows and IoU thresholds of the mean average precision of upright three-dimensional boxes.",
     details: "A box has a centre, a width (across its heading), a length (along its heading), a height and a yaw \
-              (rotation about the z axis, in radians). For each row, each true label of the row and each threshold, an \
-              average precision is computed. For this, the predicted boxes with the label are processed by decreasing \
-              confidence. Each of them is compared with the true box with which it has the largest IoU, even if that \
-              box is already matched. The prediction is correct if this IoU exceeds the threshold and the true box is \
-              not matched yet. The average precision is the area under the curve of precision over recall, where the \
-              precision at a recall is the maximum over all larger recalls. A label without predictions has the value \
-              0. Predicted labels that are not true labels of the row are ignored. A box of a true label is invalid if \
-              a coordinate is missing, if a size is not above 0, or if its computed corners deviate from right angles \
-              by more than 1e-8. An infinite yaw is also invalid.",
+              (rotation about the z axis, in radians). A box of a true label is invalid if a coordinate is missing, if \
+              a size is not above 0, or if its computed corners deviate from right angles by more than 1e-8. An \
+              infinite yaw is also invalid.\n\n\
+              For each row, each true label of the row and each threshold, an average precision is computed. For this, \
+              the predicted boxes with the label are processed by decreasing confidence. Each of them is compared with \
+              the true box with which it has the largest IoU, even if that box is already matched. The prediction is \
+              correct if this IoU exceeds the threshold and the true box is not matched yet.\n\n\
+              The average precision is the area under the curve of precision over recall, where the precision at a \
+              recall is the maximum over all larger recalls. A label without predictions has the value 0. Predicted \
+              labels that are not true labels of the row are ignored.",
     source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
     shorthand: None,
     parameters: &[
@@ -323,8 +325,8 @@ impl Metric for AveragePrecisionOfBoxes3d {
     }
 }
 
-/// Rejects boxes with an infinite yaw, even if their label is ignored, because Python raises an error for the cosine of
-/// an infinite angle.
+/// Rejects boxes with an infinite yaw even if their label is ignored, because Python raises an error for the cosine of
+/// infinity.
 fn check_yaws(
     column: &GradedColumn<'_>,
     position: usize,
@@ -353,8 +355,7 @@ fn parse_boxes(
     boxes.iter().map(one).collect()
 }
 
-/// Finds the true box with the largest IoU for each predicted box. Returns the number of true boxes, and for each
-/// predicted box the index of this true box and the IoU.
+/// Returns the number of true boxes. For each predicted box, also returns the true box with the largest IoU, and this IoU.
 fn best_matches(truth: &[Box3d], predicted: &[Box3d]) -> (usize, Vec<(usize, f64)>) {
     let matches = predicted.iter().map(|one| {
         let mut best = (0, f64::NEG_INFINITY);

@@ -1,7 +1,7 @@
 //! Metrics of the differences between numbers.
 //!
-//! A metric defines how to compute the error of a row, and how to combine the errors of all rows into a score.
-//! [`Compared`] reads the columns and the weights of rows for the metrics.
+//! A metric defines the error of a row, and how the errors of all rows become a score. [`Compared`] reads the columns and
+//! the weights of rows.
 
 use std::fmt::Debug;
 
@@ -19,15 +19,13 @@ use crate::table::column::GradedColumn;
 use crate::table::numbers::{ColumnSelection, both_floats, doubles, floats, subtractable};
 use crate::table::pair::Pair;
 
-/// The parameter for pooled columns.
 const POOLED: SectionKey = optional(
     "pooled",
     KeyType::Boolean,
-    "Whether the score is computed once, over the cells of all columns. Without it, the score is the mean of the \
-     columns' scores.",
+    "Whether the score is computed once, over the cells of all columns. Without this key, the score is the mean of \
+     the columns' scores.",
 );
 
-/// The parameters of metrics that compare columns of numbers.
 #[derive(Debug, Deserialize)]
 struct Compared {
     columns: ColumnSelection,
@@ -36,7 +34,6 @@ struct Compared {
     pooled: bool,
 }
 
-/// The numbers of a column, or of all columns if they are pooled.
 #[derive(Debug, Default)]
 struct Numbers {
     truth: Vec<f64>,
@@ -44,7 +41,6 @@ struct Numbers {
     weights: Option<Vec<f64>>,
 }
 
-/// Reads a true and a predicted column.
 type ReadNumbers<'r> =
     &'r dyn Fn(&GradedColumn<'_>, &GradedColumn<'_>) -> Result<(Vec<f64>, Vec<f64>), Refusal>;
 
@@ -85,7 +81,7 @@ impl Compared {
 }
 
 impl Numbers {
-    /// Returns the error of each row, as a function of the true and the predicted number.
+    /// Returns the error of each row. `error` gets the true and the predicted number.
     fn errors(&self, error: impl Fn(f64, f64) -> f64) -> Vec<f64> {
         let rows = self.truth.iter().zip(&self.predicted);
         rows.map(|(truth, predicted)| error(*truth, *predicted))
@@ -101,16 +97,15 @@ impl Numbers {
     }
 }
 
-/// A metric that is a function of a column's true and predicted numbers. It needs one prediction per row.
+/// A metric that is a function of a column's true and predicted numbers.
 trait OfNumbers: Debug + Send + Sync {
-    /// Reads a true and a predicted column.
     const READ: ReadNumbers<'static> = &subtractable;
 
-    /// Returns the score of a column, or of the pooled columns.
+    /// Returns the score of a column, or of all pooled columns.
     fn score(&self, numbers: &Numbers) -> f64;
 }
 
-/// A metric `M` with the parameters of all metrics that compare columns of numbers.
+/// A metric with the parameters of all metrics that compare columns of numbers.
 #[derive(Debug, Deserialize)]
 struct OfColumns<M> {
     #[serde(flatten)]
@@ -134,10 +129,10 @@ pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MeanAbsol
     Definition {
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns, the mean of their scores.",
-        details: "The error is mean(|true - predicted|) over all rows. With `groups`, it is computed for each group \
-              and averaged over the groups. With weights, it is sum(w |true - predicted|) / sum(w). Missing and \
-              infinite values are invalid. If the sum exceeds the range of doubles, the score is infinite. With \
-              `logarithm`, the logarithm of an error of 0 is minus infinity.",
+        details: "The error is mean(|true - predicted|) over all rows. With `groups`, the error is computed for each \
+              group and averaged over the groups. With weights, it is sum(w |true - predicted|) / sum(w).\n\n\
+              Missing and infinite values are invalid. If the sum exceeds the range of doubles, the score is infinite. \
+              With `logarithm`, the logarithm of an error of 0 is minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
         parameters: &[
@@ -244,8 +239,9 @@ pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<
     name: "median_absolute_error",
     summary: "Median absolute difference; for several columns, the mean of their scores.",
     details: "The score is the median of |true - predicted|. For an even number of rows, it is the mean of the two \
-              middle values. With weights, the errors are sorted, and the score is the first error at which the sum of \
-              the weights up to it reaches half of the sum of all weights. Missing and infinite values are invalid.",
+              middle values. Missing and infinite values are invalid.\n\n\
+              With weights, the errors are sorted, and the score is the first error at which the sum of the weights up \
+              to it reaches half of the sum of all weights.",
     source: "sklearn.metrics.median_absolute_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -261,7 +257,6 @@ impl OfNumbers for MedianAbsoluteError {
     }
 }
 
-/// Returns the median; NaN if there are no values.
 fn median(mut values: Vec<f64>, weights: Option<&[f64]>) -> f64 {
     let Some(weights) = weights else {
         values.sort_unstable_by(f64::total_cmp);
@@ -271,7 +266,7 @@ fn median(mut values: Vec<f64>, weights: Option<&[f64]>) -> f64 {
     };
     let mut rows: Vec<(f64, f64)> = values.into_iter().zip(weights.iter().copied()).collect();
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // scikit-learn adds up the weights one after the other.
+    // Like scikit-learn, add the weights one after the other.
     let half = rows.iter().fold(0.0, |sum, row| sum + row.1) / 2.0;
     let mut reached = 0.0;
     let row = rows.iter().find(|(_, weight)| {
@@ -286,8 +281,8 @@ pub(super) const MEAN_ABSOLUTE_PERCENTAGE_ERROR: MetricKind = MetricKind::lower:
 >(Definition {
     name: "mean_absolute_percentage_error",
     summary: "Mean absolute difference relative to the true value; for several columns, the mean of their scores.",
-    details: "The score is mean(|true - predicted| / max(|true|, 2^-52)). It is a fraction and not a percentage. If \
-              the true value is 0, the absolute error is multiplied by 2^52. Missing and infinite values are invalid.",
+    details: "The score is mean(|true - predicted| / max(|true|, 2^-52)), a fraction and not a percentage. If the true \
+              value is 0, the absolute error is multiplied by 2^52. Missing and infinite values are invalid.",
     source: "sklearn.metrics.mean_absolute_percentage_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS],
@@ -331,7 +326,6 @@ impl OfNumbers for Smape {
     }
 }
 
-/// The parameter for squared errors without the root.
 const SQUARED: SectionKey = optional(
     "squared",
     KeyType::Boolean,
@@ -375,9 +369,9 @@ pub(super) const ROOT_MEAN_SQUARED_PERCENTAGE_ERROR: MetricKind = MetricKind::lo
 >(Definition {
     name: "root_mean_squared_percentage_error",
     summary: "Root mean squared difference relative to the true value; for several columns, the mean of their scores.",
-    details: "The score is sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0. It is a \
-              fraction and not a percentage. If all true values are 0, the score is NaN. Missing and infinite values \
-              are invalid.",
+    details: "The score is sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0. \
+              The score is a fraction and not a percentage. If all true values are 0, the score is NaN. Missing and \
+              infinite values are invalid.",
     source: "Kaggle's evaluation of Rossmann Store Sales",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -405,9 +399,9 @@ pub(super) const R2: MetricKind = MetricKind::higher::<OfColumns<R2Score>>(Defin
     name: "r2",
     summary: "Coefficient of determination; for several columns, the mean of their scores.",
     details: "The score is 1 - sum(w (true - predicted)^2) / sum(w (true - m)^2), where w is the weight of a row \
-              (default 1), and m is the weighted mean of the true values. If all true values are equal, the score is 1 \
-              for a perfect prediction and 0 otherwise. If there are fewer than two rows, the score is NaN. Missing \
-              and infinite values are invalid.",
+              (default 1), and m is the weighted mean of the true values.\n\n\
+              If all true values are equal, the score is 1 for a perfect prediction and 0 otherwise. If there are fewer \
+              than two rows, the score is NaN. Missing and infinite values are invalid.",
     source: "sklearn.metrics.r2_score",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -457,8 +451,8 @@ pub(super) const ROOT_MEAN_SQUARED_LOG_ERROR: MetricKind = MetricKind::lower::<
         optional(
             "clip_below",
             KeyType::Number,
-            "Predictions below this number, at least 0, are replaced by it. Without it, negative predictions are \
-             invalid.",
+            "Predictions below this number are replaced by it. The number must be at least 0. Without this key, \
+             negative predictions are invalid.",
         ),
     ],
 });
@@ -517,9 +511,9 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<Lapla
         summary: "Mean log likelihood of the true values under Laplace distributions with the predicted centres and \
               standard deviations.",
         details: "The score is mean(-sqrt(2) d / s - ln(sqrt(2) s)), with d = min(|true - predicted|, `max_error`) and \
-              s = max(deviation, `min_deviation`). If a value is missing, or if there are no rows, the score is NaN. \
-              If a prediction is infinite, d is `max_error`. If a deviation is infinite, the log likelihood of the row \
-              is minus infinity. Text is invalid. Booleans are treated as 0 and 1.",
+              s = max(deviation, `min_deviation`). Text is invalid. Booleans are treated as 0 and 1.\n\n\
+              If a value is missing, or if there are no rows, the score is NaN. If a prediction is infinite, d is \
+              `max_error`. If a deviation is infinite, the log likelihood of the row is minus infinity.",
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[
@@ -531,12 +525,12 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<Lapla
             required(
                 "min_deviation",
                 KeyType::Number,
-                "The lower bound for the standard deviation.",
+                "The lower bound, which replaces smaller standard deviations.",
             ),
             required(
                 "max_error",
                 KeyType::Number,
-                "The upper bound for the error.",
+                "The upper bound, which replaces larger errors.",
             ),
         ],
     },
@@ -573,7 +567,7 @@ impl Metric for LaplaceLogLikelihood {
     }
 }
 
-/// Computes NumPy's minimum or maximum, which are NaN if a value is NaN.
+/// Applies `bound`, NumPy's minimum or maximum, which keep NaN.
 fn keep_nan(value: f64, bound: fn(f64, f64) -> f64, by: f64) -> f64 {
     if value.is_nan() {
         value

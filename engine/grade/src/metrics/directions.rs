@@ -59,7 +59,7 @@ impl Metric for MeanAngularError {
     }
 }
 
-/// Returns the angle between two directions, each as (azimuth, zenith), in radians.
+/// Returns the angle between two directions, each given as (azimuth, zenith), in radians.
 fn angle((a1, z1): (f64, f64), (a2, z2): (f64, f64)) -> f64 {
     let horizontal = a1.cos() * a2.cos() + a1.sin() * a2.sin();
     let cosine = z1.sin() * z2.sin() * horizontal + z1.cos() * z2.cos();
@@ -72,9 +72,10 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineD
         summary: "Quantiles of the great-circle distance in metres between true and predicted positions, averaged for \
               each group and then over groups.",
         details: "The distance is 2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where r \
-              is 6,371,000 metres, b the latitude and l the longitude. Both are in degrees and not limited to a range. \
-              Quantiles are interpolated linearly. If a coordinate is missing or infinite, the score is NaN. Text is \
-              invalid. Booleans are treated as 0 and 1, and converted to radians in half precision, as in NumPy.",
+              is 6,371,000 metres, b the latitude and l the longitude. Latitude and longitude are in degrees and not \
+              limited to a range. Quantiles are interpolated linearly.\n\n\
+              If a coordinate is missing or infinite, the score is NaN. Text is invalid. Booleans are treated as 0 and \
+              1, and converted to radians in half precision, as in NumPy.",
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[
@@ -83,7 +84,7 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineD
             required(
                 "quantiles",
                 KeyType::Numbers,
-                "The quantiles, from 0 to 1, that are averaged.",
+                "The quantiles to average, each from 0 to 1.",
             ),
             column("groups", "The answers' column that defines the groups."),
         ],
@@ -100,10 +101,8 @@ struct HaversineDistance {
     groups: String,
 }
 
-/// The earth's radius in metres.
 const RADIUS: f64 = 6_371_000.0;
 
-/// One degree in radians, rounded to half precision.
 const HALF_DEGREE: f64 = 0.017_456_054_687_5;
 
 impl Metric for HaversineDistance {
@@ -152,7 +151,6 @@ impl HaversineDistance {
     }
 }
 
-/// Angles in radians, and their cosines.
 struct Angle {
     radians: Vec<f64>,
     cosines: Vec<f64>,
@@ -168,14 +166,13 @@ impl Angle {
             std::f64::consts::PI / 180.0
         };
         let radians: Vec<f64> = degrees.into_iter().map(|value| value * degree).collect();
-        // In half precision, the cosine of one degree is 1.
         let cosine = |angle: &f64| if halved { 1.0 } else { angle.cos() };
         let cosines = radians.iter().map(cosine).collect();
         Ok(Angle { radians, cosines })
     }
 }
 
-/// Returns the quantile of sorted values, with NumPy's linear interpolation.
+/// Returns a quantile of sorted values, with NumPy's linear interpolation.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len().saturating_sub(1)) as f64;
     let at = |index: f64| sorted.get(index as usize).or(sorted.last()).copied();

@@ -1,10 +1,11 @@
 //! Metrics of the edit distance (Levenshtein distance) between two sequences: the minimum number of elements to insert,
 //! delete or replace.
 //!
-//! The algorithm needs memory only for the first sequence, the *pattern*. The pattern is always the answer. So
-//! comparing a huge cell of a submission with a short answer takes little memory. The algorithm processes 64 elements
-//! of the pattern at once: Myers, "A fast bit-vector algorithm for approximate string matching based on dynamic
-//! programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
+//! The algorithm needs memory only for one sequence, the *pattern*. The pattern is the answer, so a huge cell of a
+//! submission takes little memory.
+//!
+//! The algorithm processes 64 elements of the pattern at once: Myers, "A fast bit-vector algorithm for approximate string
+//! matching based on dynamic programming" (1999), with Hyyrö's extension (2003) to patterns of any length.
 
 use prep_spec::words::KeyType;
 use serde::Deserialize;
@@ -30,8 +31,8 @@ pub(super) const MEAN_EDIT_DISTANCE: MetricKind = MetricKind::lower::<MeanEditDi
             optional(
                 "other",
                 KeyType::Choice(&["refuse", "print"]),
-                "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`, `nan` for a \
-             missing cell.",
+                "`refuse` (default): a cell that is not text is invalid. `print`: such a cell is converted to text, for \
+                 example `1.0`, `True`, or `nan` for a missing cell.",
             ),
         ],
     },
@@ -66,10 +67,10 @@ pub(super) const TOKEN_ERROR_RATE: MetricKind = MetricKind::lower::<TokenErrorRa
     summary: "The number of edits that turn the predicted sequences into the true sequences, divided by the length \
               of the true sequences.",
     details: "The score is the sum of the Levenshtein distances between the predicted and the true sequence of each \
-              row, divided by the number of elements of all true sequences. The score can exceed 1. A cell lists \
-              elements, separated by whitespace. A missing cell is the text `nan`. Integers are parsed as in Python: a \
-              sign, leading zeros and `_` between digits are valid, but `5.0` is not. Integers that are equal modulo \
-              2^61 - 1 are treated as equal.",
+              row, divided by the number of elements of all true sequences. The score can exceed 1.\n\n\
+              A cell lists elements, separated by whitespace. A missing cell is the text `nan`. Integers are parsed as \
+              in Python: a sign, leading zeros and `_` between digits are valid, but `5.0` is not. Integers that are \
+              equal modulo 2^61 - 1 are treated as equal.",
     source: "Word error rate; Levenshtein.distance on lists",
     shorthand: None,
     parameters: &[
@@ -127,7 +128,7 @@ fn integers(column: &GradedColumn<'_>, row: usize, text: &str) -> Result<Vec<i64
         .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by whitespace"))
 }
 
-/// Returns the edit distance between two strings in code points.
+/// Returns the edit distance between two strings, in code points.
 pub fn edit_distance(pattern: &str, text: &str) -> usize {
     if pattern == text {
         return 0;
@@ -136,9 +137,11 @@ pub fn edit_distance(pattern: &str, text: &str) -> usize {
     sequence_distance(&pattern, text.chars())
 }
 
-/// 64 consecutive rows of one column of the distance matrix. Adjacent values of the matrix differ by at most one, so
-/// the column is stored as two bit masks of differences. A bit of `plus` is set if the value of its row is one more
-/// than that of the row above, and a bit of `minus` if it is one less.
+/// The values of 64 consecutive rows in one column of the distance matrix. Adjacent values differ by at most one, so two bit
+/// masks store the differences.
+///
+/// A bit of `plus` is set if the value of its row is one more than that of the row above. A bit of `minus` is set if it is
+/// one less.
 #[derive(Clone)]
 struct Column {
     plus: u64,
@@ -151,7 +154,7 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
     if words == 0 {
         return text.count();
     }
-    // For each distinct element of the pattern, a bit mask of its positions.
+    // `places` has a bit mask of positions for each distinct element of the pattern.
     let mut alphabet: Vec<&T> = pattern.iter().collect();
     alphabet.sort_unstable();
     alphabet.dedup();
@@ -173,8 +176,8 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
     for element in text {
         let found = alphabet.binary_search(&&element).ok();
         let matches = found.and_then(|row| places.get(row * words..(row + 1) * words));
-        // The difference between this column and the previous column in the row above: `add` is 1 if the value
-        // increases by one, `less` is 1 if it decreases by one. Above the first row, it increases.
+        // The difference between this column and the previous column, in the row above: `add` is 1 if the value increases by
+        // one, and `less` is 1 if it decreases by one. In the row above the first row, the value always increases.
         let (mut add, mut less) = (1, 0);
         let mut ends = (0, 0);
         for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {

@@ -1,8 +1,4 @@
-//! Defines the trait that metrics implement, the type of a score, and the description of a metric. Also parses the
-//! metric of a `grade:` section.
-//!
-//! Several metrics share the functions at the end of this module. They read the labels of both tables, divide rows into
-//! groups, and compute the mean score of several columns.
+//! The trait that metrics implement, the description of a kind of metric, and functions that several metrics share.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,7 +21,6 @@ use crate::table::numbers::{ColumnSelection, floats};
 use crate::table::pair::Pair;
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
-/// Number of decimals of a reported score.
 const DECIMALS: u8 = 5;
 
 /// Whether higher or lower scores of a metric are better.
@@ -37,16 +32,16 @@ pub enum Direction {
     LowerIsBetter,
 }
 
-/// A score, and how it is rounded for the report.
+/// A score, and its rounding for the report.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// The score before rounding.
+    /// The exact score.
     pub value: f64,
-    /// How the score is rounded.
+    /// The rounding for the report.
     pub rounding: Rounding,
 }
 
-/// How Python's `round` rounds a score. This depends on the type of the score in Python.
+/// The rounding of a score by Python's `round`, which depends on the score's type in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
     /// A NumPy double: multiplied, rounded half to even, divided.
@@ -81,18 +76,15 @@ impl Score {
 
 /// A metric with its parameters.
 pub trait Metric: fmt::Debug + Send + Sync {
-    /// Scores the submission.
-    ///
-    /// # Errors
-    /// If the submission contains invalid values, or if the metric is not defined for its values.
+    /// Scores the submission. Fails for invalid values, and for values for which the metric is not defined.
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal>;
 
-    /// Returns the number of rows that the metric requires, regardless of their content.
+    /// Returns the number of rows that the metric requires.
     fn rows(&self) -> RowPolicy {
         RowPolicy::Any
     }
 
-    /// Returns the queries that the author of the competition wrote.
+    /// Returns the queries that compute the score.
     fn queries(&self) -> Vec<&Query> {
         Vec::new()
     }
@@ -105,7 +97,7 @@ pub struct MetricKind {
     pub definition: Definition,
     /// The default direction.
     pub direction: Direction,
-    /// The score of a submission that equals the answers. `None` if this score depends on the answers.
+    /// The score of a submission that equals the answers, if it does not depend on the answers.
     pub best_score: Option<f64>,
     /// The parameters that name columns with true values, as opposed to identifiers, groups, weights and sizes.
     pub(crate) truth: &'static [&'static str],
@@ -113,7 +105,7 @@ pub struct MetricKind {
 }
 
 impl MetricKind {
-    /// Creates the kind of a metric of type `M`. Higher scores are better, and the best score is 1.
+    /// Creates the kind of a metric whose higher scores are better, with the best score 1.
     pub(super) const fn higher<M: Metric + DeserializeOwned + 'static>(
         definition: Definition,
     ) -> Self {
@@ -126,7 +118,7 @@ impl MetricKind {
         }
     }
 
-    /// Creates the kind of a metric of type `M`. Lower scores are better, and the best score is 0.
+    /// Creates the kind of a metric whose lower scores are better, with the best score 0.
     pub(super) const fn lower<M: Metric + DeserializeOwned + 'static>(
         definition: Definition,
     ) -> Self {
@@ -138,12 +130,11 @@ impl MetricKind {
         }
     }
 
-    /// Returns the same metric, with true values in the columns that these parameters name.
+    /// Sets the parameters that name columns with true values.
     pub(super) const fn with_truth(self, truth: &'static [&'static str]) -> Self {
         MetricKind { truth, ..self }
     }
 
-    /// Returns the same metric without a fixed best score.
     pub(super) const fn without_best_score(self) -> Self {
         MetricKind {
             best_score: None,
@@ -152,21 +143,19 @@ impl MetricKind {
     }
 }
 
-/// The value of [`MetricKind::truth`] for metrics whose true values are in one column or several columns.
+/// [`MetricKind::truth`] of metrics with true values in one column or several columns.
 pub(super) const TRUTH: &[&str] = &["column", "columns"];
 
-/// The parsed metric of a `grade:` section, or a part of such a metric.
+/// A parsed metric of a section `grade:`, or a part of one.
 #[derive(Debug)]
 pub(crate) struct SpecMetric {
     pub metric: Box<dyn Metric>,
-    /// Columns that the metric's parameters name.
     pub columns: Vec<String>,
-    /// The columns with true values, including those of the metric's parts.
+    /// Columns with true values, including those of the metric's parts.
     pub truth: Vec<AnswerColumns>,
     pub kind: &'static MetricKind,
 }
 
-/// Parses the metric at `path`. Returns `None` after an error.
 pub(crate) fn read_metric(
     metric: &Value,
     path: &KeyPath,
@@ -186,15 +175,16 @@ pub(crate) fn read_metric(
     })
 }
 
-/// Parses a metric that is part of another metric.
 pub(super) fn read_part(metric: &Value) -> Result<SpecMetric, GradeSpecErrors> {
     let mut faults = Faults::default();
     let read = read_metric(metric, &KeyPath::default().key("metric"), &mut faults);
     faults.finish(read)
 }
 
-/// Adds the columns that the parameters of a metric name to `columns`, and columns with true values also to `truth`. If
-/// the metric is a weighted sum, adds the columns of its metrics.
+/// Adds to `columns` all columns that the parameters of a metric name. Adds to `truth` the columns with true values among
+/// them.
+///
+/// For a weighted sum, adds the columns of its metrics, too.
 fn add_columns(
     kind: &MetricKind,
     parameters: &Value,
@@ -211,7 +201,7 @@ fn add_columns(
         .filter(|parameter| matches!(parameter.value, KeyType::WeightedMetrics))
         .filter_map(|parameter| parameters.get(parameter.name)?.as_array());
     for metric in parts.flatten().filter_map(|part| part.get("metric")) {
-        // Errors in a part are reported when the part is parsed.
+        // Errors in a part are reported when the part itself is parsed.
         let (path, faults) = (&KeyPath::default(), &mut Faults::default());
         let read = read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults);
         if let Some((kind, parameters, _)) = read {
@@ -220,21 +210,17 @@ fn add_columns(
     }
 }
 
-/// The parameter for the column with the labels.
 pub(super) const COLUMN: SectionKey = column("column", "The label.");
 
-/// The parameter for the conversion of cells to labels, which `accuracy` documents.
 pub(super) const LABELS: SectionKey =
     optional("labels_as", KeyType::Choice(LABELS_AS), "See `accuracy`.");
 
-/// The parameter for the positive label.
 pub(super) const POSITIVE: SectionKey = optional(
     "positive",
     KeyType::Label,
     "The label of positive rows; default 1. If the answers have two labels, it must be one of them.",
 );
 
-/// True and predicted labels by row.
 #[derive(Debug)]
 pub(super) struct LabelPair<'a> {
     pub answers: GradedColumn<'a>,
@@ -244,10 +230,7 @@ pub(super) struct LabelPair<'a> {
 }
 
 impl<'a> LabelPair<'a> {
-    /// Reads the labels in `column`.
-    ///
-    /// # Errors
-    /// If a table has no such column, if the tables have different numbers of rows, or if a cell is not a valid label.
+    /// Reads the labels in `column`. Fails if the tables have different numbers of rows, or if a label is not valid.
     pub fn new(pair: &'a Pair<'a>, column: &'a str, how: LabelsAs) -> Result<Self, Refusal> {
         pair.check_same_rows()?;
         let prediction = pair.submission.column(column)?;
@@ -274,8 +257,8 @@ impl<'a> LabelPair<'a> {
                 "numbers, as in the answers"
             }
         };
-        // A single text cell makes the entire column text. So the error names the first cell that is neither a number
-        // nor a boolean, and not the first cell of the column.
+        // A single text cell makes the entire column text. Therefore find the first cell that is neither a number nor a
+        // boolean.
         let odd = |value| {
             matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
@@ -286,13 +269,13 @@ impl<'a> LabelPair<'a> {
     }
 }
 
-/// Returns the positions of the rows of each group. Groups are in the order of their first row. Rows without a group
-/// are left out.
+/// Returns the positions of each group's rows. The groups are in the order of their first rows. Leaves out rows without a
+/// group.
 pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
     Ok(groups_of(&pair.answers.column(column)?).0)
 }
 
-/// Returns the groups of rows with the same value, and the index of the group of each value.
+/// Returns the positions of each group's rows, and the index of each group.
 fn groups_of<'a>(column: &GradedColumn<'a>) -> (Vec<Vec<usize>>, HashMap<Identifier<'a>, usize>) {
     let mut places = HashMap::new();
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -309,14 +292,10 @@ fn groups_of<'a>(column: &GradedColumn<'a>) -> (Vec<Vec<usize>>, HashMap<Identif
     (groups, places)
 }
 
-/// The positions of rows in the answers, and the positions of the paired rows in the submission.
+/// Positions of rows in the answers, and of the paired rows in the submission.
 type PairedRows = (Vec<usize>, Vec<usize>);
 
-/// Pairs the rows of both tables by identifier: returns for each identifier the positions of its rows in the answers
-/// and in the submission.
-///
-/// # Errors
-/// If a table has no such column, if the answers have no rows, or if the tables have different identifiers.
+/// Pairs the rows of both tables by identifier. Fails if the tables have different identifiers, or none.
 pub(super) fn paired_groups(pair: &Pair<'_>, id: &str) -> Result<Vec<PairedRows>, Refusal> {
     let (answers, submission) = pair.both(id)?;
     let (of_answers, places) = groups_of(&answers);
@@ -349,18 +328,14 @@ pub(super) fn paired_groups(pair: &Pair<'_>, id: &str) -> Result<Vec<PairedRows>
     }
 }
 
-/// The parameter for the weights of rows.
 pub(super) const ROW_WEIGHTS: SectionKey = optional(
     "row_weights",
     KeyType::Column,
     "The answers' column with the weights of the rows: finite numbers that are not negative, and not all 0. Without \
-     it, all rows have equal weight.",
+     this key, all rows have equal weight.",
 );
 
 /// Returns the weights of the rows, if the metric has a column of weights.
-///
-/// # Errors
-/// If the answers have no such column, or if a weight is not valid.
 pub(super) fn row_weights(
     pair: &Pair<'_>,
     column: Option<&str>,
@@ -379,12 +354,10 @@ pub(super) fn row_weights(
     Ok(Some(weights))
 }
 
-/// Returns the mean of the values, or the weighted mean if there are weights.
 pub(super) fn mean_by(values: &[f64], weights: Option<&[f64]>) -> f64 {
     weights.map_or_else(|| mean(values), |weights| weighted_mean(values, weights))
 }
 
-/// Returns the values at these positions.
 pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
     positions
         .iter()
@@ -392,7 +365,6 @@ pub(super) fn select(values: &[f64], positions: &[usize]) -> Vec<f64> {
         .collect()
 }
 
-/// The parameter for the columns to compare.
 pub(super) const COLUMNS: SectionKey = columns("columns", "The columns to compare.");
 
 /// Returns the mean of `score` over `columns`. `score` compares a true and a predicted column.

@@ -21,9 +21,9 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
     name: "accuracy",
     summary: "The fraction of rows whose label is correct.",
     details: "Numbers are compared by value, so `1` equals `1.0`. Booleans are treated as 0 and 1. Fractions, infinite \
-              and missing labels are invalid. Text never equals a number: if the labels of only one table are text, \
-              the score is 0. There is one exception: if the two tables also have at most two different labels each, \
-              the submission is invalid.",
+              and missing labels are invalid.\n\n\
+              Text never equals a number: if the labels of only one table are text, the score is 0. There is one \
+              exception: if the two tables also have at most two different labels each, the submission is invalid.",
     source: "sklearn.metrics.accuracy_score",
     shorthand: Some("column"),
     parameters: &[
@@ -31,10 +31,10 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
         optional(
             "labels_as",
             KeyType::Choice(LABELS_AS),
-            "`list`: like NumPy's conversion of a list, where one string makes all labels strings; `text`: all \
-                  labels are converted to text, and a missing label is `nan`; `integer`: each label is converted \
-                  with Python's `int`; `first_integer`: an integer, or the first word of a text converted with \
-                  `int`.",
+            "`column` (default): labels are not converted; `list`: if one label is text, all labels become text, as \
+                  in NumPy's conversion of a list; `text`: all labels are converted to text, and a missing label is \
+                  `nan`; `integer`: each label is converted with Python's `int`; `first_integer`: a label is an \
+                  integer, or a text whose first word is converted with `int`.",
         ),
         ROW_WEIGHTS,
     ],
@@ -57,15 +57,14 @@ impl Metric for Accuracy {
     }
 }
 
-/// Returns 1 for each row with the correct label, and 0 for the other rows.
 fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64>, Refusal> {
     let both = LabelPair::new(pair, column, labels_as)?;
     let (truth, labels) = (&both.truth, &both.labels);
     let right = match (truth, labels) {
         (Labels::Integers(a), Labels::Integers(b)) => matches(a, b).map(f64::from).collect(),
         (Labels::Text(a), Labels::Text(b)) => matches(a, b).map(f64::from).collect(),
-        // NumPy converts a list with at least one string to an array of strings. So comparing it with a list of numbers
-        // is not an error: no label is correct.
+        // NumPy converts a list with a string to an array of strings. Comparing such an array with numbers is not an error,
+        // but no label equals a number.
         (Labels::Integers(_), Labels::Text(_)) if labels_as == LabelsAs::List => {
             vec![0.0; truth.len()]
         }
@@ -77,12 +76,10 @@ fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64
     Ok(right)
 }
 
-/// Returns for each row whether two lists of the same length have equal elements.
 fn matches<T: PartialEq>(a: &[T], b: &[T]) -> impl Iterator<Item = bool> {
     a.iter().zip(b).map(|(a, b)| a == b)
 }
 
-/// Returns the number of equal elements of two lists of the same length.
 fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     matches(a, b).filter(|equal| *equal).count()
 }
@@ -90,7 +87,7 @@ fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
 pub(super) const ZERO_ONE_LOSS: MetricKind = MetricKind::lower::<ZeroOneLoss>(Definition {
     name: "zero_one_loss",
     summary: "The fraction of rows whose label is wrong.",
-    details: "1 - accuracy. Labels are read as in `accuracy`.",
+    details: "The score is 1 - accuracy. Labels are read as in `accuracy`.",
     source: "sklearn.metrics.zero_one_loss",
     shorthand: Some("column"),
     parameters: &[COLUMN, LABELS],
@@ -147,7 +144,7 @@ impl Metric for BalancedAccuracy {
     }
 }
 
-/// The number of rows for which a label is true, predicted, or both.
+/// Numbers of rows for which a label is correctly predicted, true, and predicted.
 #[derive(Debug, Default, Clone, Copy)]
 struct LabelCounts {
     hits: u64,
@@ -170,10 +167,7 @@ impl LabelCounts {
     }
 }
 
-/// Returns the counts of all labels that occur in either table, in the order of the labels.
-///
-/// # Errors
-/// If the labels of only one table are text, or if a label is not valid.
+/// Returns the counts of all labels in both tables, in the order of the labels. Fails if only one table's labels are text.
 fn label_counts(
     pair: &Pair<'_>,
     column: &str,
@@ -204,23 +198,23 @@ pub(super) const F1: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",
-        details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP. With `column`, each row has one \
-                  label, and labels are read as in `accuracy`, but if the labels of only one table are text, the \
-                  submission is invalid. With `columns`, a row can have several labels: each column is a label, and \
-                  its cell is 1 if the row has the label, otherwise 0. The key `average` defines the score. \
-                  `macro` is the mean over all labels that occur in either table, or over all columns. `micro` is the \
-                  F1 of the summed counts; it equals the accuracy if each row has one label. `weighted` is the mean \
-                  over the labels, weighted by their numbers of true rows. `binary` is the F1 of the label that the key \
-                  `positive` contains; if both tables together have more than two labels, the submission is invalid. \
-                  `samples` is the mean over the rows of the row's 2 TP / (2 TP + FP + FN), which is 0 for a row \
-                  without true and predicted labels.",
+        details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP.\n\n\
+                  With `column`, each row has one label. Labels are read as in `accuracy`, with one difference: if the \
+                  labels of only one table are text, the submission is invalid. With `columns`, a row can have several \
+                  labels: each column is a label, and its cell is 1 if the row has the label, otherwise 0.\n\n\
+                  The key `average` defines the score. `macro` is the mean over all labels that occur in either table, \
+                  or over all columns. `micro` is the F1 of the summed counts; it equals the accuracy if each row has \
+                  one label. `weighted` is the mean over the labels, weighted by their numbers of true rows.\n\n\
+                  `binary` is the F1 of the label that the key `positive` contains; if both tables together have more \
+                  than two labels, the submission is invalid. `samples` is the mean over the rows of the row's 2 TP / \
+                  (2 TP + FP + FN), which is 0 for a row without true and predicted labels.",
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
             optional(
                 "column",
                 KeyType::Column,
-                "The label. Not together with `columns`.",
+                "The column of labels. Not together with `columns`.",
             ),
             optional(
                 "columns",
@@ -286,7 +280,7 @@ impl F1Score {
     fn check(&self) -> Result<(), &'static str> {
         match (&self.column, &self.columns, self.average) {
             (None, None, _) => Err("`column` is missing"),
-            (Some(_), Some(_), _) => Err("either `column` or `columns`, not both"),
+            (Some(_), Some(_), _) => Err("use either `column` or `columns`, not both"),
             (Some(_), None, LabelAverage::Samples) => Err("`samples` needs `columns`"),
             (None, Some(_), LabelAverage::Binary) => Err("`binary` needs `column`"),
             _ => Ok(()),
@@ -339,8 +333,7 @@ impl F1Score {
         Ok(counts.f1())
     }
 
-    /// Finds a label for which binary F1 is undefined: a third label, or the second of two labels of which neither is
-    /// `positive`.
+    /// Finds a label for which binary F1 is undefined: a third label, or the second of two labels if neither is `positive`.
     fn third_label<T: Ord>(&self, truth: &[T], labels: &[T]) -> ThirdLabel
     where
         PositiveLabel: PartialEq<T>,
@@ -386,11 +379,10 @@ impl F1Score {
     }
 }
 
-/// A label that makes a binary F1 undefined.
 enum ThirdLabel {
     None,
     Answers,
-    /// The position of the label in the submission.
+    /// Contains the position of the label in the submission.
     Submission(usize),
 }
 
@@ -406,10 +398,10 @@ pub(super) const MATTHEWS_CORRCOEF: MetricKind = MetricKind::higher::<MatthewsCo
     Definition {
         name: "matthews_corrcoef",
         summary: "Matthews' correlation coefficient of the labels, for any number of classes.",
-        details: "The score is (c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))). c is the number of correct \
-              rows, and s the number of all rows. The sums are over the classes, where t is the number of rows whose \
-              true label is the class, and p the number of rows whose predicted label is the class. The score is 0 if \
-              the denominator is 0. Labels are read as in `f1` without `labels_as`.",
+        details: "The score is (c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))), or 0 if the denominator is \
+              0. c is the number of correct rows, and s the number of all rows.\n\n\
+              The sums are over the classes, where t is the number of rows whose true label is the class, and p the \
+              number of rows whose predicted label is the class. Labels are read as in `f1` without `labels_as`.",
         source: "sklearn.metrics.matthews_corrcoef",
         shorthand: Some("column"),
         parameters: &[COLUMN],
@@ -456,12 +448,12 @@ fn correlation<T: Ord>(truth: &[T], predicted: &[T]) -> f64 {
 pub(super) const COHEN_KAPPA: MetricKind = MetricKind::higher::<CohenKappa>(Definition {
     name: "cohen_kappa",
     summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",
-    details: "The score is 1 - sum(w O) / sum(w E). The sums are over all pairs of a true and a predicted label. O is \
-              the number of rows with the pair. E is the number expected by chance: the number of rows with the true \
-              label, times the number of rows with the predicted label, divided by the number of all rows. The weight \
-              w of a pair of equal labels is 0. For different labels, it is 1, or their distance in the sorted list of \
-              all labels of both tables (`linear`), or the square of this distance (`quadratic`). If there is only one \
-              label, the value is NaN.",
+    details: "The score is 1 - sum(w O) / sum(w E). The sums are over all pairs of a true and a predicted label. If \
+              there is only one label, the score is NaN.\n\n\
+              O is the number of rows with the pair. E is the number expected by chance: the number of rows with the \
+              true label, times the number of rows with the predicted label, divided by the number of all rows.\n\n\
+              The weight w of a pair of equal labels is 0. For different labels, the weight is 1, or their distance in \
+              the sorted list of all labels of both tables (`linear`), or the square of this distance (`quadratic`).",
     source: "sklearn.metrics.cohen_kappa_score",
     shorthand: Some("column"),
     parameters: &[
@@ -474,7 +466,6 @@ pub(super) const COHEN_KAPPA: MetricKind = MetricKind::higher::<CohenKappa>(Defi
     ],
 });
 
-/// The weight of a disagreement.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
@@ -500,7 +491,7 @@ impl Metric for CohenKappa {
         let both = LabelPair::new(pair, &self.column, LabelsAs::Column)?;
         let value = match (&both.labels, &both.truth) {
             (Labels::Integers(a), Labels::Integers(b)) => {
-                // Booleans fit into every integer type, so no digits are lost.
+                // Booleans fit into every integer type.
                 let lossy =
                     !matches!(both.answers.data(), ColumnData::Bool(_)) && loses_digits(a, b);
                 let counted = |label: &i128| !lossy || *label as f64 as i128 == *label;
@@ -517,13 +508,14 @@ impl Metric for CohenKappa {
     }
 }
 
-/// Maximum number of classes. With more classes, computing all pairs would take longer than the rest of grading.
+/// Maximum number of classes. With more, computing all pairs of classes takes longer than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
-/// Returns whether scikit-learn converts labels to doubles, which loses digits of large integers. NumPy has no integer
-/// type that covers both `int64` and `uint64`. So if some predictions need `uint64`, and the truth contains a label
-/// that is not predicted, scikit-learn's list of all labels consists of doubles. scikit-learn then leaves out rows
-/// whose label is not equal to one of these doubles.
+/// Returns whether scikit-learn converts labels to doubles, which lose digits of large integers.
+///
+/// NumPy has no integer type that covers both `int64` and `uint64`. Therefore all labels become doubles if some predictions
+/// need `uint64` and some true label is not among the predictions. scikit-learn then leaves out rows whose label equals none
+/// of these doubles.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;
@@ -532,8 +524,8 @@ fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     truth.iter().any(|label| !known.contains(label))
 }
 
-/// Returns Cohen's kappa of two lists of labels, which must have the same length. Uses only pairs of labels for which
-/// `counted` returns true. Returns `None` if there are more than 8,192 distinct labels.
+/// Returns Cohen's kappa of two lists of labels, which must have the same length. Leaves out a pair of labels if `counted`
+/// returns false for this pair. Returns `None` for more than 8,192 different labels.
 pub fn cohen_kappa<T: Ord>(
     first: &[T],
     second: &[T],
@@ -566,9 +558,8 @@ pub fn cohen_kappa<T: Ord>(
             Weights::Quadratic => distance * distance,
         }
     };
-    // Kappa is computed from two matrices with a cell for each pair of classes. A submission can contain many classes,
-    // so neither matrix is stored. For the observed matrix, only cells that are not zero are added up. The cells of the
-    // expected matrix are added up as they are computed.
+    // Kappa is computed from two matrices with a cell for each pair of classes. Neither matrix is stored, because a
+    // submission can contain many classes. Only cells of the observed matrix that are not zero are added up.
     pairs.sort_unstable();
     let mut disagreement = 0.0;
     for same in pairs.chunk_by(|one, other| one == other) {
@@ -576,7 +567,7 @@ pub fn cohen_kappa<T: Ord>(
             disagreement += (weight(i, j) * same.len() as u64) as f64;
         }
     }
-    // The row sum and the column sum are multiplied as integers and divided once, as in NumPy's outer product.
+    // Like NumPy's outer product, multiply row sum and column sum as integers, and divide once.
     let (weight, total) = (&weight, total);
     let expected = columns.iter().enumerate().flat_map(|(i, column)| {
         let row = rows.iter().enumerate();

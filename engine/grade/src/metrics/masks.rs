@@ -21,10 +21,12 @@ pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind::higher::<FBetaOfMasks
     summary: "F-beta over the pixels of run-length encoded masks; with beta 1, it is the Dice coefficient.",
     details: "The score is (1 + beta^2) |A and B| / (beta^2 |A| + |B|), where A is the true and B the predicted mask. \
               The key `average` determines whether the score is computed for each row and averaged over the rows, or \
-              computed once for the pixels of all rows. A cell contains pairs `start length`, with starts from 1 in \
-              increasing order. A cell with only whitespace or a single number is an empty mask. In a cell with two \
-              starts and one length, both runs have this length. Runs are truncated at the end of the image. \
-              Overlapping runs, starts out of order, numbers below 1 and cells that are not text are invalid.",
+              computed once for the pixels of all rows.\n\n\
+              A cell contains pairs `start length`, with starts from 1 in increasing order. Runs are truncated at the \
+              end of the image. Overlapping runs, starts out of order, numbers below 1 and cells that are not text are \
+              invalid.\n\n\
+              A cell with only whitespace or a single number is an empty mask. In a cell with two starts and one \
+              length, both runs have this length.",
     source: "sklearn.metrics.fbeta_score; Dice (1945)",
     shorthand: None,
     parameters: &[
@@ -74,7 +76,7 @@ pub(super) enum BothEmpty {
 }
 
 impl BothEmpty {
-    /// Returns the score; `None` to leave the row out.
+    /// Returns the score, or `None` to leave the row out.
     pub fn score(self) -> Option<f64> {
         match self {
             BothEmpty::Zero => Some(0.0),
@@ -96,7 +98,7 @@ struct FBetaOfMasks {
     both_empty: BothEmpty,
 }
 
-/// Numbers of pixels: in the true mask, in the predicted mask, and in both masks.
+/// Numbers of pixels in the true mask, in the predicted mask, and in both masks.
 #[derive(Debug, Default, Clone, Copy)]
 struct Areas {
     truth: u64,
@@ -150,7 +152,7 @@ fn check_one_size(masks: &Masks) -> Result<(), Refusal> {
     if masks.sizes.iter().all(|size| Some(*size) == first) {
         return Ok(());
     }
-    let message = "the answers have images of different sizes, expected one size";
+    let message = "all images of the answers must have the same size";
     Err(Refusal::new(RefusalKind::Answers, message))
 }
 
@@ -159,9 +161,9 @@ pub(super) const IOU_PRECISION_OF_MASKS: MetricKind = MetricKind::higher::<IouPr
         name: "iou_precision_of_masks",
         summary: "Mean over images of the precision averaged over IoU thresholds, with one object per image.",
         details: "The precision at a threshold is 1 if |A and B| / |A or B| is above the threshold, otherwise 0, where \
-              A is the true and B the predicted mask. The score of an image is the mean over the thresholds. If the \
-              true mask is empty, the score of the image is 1 if the predicted mask is empty, too, and otherwise 0. \
-              Masks are written as in `f_beta_of_masks`.",
+              A is the true and B the predicted mask. Masks are written as in `f_beta_of_masks`.\n\n\
+              The score of an image is the mean over the thresholds. If the true mask is empty, the score of the image \
+              is 1 if the predicted mask is empty, too, and otherwise 0.",
         source: "Kaggle's evaluation of the TGS salt challenge",
         shorthand: None,
         parameters: &[
@@ -232,12 +234,13 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
         summary: "Mean Hausdorff distance of stacks of run-length encoded masks, where 1 is the diagonal of a volume.",
         details: "In each table, all masks with the same identifier form a slice. Slices form a volume if their \
               identifiers are equal up to the text that the key `stacked_by` contains. The slices are stacked in the \
-              order of their identifiers. The volumes of both tables are paired in the order of their identifiers, and \
-              surplus volumes are left out. The distance of a pair is the larger of the two directed Hausdorff \
-              distances between the voxels, divided by the square root of 3. Along each axis, positions are divided by \
-              the size of the true volume. If only one volume is empty, or if the predicted volume has more than \
-              `most_times` as many voxels as the true volume, the distance is 1. Pairs of empty volumes are left out. \
-              If no pairs remain, the score is NaN. Masks are written as in `f_beta_of_masks`, column by column.",
+              order of their identifiers. Masks are written as in `f_beta_of_masks`, column by column.\n\n\
+              The volumes of both tables are paired in the order of their identifiers, and surplus volumes are left \
+              out. Pairs of empty volumes are left out, too. If no pairs remain, the score is NaN.\n\n\
+              The distance of a pair is the larger of the two directed Hausdorff distances between the voxels, divided \
+              by the square root of 3. Along each axis, positions are divided by the size of the true volume. If only \
+              one volume is empty, or if the predicted volume has more than `most_times` as many voxels as the true \
+              volume, the distance is 1.",
         source: "scipy.spatial.distance.directed_hausdorff",
         shorthand: None,
         parameters: &[

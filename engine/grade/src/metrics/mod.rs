@@ -1,4 +1,4 @@
-//! The metrics, one file per family. A metric scores the two tables after the rules have aligned their rows.
+//! The metrics, one file per family. A metric scores the two tables after the rules have paired their rows.
 
 mod coco_average_precision;
 mod correlations;

@@ -1,5 +1,5 @@
-//! Metrics of detected objects that are averaged over thresholds of the intersection over union (IoU): masks, with one
-//! row per object, and boxes, with all objects of an image in a cell.
+//! Metrics of detected objects that are averaged over thresholds of the intersection over union (IoU): masks with one row
+//! per object, and boxes with one cell per image.
 
 use prep_spec::words::{KeyType, SectionKey};
 use serde::{Deserialize, Deserializer};
@@ -16,14 +16,12 @@ use crate::spec::definition::{Definition, column, one, optional, required};
 use crate::table::column::{CellValue, GradedColumn};
 use crate::table::pair::Pair;
 
-/// The parameter for the thresholds.
 const THRESHOLDS: SectionKey = required(
     "thresholds",
     KeyType::Numbers,
     "The IoUs that a match must exceed.",
 );
 
-/// The parameter for images without objects.
 const BOTH_EMPTY: SectionKey = optional(
     "both_empty",
     KeyType::Choice(&["one", "zero", "skip"]),
@@ -34,7 +32,7 @@ fn one_if_empty() -> BothEmpty {
     BothEmpty::One
 }
 
-/// The true and the predicted objects of an image: their numbers, and the IoU of each pair.
+/// The numbers of true and predicted objects of an image, and the IoU of each pair.
 struct Objects {
     truth: usize,
     predicted: usize,
@@ -54,8 +52,8 @@ impl Objects {
         }
     }
 
-    /// Returns the number of matches. Each predicted object is matched with the unmatched true object with the largest
-    /// IoU above the threshold. Among true objects with equal IoUs, it is the first one.
+    /// Returns the number of matches. A predicted object matches the unmatched true object with the largest IoU above the
+    /// threshold. If several objects have this IoU, the first of them matches.
     fn matches(&self, threshold: f64) -> usize {
         let mut taken = vec![false; self.truth];
         for ious in &self.ious {
@@ -72,8 +70,8 @@ impl Objects {
         taken.into_iter().filter(|taken| *taken).count()
     }
 
-    /// Returns the mean of the scores at all thresholds. `score` computes the score at a threshold from the numbers of
-    /// matches, of true objects and of predicted objects.
+    /// Returns the mean of `score` over the thresholds. `score` gets the numbers of matches, true objects and predicted
+    /// objects.
     fn score(
         &self,
         thresholds: &[f64],
@@ -94,12 +92,13 @@ impl Objects {
 pub(super) const F_BETA_OF_OBJECTS: MetricKind = MetricKind::higher::<FBetaOfObjects>(Definition {
     name: "f_beta_of_objects",
     summary: "Mean over images and IoU thresholds of the F-beta of objects, which are run-length encoded masks.",
-    details: "Both tables have a row for each object. A row whose cell is missing or equals the value of the key \
-              `empty` states that the image has no objects. Predicted objects are processed in the order of their \
-              rows. Each of them is matched with the unmatched true object that has the largest IoU, if this IoU is \
-              above the threshold. The score at a threshold is (1 + beta^2) M / (beta^2 T + P), where M is the number \
-              of matches, T the number of true objects, and P the number of predicted objects. Masks are written as in \
-              `f_beta_of_masks`. Both tables need the same images.",
+    details: "Both tables have a row for each object, and both need the same images. A row whose cell is missing or \
+              equals the value of the key `empty` states that the image has no objects. Masks are written as in \
+              `f_beta_of_masks`.\n\n\
+              Predicted objects are processed in the order of their rows. Each of them is matched with the unmatched \
+              true object that has the largest IoU, if this IoU is above the threshold.\n\n\
+              The score at a threshold is (1 + beta^2) M / (beta^2 T + P), where M is the number of matches, T the \
+              number of true objects, and P the number of predicted objects.",
     source: "Kaggle's evaluation of the Airbus Ship Detection Challenge",
     shorthand: None,
     parameters: &[
@@ -157,7 +156,7 @@ impl Metric for FBetaOfObjects {
 }
 
 impl FBetaOfObjects {
-    /// Returns the mask of each row; `None` for a row without an object.
+    /// Returns the mask of each row, or `None` for a row without an object.
     fn masks(&self, column: &GradedColumn<'_>) -> Result<Vec<Option<Mask>>, Refusal> {
         let pixels = u64::from(self.width) * u64::from(self.height);
         column.map_cells(|row, value| match value {
@@ -172,7 +171,6 @@ impl FBetaOfObjects {
     }
 }
 
-/// Takes the masks of an image, whose rows are `rows`.
 fn take(masks: &mut [Option<Mask>], rows: &[usize]) -> Vec<Mask> {
     let masks = rows.iter().filter_map(|row| masks.get_mut(*row)?.take());
     masks.collect()
@@ -182,11 +180,11 @@ pub(super) const PRECISION_OF_BOXES: MetricKind = MetricKind::higher::<Precision
     Definition {
         name: "precision_of_boxes",
         summary: "Mean over rows and IoU thresholds of TP / (TP + FP + FN) of boxes.",
-        details: "A cell contains the boxes of an image. A missing cell contains no boxes. Predicted boxes are \
-              processed by decreasing confidence. Each of them is matched with the unmatched true box that has the \
-              largest IoU, if this IoU is above the threshold. A predicted box with a match is a true positive (TP), \
-              and one without a match is a false positive (FP). A true box without a match is a false negative (FN). \
-              Numbers must be finite.",
+        details: "A cell contains the boxes of an image. A missing cell contains no boxes. Numbers must be finite.\n\n\
+              Predicted boxes are processed by decreasing confidence. Each of them is matched with the unmatched true \
+              box that has the largest IoU, if this IoU is above the threshold.\n\n\
+              A predicted box with a match is a true positive (TP), and one without a match is a false positive (FP). A \
+              true box without a match is a false negative (FN).",
         source: "Kaggle's evaluation of the Global Wheat Detection challenge",
         shorthand: None,
         parameters: &[
@@ -261,7 +259,6 @@ impl Metric for PrecisionOfBoxes {
 }
 
 impl PrecisionOfBoxes {
-    /// Returns the boxes of a row, with their second corners.
     fn boxes(&self, column: &GradedColumn<'_>, row: usize) -> Result<Vec<Labelled<5>>, Refusal> {
         if column.is_missing(row) {
             return Ok(Vec::new());

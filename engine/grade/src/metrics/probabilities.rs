@@ -20,7 +20,6 @@ use crate::table::numbers::{
 use crate::table::pair::Pair;
 use crate::table::target::{Labels, LabelsAs};
 
-/// The parameter for the columns of probabilities.
 const CLASSES: SectionKey = columns(
     "columns",
     "The column with the probability, or one column per class.",
@@ -30,9 +29,10 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
     name: "log_loss",
     summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",
     details: "p is clipped to [eps, 1 - eps]. With the default of `eps`, 2^-52, the loss of a row with a certain but \
-              wrong prediction is 36.04365. If there is one column, it contains the probability of the larger of the \
-              answers' two labels. If there are several columns, each column belongs to a class, and the answers \
-              contain 1 for the true class and 0 for the other classes.",
+              wrong prediction is 36.04365.\n\n\
+              If there is one column, it contains the probability of the larger of the answers' two labels. If there \
+              are several columns, each column belongs to a class, and the answers contain 1 for the true class and 0 \
+              for the other classes.",
     source: "sklearn.metrics.log_loss (1.5)",
     shorthand: Some("columns"),
     parameters: &[
@@ -40,7 +40,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1, above 0; default 2^-52.",
+            "The minimum distance of a probability from 0 and 1. It must be above 0; default 2^-52.",
         ),
         optional(
             "normalise",
@@ -51,7 +51,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "clip_first",
             KeyType::Number,
-            "Clips probabilities to [clip_first, 1 - clip_first] before anything else. Infinite probabilities are then valid.",
+            "Clips probabilities to [clip_first, 1 - clip_first] before all other steps. Infinite probabilities are then valid.",
         ),
         ROW_WEIGHTS,
     ],
@@ -75,7 +75,6 @@ fn parse_eps<'de, D: Deserializer<'de>>(eps: D) -> Result<f64, D::Error> {
     distance(eps, "eps")
 }
 
-/// Parses the minimum distance of probabilities from 0 and 1.
 fn distance<'de, D: Deserializer<'de>>(value: D, name: &str) -> Result<f64, D::Error> {
     let value = f64::deserialize(value)?;
     match value > 0.0 && value < 0.5 {
@@ -104,8 +103,8 @@ pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLog
     summary: "Mean over classes of the mean of -ln(p) over the rows of the class, where p is the predicted probability \
               of the true class.",
     details: "The probabilities of a row are divided by their sum, and p is then clipped to [eps, 1 - eps]. If the sum \
-              of a row is not above 0, the submission is invalid. The answers must contain a row of each class. The \
-              columns have the same meaning as in `log_loss`.",
+              of a row is not above 0, the submission is invalid.\n\n\
+              The answers must contain a row of each class. The columns have the same meaning as in `log_loss`.",
     source: "Kaggle's evaluation of ICR - Identifying Age-Related Conditions",
     shorthand: Some("columns"),
     parameters: &[
@@ -113,7 +112,7 @@ pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLog
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1, above 0; default 1e-15.",
+            "The minimum distance of a probability from 0 and 1. It must be above 0; default 1e-15.",
         ),
     ],
 });
@@ -152,7 +151,6 @@ impl Metric for BalancedLogLoss {
     }
 }
 
-/// The changes of probabilities before the loss is computed.
 #[derive(Debug, Deserialize)]
 struct Preparation {
     #[serde(default)]
@@ -177,8 +175,7 @@ impl Preparation {
     }
 }
 
-/// The labels and probabilities of at least two classes: `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a
-/// probability.
+/// Labels and probabilities of at least two classes, by class and row. A label is 1 or 0.
 struct Classes {
     truth: Vec<Vec<f64>>,
     predicted: Vec<Vec<f64>>,
@@ -223,8 +220,8 @@ impl Classes {
     }
 }
 
-/// Divides the probabilities of each row by their sum. Returns an error for a row whose sum is not above 0 or not
-/// finite. `column` must be the first column of probabilities; the error takes the row number from it.
+/// Divides the probabilities of each row by their sum, which must be positive and finite. Errors name the row of
+/// `column`, the first column of probabilities.
 fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
     let mut sums = vec![0.0; column.len()];
     for class in predicted.iter() {
@@ -246,9 +243,8 @@ fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Resu
     Ok(())
 }
 
-/// Returns the position of the first label that scikit-learn rejects. It rejects only labels in columns of Python
-/// objects. If there is one column, it rejects labels that are not text. If there are several columns, it rejects all
-/// labels.
+/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, scikit-learn rejects
+/// labels that are not text. With several columns of Python objects, scikit-learn rejects all labels.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -257,7 +253,6 @@ fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     labels.values().position(|value| !is_known(value))
 }
 
-/// Returns the larger of two labels.
 fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
     let mut distinct = labels.to_vec();
     distinct.sort_unstable_by(f64::total_cmp);
@@ -272,18 +267,17 @@ fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
     }
 }
 
-/// Returns the log loss. `truth[class][row]` is 1 or 0, and `predicted[class][row]` is a probability.
+/// Returns the log loss. `truth` (1 or 0) and `predicted` (probabilities) are indexed by class and row.
 pub fn log_loss(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
     mean(&row_losses(truth, predicted, f64::EPSILON))
 }
 
-/// Returns -ln(p) of each row.
 fn row_losses(truth: &[Vec<f64>], predicted: &[Vec<f64>], eps: f64) -> Vec<f64> {
     let rows = truth.first().map_or(0, Vec::len);
     let mut losses = vec![0.0; rows];
     for (truth, predicted) in truth.iter().zip(predicted) {
         for ((loss, truth), p) in losses.iter_mut().zip(truth).zip(predicted) {
-            // All other terms are exactly zero, because the factor `truth` is 0.
+            // The other terms are exactly zero.
             if *truth != 0.0 {
                 *loss -= truth * p.clamp(eps, 1.0 - eps).ln();
             }
@@ -297,8 +291,8 @@ pub(super) const BRIER: MetricKind = MetricKind::lower::<Brier>(Definition {
     summary: "Mean squared difference between the label, 0 or 1, and the predicted probability; for several columns, the \
               mean of their scores.",
     details: "Labels are numbers. The larger of the answers' two labels is read as 1, and the smaller as 0. If all \
-              labels of a column are equal, they are read as 0 if they are 0 or -1, and as 1 otherwise. Missing \
-              values, text and numbers outside of [0, 1] are invalid.",
+              labels of a column are equal, they are read as 0 if they are 0 or -1, and as 1 otherwise.\n\n\
+              Missing values, text and numbers outside of [0, 1] are invalid.",
     source: "sklearn.metrics.brier_score_loss",
     shorthand: Some("columns"),
     parameters: &[
@@ -342,8 +336,8 @@ impl Metric for Brier {
     }
 }
 
-/// Returns for each row whether it is positive. If there are two labels, the larger number is the positive one. If all
-/// labels are equal, all rows are positive, unless the label is 0 or -1.
+/// Returns for each row whether it is positive. The larger of two labels is positive. If all labels are equal, all rows are
+/// positive, unless the label is 0 or -1.
 fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
     let labels = Labels::from_column(truth, LabelsAs::Column)?;
     let positive = match &labels {
@@ -366,11 +360,13 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
     name: "grouped_log_loss",
     summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",
     details: "A row is one question about one case. Its identifier consists of the case, the separator and the \
-              question. If the separator occurs several times, the first one separates them. The loss of a row is -(y \
-              ln p + (1 - y) ln(1 - p)), where y is the label, and p the probability, clipped to [clip, 1 - clip]. The \
-              weight of a row is the weight of its question. If y is 1, it is multiplied by the value of the key \
-              `positive`. The loss of a case is sum(weight loss) / sum(weight), and the score is the mean over the \
-              cases. Questions without a weight are left out. If a question of a case is missing, the score is NaN.",
+              question. If the separator occurs several times, the identifier is divided at the first one.\n\n\
+              The loss of a row is -(y ln p + (1 - y) ln(1 - p)), where y is the label, and p the probability, clipped \
+              to [clip, 1 - clip]. The weight of a row is the weight of its question. For rows with y = 1, this weight \
+              is multiplied by the value of the key `positive`.\n\n\
+              The loss of a case is sum(weight loss) / sum(weight), and the score is the mean over the cases. Questions \
+              without a weight are left out. If a case has no row for a question that has a weight, the \
+              score is NaN.",
     source: "Weighted binary cross entropy; MLE-bench graders",
     shorthand: None,
     parameters: &[
@@ -382,7 +378,7 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
         required(
             "separator",
             KeyType::String,
-            "The text between case and question.",
+            "The text between the case and the question in an identifier.",
         ),
         required(
             "weights",
@@ -419,20 +415,18 @@ fn default_clip() -> f64 {
     1e-15
 }
 
-/// The true and the predicted answer to one question about one case.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     truth: f64,
     predicted: f64,
 }
 
-/// The questions about a case, in the order of the weights.
+/// The answers about a case, in the order of the weights.
 type Case = Vec<Option<Answer>>;
 
 impl Metric for GroupedLogLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
-        // NumPy cannot compute logarithms of Python objects, even if the objects are numbers.
         check_numeric_type(&prediction)?;
         let cases = self.cases(&pair.answers.column(&self.id)?, &answers, &prediction)?;
         let losses: Vec<f64> = cases.iter().map(|case| self.loss(case)).collect();
@@ -441,7 +435,6 @@ impl Metric for GroupedLogLoss {
 }
 
 impl GroupedLogLoss {
-    /// Returns the cases, in the order of their first rows.
     fn cases(
         &self,
         ids: &GradedColumn<'_>,
@@ -510,8 +503,9 @@ pub(super) const KL_DIVERGENCE: MetricKind = MetricKind::lower::<KlDivergence>(D
     summary: "Mean over rows of the Kullback-Leibler divergence of the predicted from the true distribution.",
     details: "The divergence of a row is the sum of y ln(y / p) over the columns, where y is the true value divided by \
               the sum of the row's true values, and p is the predicted probability, clipped to [`clip`, 1 - `clip`]. \
-              Terms with y = 0 or a missing p are left out. If a column contains only integers, pandas converts the \
-              clipped values back to integers. So a predicted 0 stays 0, and the score is infinite if y is not 0.",
+              Terms with y = 0 or a missing p are left out.\n\n\
+              If a column contains only integers, pandas converts the clipped values back to integers. Therefore, a \
+              predicted 0 stays 0, and the score is infinite if y is not 0.",
     source: "kaggle.com/code/metric/kullback-leibler-divergence",
     shorthand: Some("columns"),
     parameters: &[
@@ -577,11 +571,11 @@ pub(super) const PROBABILISTIC_F_SCORE: MetricKind = MetricKind::higher::<Probab
     Definition {
         name: "probabilistic_f_score",
         summary: "F-score whose counts are sums of probabilities.",
-        details: "The score is (1 + b^2) P R / (b^2 P + R), with b = `beta`, precision P = T / (T + F) and recall R = \
-              T / N. T is the sum of the probabilities of the positive rows, F the sum of the probabilities of the \
-              other rows, and N the number of positive rows. Probabilities are clipped to [0, 1]. The score is 0 if P \
-              or R is 0, if all probabilities are 0, or if a probability is missing. A submission whose numbers are \
-              all below 0 is invalid.",
+        details: "The score is (1 + b^2) P R / (b^2 P + R), with b = `beta`, precision P = T / (T + F) and recall R = T \
+              / N. T is the sum of the probabilities of the positive rows, F the sum of the probabilities of the other \
+              rows, and N the number of positive rows.\n\n\
+              Probabilities are clipped to [0, 1]. The score is 0 if P or R is 0, if all probabilities are 0, or if a \
+              probability is missing. A submission whose numbers are all below 0 is invalid.",
         source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
         shorthand: Some("column"),
         parameters: &[
@@ -610,7 +604,8 @@ impl Metric for ProbabilisticFScore {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let (mut hits, mut alarms, mut positives) = (0.0, 0.0, 0u64);
-        // Numbers outside of [0, 1] become the Python integers 0 and 1. Other numbers stay NumPy doubles.
+        // If all numbers are outside of [0, 1], clipping replaces all of them with the Python integers 0 and 1. Otherwise
+        // the numbers stay NumPy doubles.
         let mut clipped = true;
         for row in 0..answers.len() {
             let p = number_or_nan(&prediction, row)?;

@@ -1,7 +1,7 @@
 //! A metric that the author of a competition writes as a query.
 //!
-//! This crate parses the query and converts both tables to the query's input. The caller passes the engine that runs
-//! the query. It is not part of this crate, because it is much larger, and most graders do not need it.
+//! This crate parses the query, and converts the answers and the submission to input tables of the query. The caller passes
+//! the query engine, because the engine is much larger than this crate, and few graders need a query.
 
 use std::fmt;
 
@@ -18,15 +18,12 @@ use crate::table::column::{CellValue, GradedColumn, text};
 use crate::table::numbers::number;
 use crate::table::pair::{Pair, Side};
 
-/// The tables that the query of a metric can read.
+/// The tables that a query can read.
 pub const QUERY_TABLES: [&str; 2] = ["answers", "submission"];
 
 /// Runs the queries of metrics.
 pub trait QueryEngine: fmt::Debug + Send + Sync {
-    /// Runs a query, and returns the only number of its only row.
-    ///
-    /// # Errors
-    /// If the query fails, or if its result is not one finite number. The author of the query reads the message.
+    /// Runs a query, and returns the only number of its only row. Any other result is an error.
     fn number(&self, query: &Query, tables: Vec<QueryTable>) -> Result<f64, QueryFailure>;
 }
 
@@ -35,11 +32,11 @@ pub trait QueryEngine: fmt::Debug + Send + Sync {
 pub struct QueryFailure {
     /// The text of the query.
     pub query: String,
-    /// Line and column in the text, both from 1.
+    /// Line and column in the query, both from 1.
     pub place: Option<(u64, u64)>,
     /// The reason, without the place.
     pub message: String,
-    /// One action that the author of the query can take.
+    /// An action for the author of the query.
     pub help: Option<String>,
 }
 
@@ -67,14 +64,16 @@ pub enum QueryColumn {
 pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition {
     name: "sql",
     summary: "The number that a query of the author computes.",
-    details: "The query reads the tables `answers` and `submission`, in the form and order that the rules gave them. \
-              Its result must be one row with one finite number. A column has the type that pandas infers: boolean, \
-              integer or number. All other columns are text. A missing cell is NULL. The query is written in the \
-              language of [queries](functions.md), so the same tables always give the same number. The metric needs a \
-              direction: as `direction` in `grade`, or in `metric: { sql: QUERY, direction: ... }`. In `weighted_sum`, \
-              it needs none. If the query fails for a submission, the submission has no score, and the message names \
-              the query. So rules such as `columns` and `numeric` must reject every submission for which the query \
-              would fail. A query may use 1 GiB of memory. Reports have the member `own_metric`.",
+    details: "The query reads the tables `answers` and `submission`, in the form and order that the rules gave them. A \
+              column has the type that pandas infers: boolean, integer or number. All other columns are text. A missing \
+              cell is NULL.\n\n\
+              The result of the query must be one row with one finite number. The query is written in the language of \
+              [queries](functions.md), so the same tables always give the same number. A query may use 1 GiB of memory. \
+              Reports have the member `own_metric`.\n\n\
+              The metric needs a direction: as `direction` in `grade`, or in `metric: { sql: QUERY, direction: ... }`. \
+              In `weighted_sum`, it needs none.\n\n\
+              If the query fails for a submission, the submission has no score, and the message names the query. So \
+              rules such as `columns` and `numeric` must reject every submission for which the query would fail.",
     source: "the author of the competition",
     shorthand: Some("query"),
     parameters: &[required("query", KeyType::Rows, "The query.")],

@@ -16,29 +16,27 @@ use crate::table::column::{CellValue, GradedColumn};
 use crate::table::numbers::{ColumnSelection, finite, floats};
 use crate::table::pair::Pair;
 
-/// The parameter for the column of guesses.
 const GUESSES: SectionKey = column("column", "The column of guesses.");
 
-/// The parameter for the number of guesses.
 const K: SectionKey = required("k", KeyType::Natural, "The number of guesses to evaluate.");
 
-/// The parameter for guesses in several rows.
 const ID: SectionKey = optional(
     "id",
     KeyType::Column,
     "The identifier, in both tables, if each guess has its own row. Rows with the same identifier are the guesses of one \
-     question, best first. In the answers, they are its correct guesses. Both tables need the same identifiers.",
+     question, best first. In the answers, they are the correct guesses of the question. Both tables need the same \
+     identifiers.",
 );
 
-/// The details of a metric of guesses: how guesses are written, and `details`.
+/// The details of a metric of guesses: the format of guesses, and `details`.
 macro_rules! guesses_and {
     ($details:literal) => {
         concat!(
             "A cell of the submission contains guesses, best first, separated by single spaces. The cell of the \
              answers contains the correct guesses. A hit is a correct guess that does not repeat an earlier guess of \
-             the cell. ",
+             the cell.\n\n",
             $details,
-            " Cells of guesses are converted to text: a missing cell is the guess `nan`, and a column of integers \
+            "\n\nCells of guesses are converted to text: a missing cell is the guess `nan`, and a column of integers \
              loses leading zeros. An empty guess (between two consecutive spaces) also has a rank."
         )
     };
@@ -183,7 +181,7 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
             (None, None, _) => Err(serde::de::Error::custom("`column` is missing")),
             (None, Some(_), Some(_)) => Err(serde::de::Error::custom("`id` needs `column`")),
             _ => Err(serde::de::Error::custom(
-                "either `column` or `columns`, not both",
+                "use either `column` or `columns`, not both",
             )),
         }
     },
@@ -228,7 +226,7 @@ impl TopKAccuracy {
                 .filter(|class| truth.get(*class).is_some_and(|labels| at(labels) != 0.0))
                 .collect();
             let &[class] = classes.as_slice() else {
-                let message = "the answers need one true class in each row";
+                let message = "each row of the answers must have exactly one true class";
                 return Err(Refusal::new(RefusalKind::Answers, message));
             };
             let score = scores.get(class).map_or(f64::NAN, at);
@@ -242,7 +240,6 @@ impl TopKAccuracy {
     }
 }
 
-/// The columns of guesses and identifiers.
 #[derive(Debug, Deserialize)]
 struct GuessColumns {
     column: String,
@@ -256,7 +253,6 @@ struct Hits {
 }
 
 impl Hits {
-    /// Finds the hits among the first `k` guesses.
     fn find<'g>(
         correct: impl Iterator<Item = &'g str>,
         guesses: impl Iterator<Item = &'g str>,
@@ -264,7 +260,7 @@ impl Hits {
     ) -> Hits {
         let mut open: HashSet<&str> = correct.collect();
         let possible = open.len().min(k);
-        // Remove a correct guess from the set, because only its first occurrence is a hit.
+        // Only the first occurrence of a correct guess is a hit, so remove it from the set.
         let hits = (1..)
             .zip(guesses.take(k))
             .filter(|(_, guess)| open.remove(guess));
@@ -276,7 +272,7 @@ impl Hits {
 }
 
 impl GuessColumns {
-    /// Returns the mean of the values of the rows, or of the questions.
+    /// Returns the mean of `value` over the rows, or over the questions if guesses have their own rows.
     fn mean(
         &self,
         pair: &Pair<'_>,
@@ -326,10 +322,11 @@ pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind::highe
     Definition {
         name: "label_ranking_average_precision",
         summary: "Measures how high the true labels of each row rank by score, averaged over the rows.",
-        details: "Each true label of a row gets a precision: the number of true labels whose score is not lower, \
-              divided by the number of all labels whose score is not lower. The value of the row is the mean of these \
-              precisions, or 1 if all labels are true. A label is true if its value in the answers is above 0. Missing \
-              and infinite scores are invalid.",
+        details: "A label of a row is true if its value in the answers is above 0. Each true label gets a precision: \
+              the number of true labels whose score is not lower, divided by the number of all labels whose score is \
+              not lower.\n\n\
+              The value of the row is the mean of these precisions, or 1 if all labels are true. Missing and infinite \
+              scores are invalid.",
         source: "sklearn.metrics.label_ranking_average_precision_score",
         shorthand: Some("columns"),
         parameters: &[
@@ -382,7 +379,7 @@ impl Metric for LabelRanking {
                 LabelWeights::Rows => 1.0,
                 LabelWeights::Labels => is_true.iter().filter(|label| **label).count() as f64,
             };
-            // Skip a row with weight 0, because its scores may be missing.
+            // The scores of a row with weight 0 may be missing.
             if weight > 0.0 {
                 total += row_value(&is_true, &scores.row(row)?) * weight;
                 weights += weight;
@@ -396,7 +393,7 @@ impl Metric for LabelRanking {
     }
 }
 
-/// The scores as NumPy stores them: as integers if all columns have the same integer type, otherwise as doubles.
+/// The scores as NumPy stores them: integers if all columns have the same integer type, and otherwise doubles.
 enum Scores<'a> {
     Integers(&'a [GradedColumn<'a>]),
     Doubles(&'a [GradedColumn<'a>]),
@@ -408,7 +405,7 @@ impl<'a> Scores<'a> {
         if let Some(first) = columns.first()
             && all(|data| matches!(data, ColumnData::Bool(_)))
         {
-            let expected = "a number: booleans alone have no order for NumPy";
+            let expected = "a number: NumPy cannot order scores that are all booleans";
             return Err(first.refuse(RefusalKind::Type, 0, expected));
         }
         let integers = all(|data| matches!(data, ColumnData::Int64(_)))
@@ -419,8 +416,8 @@ impl<'a> Scores<'a> {
         })
     }
 
-    /// Returns the scores of a row as doubles. Large integers may be equal as doubles, so integers are replaced with
-    /// doubles in the same order.
+    /// Returns the scores of a row as doubles. Different large integers could become equal doubles. Therefore integers are
+    /// replaced with their ranks in the row.
     fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
         match self {
             Scores::Doubles(columns) => columns
@@ -439,8 +436,8 @@ impl<'a> Scores<'a> {
     }
 }
 
-/// Negates a score. scikit-learn ranks by negated scores, and NumPy's negation wraps around. So 0 in an unsigned column
-/// and the smallest signed integer become the best scores.
+/// Negates a score, because scikit-learn ranks by negated scores. NumPy's negation wraps around. Therefore 0 in an unsigned
+/// column, and the smallest integer in a signed column, become the best scores.
 fn negated(value: CellValue<'_>) -> i128 {
     match value {
         CellValue::Int(value) => i128::from(value.wrapping_neg()),

@@ -18,10 +18,10 @@ use crate::table::target::{Labels, LabelsAs, PositiveLabel};
 pub(super) const ROC_AUC: MetricKind = MetricKind::higher::<RocAuc>(Definition {
     name: "roc_auc",
     summary: "Area under the ROC curve; for several columns, the mean of their scores.",
-    details: "The area is computed with trapezoids between the points of the distinct scores, so a pair of equal \
-              scores contributes one half. Only the order of the scores matters. The larger of the answers' two labels \
-              is the positive label. Each column of the answers must contain both labels. Missing and infinite scores \
-              are invalid. Booleans are treated as 0 and 1.",
+    details: "The area is computed with trapezoids between the points of the distinct scores, so a pair of equal scores \
+              contributes one half. Only the order of the scores matters. Missing and infinite scores are invalid.\n\n\
+              The larger of the answers' two labels is the positive label. Each column of the answers must contain both \
+              labels. Booleans are treated as 0 and 1.",
     source: "sklearn.metrics.roc_auc_score",
     shorthand: Some("columns"),
     parameters: &[
@@ -113,14 +113,14 @@ fn area(
     Ok(area)
 }
 
-/// Returns for each row whether it has the larger label. `None` unless there are exactly two labels.
+/// Returns for each row whether it has the larger label. Returns `None` unless there are exactly two labels.
 pub(super) fn larger_label<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
     let distinct: BTreeSet<&T> = labels.iter().collect();
     let larger = *distinct.last()?;
     (distinct.len() == 2).then(|| labels.iter().map(|label| label == larger).collect())
 }
 
-/// Returns for each row whether its label is 1, and its score.
+/// Returns for each row whether its label is 1, and the score of each row.
 pub(super) fn labels_and_scores(
     pair: &Pair<'_>,
     column: &str,
@@ -136,7 +136,6 @@ pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
     area_below(&roc_curve(positive, scores, None))
 }
 
-/// Returns the area between a curve and the x axis, as a sum of trapezoids.
 pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     let trapezoids: Vec<f64> = curve
         .windows(2)
@@ -148,8 +147,9 @@ pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     sum(&trapezoids)
 }
 
-/// Goes through the distinct scores, the highest first. For each score, returns two sums over the rows with at least
-/// this score: the weights of the negative rows and the weights of the positive rows. Rows with weight 0 are left out.
+/// Returns a pair of weights for each distinct score, beginning with the highest score. The pair contains the total weights
+/// of the negative rows and of the positive rows. Both totals include all rows with at least this score.
+///
 /// Scores must be finite.
 fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Vec<(f64, f64)> {
     let weight = |row| weights.map_or(1.0, |weights| weights.get(row).copied().unwrap_or(0.0));
@@ -157,11 +157,10 @@ fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> 
     let rows = rows.map(|(row, (score, positive))| (*score, *positive, weight(row)));
     let mut rows: Vec<(f64, bool, f64)> = rows.filter(|row| row.2 != 0.0).collect();
     let descending = |a: &(f64, bool, f64), b: &(f64, bool, f64)| {
-        // Finite scores can always be compared.
         b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal)
     };
     match weights {
-        // Without weights, the order of equal scores does not matter, because they become one point.
+        // Rows with equal scores become one point, so without weights their order does not matter.
         None => rows.sort_unstable_by(descending),
         Some(_) => rows.sort_by(descending),
     }
@@ -180,10 +179,9 @@ fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> 
     points
 }
 
-/// Returns the ROC curve of finite scores, starting at (0, 0): the false and the true positive rate at each distinct
-/// score.
+/// Returns the ROC curve of finite scores: (0, 0), and the false and the true positive rate at each distinct score.
 ///
-/// Collinear points are dropped as in scikit-learn's `roc_curve`, so that the last digits agree.
+/// Drops collinear points like scikit-learn's `roc_curve`. Otherwise the last digits of scores would differ.
 pub(super) fn roc_curve(
     positive: &[bool],
     scores: &[f64],
@@ -208,8 +206,9 @@ pub(super) fn roc_curve(
 }
 
 /// Returns the average precision of finite scores: the sum of (R_i - R_(i-1)) P_i over the distinct scores, highest first.
-/// R_i is the recall and P_i the precision if all rows with at least the i-th score are predicted as positive; R_0 is 0.
-/// Returns 0 if no row is positive.
+///
+/// R_i is the recall, and P_i the precision, if all rows with at least the i-th highest score are predicted as positive. R_0
+/// is 0.
 pub(super) fn average_precision(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> f64 {
     let points = weights_above(positive, scores, weights);
     let all = points.last().map_or(0.0, |(_, hits)| *hits);
@@ -220,7 +219,7 @@ pub(super) fn average_precision(positive: &[bool], scores: &[f64], weights: Opti
         steps.push((recall - recall_before) * (hits / (hits + alarms)));
         recall_before = recall;
     }
-    // scikit-learn adds up the steps from the lowest score.
+    // Like scikit-learn, add the steps from the lowest score.
     steps.reverse();
     sum(&steps)
 }
@@ -231,10 +230,11 @@ pub(super) const AVERAGE_PRECISION: MetricKind = MetricKind::higher::<AveragePre
         summary: "Average precision of scores, without interpolation; for several columns, the mean of their scores.",
         details: "The average precision is the sum of (R_i - R_(i-1)) P_i over the distinct scores of the submission, \
               highest first. R_i and P_i are the recall and the precision if all rows with at least the i-th score are \
-              predicted as positive; R_0 is 0. The positive rows of a column are those whose label in the answers \
-              equals the value of the key `positive`. A column without positive rows has the average precision 0. More \
-              than two labels in a column are invalid. Missing and infinite scores are invalid. Booleans are treated \
-              as 0 and 1.",
+              predicted as positive; R_0 is 0.\n\n\
+              The positive rows of a column are those whose label in the answers equals the value of the key \
+              `positive`. A column without positive rows has the average precision 0. More than two labels in a column \
+              are invalid.\n\n\
+              Missing and infinite scores are invalid. Booleans are treated as 0 and 1.",
         source: "sklearn.metrics.average_precision_score",
         shorthand: Some("columns"),
         parameters: &[
@@ -286,12 +286,13 @@ impl Metric for AveragePrecision {
 pub(super) const SUBGROUP_AUC: MetricKind = MetricKind::higher::<SubgroupAuc>(Definition {
     name: "subgroup_auc",
     summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
-    details: "A row is positive if its label in the answers is 1. It belongs to a group if the group's column in the \
-              answers is 1. For each group, the area is computed for three sets of rows. The first set contains all \
-              rows of the group. The second set contains the negative rows of the group and the positive rows outside \
-              of it (BPSN). The third set contains the positive rows of the group and the negative rows outside of it \
-              (BNSP). Each of the three areas is averaged over the groups with the power mean (mean(area^p))^(1/p). \
-              Each set needs positive and negative rows.",
+    details: "A row is positive if its label in the answers is 1. A row belongs to a group if the group's column in the \
+              answers is 1.\n\n\
+              For each group, the area is computed for three sets of rows, each of which needs positive and negative \
+              rows. The first set contains all rows of the group. The second set contains the negative rows of the \
+              group and the positive rows outside of it (BPSN). The third set contains the positive rows of the group \
+              and the negative rows outside of it (BNSP).\n\n\
+              Each of the three areas is averaged over the groups with the power mean (mean(area^p))^(1/p).",
     source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
     shorthand: None,
     parameters: &[
@@ -343,8 +344,7 @@ fn needs_both_labels(group: &str) -> Refusal {
     Refusal::new(RefusalKind::Answers, message).in_column(group)
 }
 
-/// Returns the area under the ROC curve for the selected rows, or `None` if all of them are positive or all are
-/// negative.
+/// Returns the area under the ROC curve of the selected rows. Returns `None` unless there are positive and negative rows.
 fn area_of_rows(
     positive: &[bool],
     scores: &[f64],
@@ -363,9 +363,10 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
         summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",
         details: "The key `rates` divides the true positive rates into slices. A slice is the area between two \
                   consecutive rates, from the curve up to a false positive rate of 1. It is computed with trapezoids. \
-                  If the curve has no point at a rate, a point is interpolated linearly. The score is the weighted sum \
-                  of the slices, divided by the weighted sum for a perfect curve. Rows with label 1 are positive. Text \
-                  must consist of numbers. Missing and infinite scores are invalid.",
+                  If the curve has no point at a rate, a point is interpolated linearly.\n\n\
+                  The score is the weighted sum of the slices, divided by the weighted sum for a perfect curve.\n\n\
+                  Rows with label 1 are positive. Text cells must contain numbers. Missing and infinite scores are \
+                  invalid.",
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,
         parameters: &[
@@ -438,7 +439,7 @@ impl Metric for WeightedRocAuc {
     }
 }
 
-/// Inserts a point at a true positive rate, unless the curve already has a point at that rate.
+/// Inserts a point at a true positive rate, unless the curve has a point at this rate.
 fn insert(curve: &mut Vec<(f64, f64)>, rate: f64) {
     if curve.iter().any(|(_, y)| *y == rate) {
         return;
@@ -454,7 +455,7 @@ fn insert(curve: &mut Vec<(f64, f64)>, rate: f64) {
     }
 }
 
-/// Returns the area between two rates, to the right of the curve.
+/// Returns the area between two true positive rates, to the right of the curve.
 fn slice(curve: &[(f64, f64)], low: f64, high: f64) -> f64 {
     let mut points: Vec<(f64, f64)> = curve
         .iter()

@@ -21,9 +21,10 @@ pub(super) const EXACT_MATCH: MetricKind = MetricKind::higher::<ExactMatch>(Defi
     name: "exact_match",
     summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
               correct answer.",
-    details: "A cell of the answers lists the correct answers, separated by whitespace. A prediction is a span \
-              `FIRST:LAST` of integers, one of the strings in the list `words` (case-sensitive), or empty. Any other \
-              text is invalid. Numbers are compared by value, and surrounding whitespace is ignored.",
+    details: "A cell of the answers lists the correct answers, separated by whitespace. Numbers are compared by value, \
+              and surrounding whitespace is ignored.\n\n\
+              A prediction is a span `FIRST:LAST` of integers, one of the strings in the list `words` (case-sensitive), \
+              or empty. Any other text is invalid.",
     source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
     shorthand: None,
     parameters: &[
@@ -47,11 +48,9 @@ struct ExactMatch {
     words: Vec<String>,
 }
 
-/// A prediction, or a correct answer.
 #[derive(Debug, PartialEq, Eq)]
 enum Guess {
     Span(BigInteger, BigInteger),
-    /// The index of the word in `words`.
     Word(usize),
 }
 
@@ -110,7 +109,7 @@ impl ExactMatch {
     }
 }
 
-/// Returns the cell as text, which is empty if the cell is missing.
+/// Returns the cell as text, or an empty text if the cell is missing.
 fn present(cell: CellValue<'_>) -> Cow<'_, str> {
     match cell {
         CellValue::Missing => Cow::Borrowed(""),
@@ -121,8 +120,8 @@ fn present(cell: CellValue<'_>) -> Cow<'_, str> {
 pub(super) const F1_OF_WORDS: MetricKind = MetricKind::higher::<F1OfWords>(Definition {
     name: "f1_of_words",
     summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
-    details: "The score is 2 TP / (2 TP + FP + FN) over all rows and all labels that occur in the answers, or 0 \
-              without TP. Predicted labels that never occur in the answers are ignored, except with `average: rows`. \
+    details: "The score is 2 TP / (2 TP + FP + FN) over all rows and all labels that occur in the answers, or 0 without \
+              TP. Predicted labels that never occur in the answers are ignored, except with `average: rows`.\n\n\
               Repetitions and order do not matter, but case does. A missing cell has no labels. If all cells of a \
               column are numbers or booleans, the column is invalid.",
     source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
@@ -176,12 +175,11 @@ impl Metric for F1OfWords {
             hits += truth.intersection(predicted).count() as u64;
             marks += (truth.len() + predicted.intersection(&classes).count()) as u64;
         }
-        // The answers have labels, so the denominator is not 0.
+        // The denominator is not 0, because the answers have labels.
         Ok(Score::numpy(2.0 * hits as f64 / marks as f64))
     }
 }
 
-/// Returns the set of words of each row.
 fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Refusal> {
     let empty = match column.data() {
         ColumnData::Float64(_) => column.values().all(|value| value == CellValue::Missing),
@@ -198,7 +196,7 @@ fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Ref
         | CellValue::Float(_) => Err(column.refuse(
             RefusalKind::Type,
             position,
-            "labels as text; at least one cell must not read as a number",
+            "labels as text: at least one cell of the column must not be a number",
         )),
     };
     column.values().enumerate().map(row).collect()
@@ -208,9 +206,10 @@ pub(super) const F1_OF_SPANS: MetricKind = MetricKind::higher::<F1OfSpans>(Defin
     name: "f1_of_spans",
     summary: "Micro F1 of the characters in spans.",
     details: "A cell lists spans, `START END`, separated by `;`. A span contains the characters from START up to END - \
-              1. A missing cell has no spans. If spans of a row overlap, their common characters are counted once. The \
-              score is 2 TP / (2 TP + FP + FN) over the characters of all rows, or 0 without TP. A span is invalid if \
-              its START is negative, or if its END is not above START.",
+              1. A missing cell has no spans. A span is invalid if its START is negative, or if its END is not above \
+              START.\n\n\
+              The score is 2 TP / (2 TP + FP + FN) over the characters of all rows, or 0 without TP. If spans of a row \
+              overlap, their common characters are counted once.",
     source: "Kaggle's evaluation of NBME - Score Clinical Patient Notes; sklearn.metrics.f1_score",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of spans.")],
@@ -237,10 +236,9 @@ impl Metric for F1OfSpans {
     }
 }
 
-/// The largest position of a character, so that sums of lengths are exact.
+/// Maximum position of a character, so that sums of lengths are exact.
 const MAX_POSITION: i128 = 1 << 40;
 
-/// Returns the characters in the spans of each row.
 fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {
     column.map_cells(|row, value| {
         let cell = present(value);
@@ -264,10 +262,10 @@ fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {
 pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWords>(Definition {
     name: "jaccard_of_words",
     summary: "Mean Jaccard index of the words of the true and the predicted text.",
-    details: "The score of a row is the number of words that are in both texts, divided by the number of words that \
-              are in at least one of them. Texts are converted to lower case (Unicode) and split at whitespace. \
-              Repetitions and order do not matter, and punctuation is part of the word. A missing cell is an empty \
-              string.",
+    details: "The score of a row is the number of words that are in both texts, divided by the number of words that are \
+              in at least one of them.\n\n\
+              Texts are converted to lower case (Unicode) and split at whitespace. Repetitions and order do not matter, \
+              and punctuation is part of the word. A missing cell is an empty string.",
     source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
     shorthand: Some("column"),
     parameters: &[
@@ -282,7 +280,7 @@ pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWo
         optional(
             "other",
             KeyType::Choice(&["refuse", "print"]),
-            "Cells that are not text are invalid (default), or converted to text: `1.0`, `True`.",
+            "`refuse` (default): a cell that is not text is invalid. `print`: such a cell is converted to text, for example `1.0` or `True`.",
         ),
     ],
 });
@@ -309,7 +307,7 @@ impl Metric for JaccardOfWords {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let mut rows = Vec::with_capacity(answers.len());
-        // The first word of all texts, and whether they contain a different one.
+        // The first word of all texts, and whether there is a different one.
         let (mut first, mut several) = (None, false);
         for row in 0..answers.len() {
             let (truth, predicted) = (self.text(&answers, row)?, self.text(&prediction, row)?);
@@ -330,7 +328,8 @@ impl Metric for JaccardOfWords {
             EmptyTexts::Refuse => Ok(Score::python(mean(&rows))),
             EmptyTexts::Zero if several => Ok(Score::numpy(mean(&rows))),
             EmptyTexts::Zero => {
-                let message = "answers and submission together need two different words";
+                let message =
+                    "the answers and the submission together must contain two different words";
                 Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column))
             }
         }
@@ -338,8 +337,10 @@ impl Metric for JaccardOfWords {
 }
 
 impl JaccardOfWords {
-    /// Returns the error for a row whose answer and prediction both have no words. The message must not reveal which
-    /// answers have no words. So it names the first prediction without words, which may be in a different row.
+    /// Returns the error for a row that has no words in the answer and no words in the prediction.
+    ///
+    /// The message must not reveal which answers have no words. Therefore the message names the first prediction without
+    /// words, which may be in a different row.
     fn without_words(&self, prediction: &GradedColumn<'_>) -> Result<Refusal, Refusal> {
         let texts = prediction.map_cells(|row, _| {
             let is_empty = words(&self.text(prediction, row)?).next().is_none();
@@ -351,7 +352,6 @@ impl JaccardOfWords {
         Ok(prediction.refuse(RefusalKind::Undefined, first.unwrap_or_default(), expected))
     }
 
-    /// Returns the cell in lower case.
     fn text(&self, column: &GradedColumn<'_>, row: usize) -> Result<String, Refusal> {
         let text = match column.value(row) {
             CellValue::Missing => Cow::Borrowed(""),

@@ -1,5 +1,4 @@
-//! Reproduces Python's and NumPy's number formats, arithmetic, words and sort order (`int(text)`, `sorted`, `min` and
-//! `max` with NaN), because the last digits of a score depend on them.
+//! Python's and NumPy's number formats, arithmetic, words and sort order. The last digits of a score depend on them.
 
 use prep_formats::python::{decimal_digit, trim_number};
 
@@ -8,10 +7,9 @@ pub use prep_formats::python::{is_python_space, python_float, python_repr};
 /// Maximum number of digits that Python accepts (`sys.set_int_max_str_digits`).
 const MAX_DIGITS: usize = 4_300;
 
-/// The modulus of Python's hash of integers.
 const HASH_MODULUS: u64 = (1 << 61) - 1;
 
-/// An integer of any size, parsed from a text.
+/// An integer of any size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BigInteger {
     negative: bool,
@@ -20,8 +18,8 @@ pub struct BigInteger {
 }
 
 impl BigInteger {
-    /// Parses an integer like Python's `int`, which allows surrounding white space, a sign, decimal digits of any
-    /// script, and `_` between digits. Returns `None` if Python raises `ValueError`.
+    /// Parses an integer like Python's `int`. Accepts surrounding whitespace, a sign, decimal digits of any script, and `_`
+    /// between digits.
     pub fn parse(text: &str) -> Option<Self> {
         let text = trim_number(text);
         let (negative, text) = match text.strip_prefix('-') {
@@ -62,7 +60,6 @@ impl BigInteger {
         Some(if self.negative { -value } else { value })
     }
 
-    /// Returns the integer, clamped to 120 bits.
     fn clamped(&self) -> i128 {
         const LIMIT: i128 = 1 << 120;
         let beyond = if self.negative { -LIMIT } else { LIMIT };
@@ -70,13 +67,11 @@ impl BigInteger {
             .map_or(beyond, |value| value.clamp(-LIMIT, LIMIT))
     }
 
-    /// Returns the number by which the Python library Levenshtein compares integers. This is Python's `hash` of the integer,
-    /// except for the integer -1.
+    /// Returns the number by which the Python library Levenshtein compares integers: Python's `hash`, except for -1.
     ///
-    /// Levenshtein treats two integers as equal if their hashes are equal. For example, 1 and 2^61 have the same hash,
-    /// because Python's hash is the remainder of the absolute value modulo 2^61 - 1, with the sign of the integer. Python
-    /// replaces the hash -1 by -2, so the integers -1 and -2 have the same hash. But Levenshtein distinguishes them, so this
-    /// function returns -1 for the integer -1. For all other integers with the remainder -1, it returns -2, as Python does.
+    /// The hash is the remainder of the absolute value modulo 2^61 - 1, with the sign of the integer. Python replaces the
+    /// hash -1 with -2. Levenshtein also does this, but not for the integer -1 itself. Therefore Levenshtein distinguishes
+    /// -1 from -2.
     pub fn hash(&self) -> i64 {
         let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
             let next = u128::from(value) * 10 + u128::from(*decimal_digit);
@@ -90,17 +85,17 @@ impl BigInteger {
     }
 }
 
-/// Parses an integer like [`BigInteger::parse`], but also returns `None` for integers beyond 128 bits.
+/// Parses an integer like [`BigInteger::parse`]. Returns `None` for integers beyond 128 bits.
 pub fn python_int(text: &str) -> Option<i128> {
     BigInteger::parse(text)?.value()
 }
 
-/// Like [`python_int`], but clamps integers beyond 120 bits to the largest or smallest integer of 120 bits.
+/// Like [`python_int`], but clamps integers to 120 bits.
 pub fn python_int_clamped(text: &str) -> Option<i128> {
     Some(BigInteger::parse(text)?.clamped())
 }
 
-/// Returns the words of a text like Python's `str.split()`: separated by any amount of white space.
+/// Returns the words of a text like Python's `str.split()`.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_python_space).filter(|word| !word.is_empty())
 }
@@ -108,8 +103,7 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Number of elements that NumPy passes to a reduction at once (the default `bufsize`).
 const BUFFER: usize = 8_192;
 
-/// Sums a contiguous array of doubles in NumPy's order: buffers of 8,192 values are summed pairwise, and their sums
-/// sequentially.
+/// Sums doubles in NumPy's order: each buffer of 8,192 values pairwise, and the sums of buffers sequentially.
 pub fn sum(values: &[f64]) -> f64 {
     values
         .chunks(BUFFER)
@@ -129,8 +123,8 @@ pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
     sums.reduce(|sum, next| sum + next).unwrap_or(0.0)
 }
 
-/// Sums one buffer like `pairwise_sum` in NumPy's `loops_utils.h`: recursively halves the buffer into blocks of up to
-/// 128 values, and adds up each block with eight running sums.
+/// Sums one buffer like `pairwise_sum` in NumPy's `loops_utils.h`: recursively halves the buffer into blocks of up to 128
+/// values, and adds up each block with eight running sums.
 fn pairwise_sum(values: &[f64]) -> f64 {
     let n = values.len();
     if n < 8 {
@@ -155,7 +149,7 @@ fn pairwise_sum(values: &[f64]) -> f64 {
     pairwise_sum(left) + pairwise_sum(right)
 }
 
-/// Returns NumPy's mean. NaN for an empty slice.
+/// Returns NumPy's mean, which is NaN for an empty slice.
 pub fn mean(values: &[f64]) -> f64 {
     sum(values) / values.len() as f64
 }
@@ -166,23 +160,24 @@ pub fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
     sum(&products) / sum(weights)
 }
 
-/// Returns the mean of the values that are not `None`. NumPy replaces missing values with 0 before it adds pairwise. So
-/// this function also adds zeros, because they affect which values are added together, and so the last digits.
+/// Returns the mean of the values that are not `None`.
+///
+/// As in NumPy, missing values are summed as zeros. The zeros change which values are added to each other, and therefore the
+/// last digits of the sum.
 pub fn mean_of_present(values: &[Option<f64>]) -> f64 {
     let present = values.iter().flatten().count();
     let values: Vec<f64> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
     sum(&values) / present as f64
 }
 
-/// Rounds a double like NumPy's `round(x, decimals)`: multiplies by the power of ten, rounds to the nearest integer
-/// (halves to even), and divides.
+/// Rounds like NumPy's `round(x, decimals)`: multiplies by a power of ten, rounds to the nearest integer (halves to
+/// even), and divides.
 pub fn round_numpy(value: f64, decimals: i32) -> f64 {
     let scale = 10f64.powi(decimals);
     (value * scale).round_ties_even() / scale
 }
 
-/// Rounds a double like Python's `round(x, decimals)`: returns the double nearest to the exactly rounded decimal
-/// number.
+/// Rounds like Python's `round(x, decimals)`: returns the double nearest to the exactly rounded decimal number.
 pub fn round_python(value: f64, decimals: usize) -> f64 {
     if !value.is_finite() {
         return value;
@@ -190,13 +185,13 @@ pub fn round_python(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// Sorts by the number that `key` returns, largest first, like Python's `sorted(..., key=..., reverse=True)`. The sort
-/// is stable. NaN cannot be compared, so its position depends on the algorithm. This function reproduces Python's
-/// insertion sort, which Python uses for lists of fewer than 64 elements. In longer lists with NaN, the order may
-/// differ from Python's.
+/// Sorts by the number that `key` returns, largest first, like Python's `sorted(..., key=..., reverse=True)`. The sort is
+/// stable.
+///
+/// The position of NaN depends on the algorithm. This function reproduces Python's insertion sort, which Python uses for
+/// fewer than 64 elements. In longer lists with NaN, the order may differ from Python's.
 pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     if !items.iter().any(|item| key(item).is_nan()) {
-        // Without NaN, all numbers can be compared.
         items.sort_by(|a, b| {
             key(b)
                 .partial_cmp(&key(a))
@@ -206,7 +201,7 @@ pub fn sort_descending<T>(items: &mut Vec<T>, key: impl Fn(&T) -> f64) {
     }
     let mut rest = std::mem::take(items).into_iter().rev().peekable();
     let mut sorted: Vec<T> = rest.next().into_iter().collect();
-    // A descending run at the start is reversed; a run that is not descending is kept.
+    // A descending run at the start is reversed. Another run is kept.
     let falls = rest
         .peek()
         .zip(sorted.first())

@@ -1,7 +1,6 @@
-//! Kaggle's medals: the medal of a score on a competition's leaderboard.
+//! Kaggle's medals.
 //!
-//! Thresholds are the scores at certain ranks, which depend on the number of teams
-//! (<https://www.kaggle.com/progression>):
+//! The thresholds are the scores at these ranks (<https://www.kaggle.com/progression>):
 //!
 //! | teams | gold | silver | bronze |
 //! |---|---|---|---|
@@ -18,8 +17,7 @@ use crate::metrics::Direction;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
     scores: Vec<f64>,
-    /// Computed once when the leaderboard is created, because every submission needs the thresholds, and the median
-    /// requires sorting.
+    /// Stored, because every submission needs the thresholds, and computing the median is expensive.
     thresholds: Thresholds,
 }
 
@@ -27,39 +25,35 @@ pub struct Leaderboard {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum LeaderboardError {
-    /// The first line is not the header.
     #[error(
         "the first line of the leaderboard is {}, expected the header `score`",
         Quoted(found)
     )]
     Header { found: String },
-    /// A line is not a number.
     #[error("line {line} of the leaderboard: {} is not a number", Quoted(found))]
     Score { line: usize, found: String },
-    /// The leaderboard has no scores.
     #[error("the leaderboard has no scores")]
     Empty,
-    /// The scores are not in rank order.
     #[error(
         "the score at rank {rank} is better than the previous one; {better} scores are better, and the leaderboard must list the best score first"
     )]
     Order { rank: usize, better: &'static str },
 }
 
-/// The scores that earn a medal, and the median.
+/// The worst scores that earn each medal, and the median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// The lowest-ranked score with a gold medal.
+    /// The worst score with a gold medal.
     pub gold: f64,
-    /// The lowest-ranked score with a silver medal.
+    /// The worst score with a silver medal.
     pub silver: f64,
-    /// The lowest-ranked score with a bronze medal.
+    /// The worst score with a bronze medal.
     pub bronze: f64,
     /// The median of all scores.
     pub median: f64,
 }
 
-/// The medal of a score: at most one.
+/// The medal of a score: at most one of `gold`, `silver` and `bronze`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Medals {
     /// Whether the score earns gold.
@@ -80,10 +74,7 @@ impl Medals {
 }
 
 impl Leaderboard {
-    /// Parses a CSV with the single column `score`, in rank order.
-    ///
-    /// # Errors
-    /// If the header is not `score`, if there are no scores, or for the first line that is not a finite number.
+    /// Parses a CSV with the column `score`, best score first.
     pub fn parse(text: &str) -> Result<Self, LeaderboardError> {
         let mut lines = text.lines().enumerate();
         let header = lines.next().map_or("", |(_, line)| line.trim());
@@ -111,10 +102,7 @@ impl Leaderboard {
         )
     }
 
-    /// Creates a leaderboard from scores in rank order.
-    ///
-    /// # Errors
-    /// If there are no scores.
+    /// Creates a leaderboard from scores, best score first. An empty list is an error.
     pub fn new(scores: Vec<f64>) -> Result<Self, LeaderboardError> {
         match scores.is_empty() {
             true => Err(LeaderboardError::Empty),
@@ -125,8 +113,7 @@ impl Leaderboard {
         }
     }
 
-    /// Returns the fraction of the leaderboard's scores that are worse than `score`, from 0 to 1. For NaN, the fraction is
-    /// 0.
+    /// Returns the fraction of the leaderboard's scores that are worse than `score`. For NaN, returns 0.
     pub fn fraction_worse(&self, score: f64) -> f64 {
         let is_worse = |one: &&f64| match self.is_lower_better() {
             true => **one > score,
@@ -136,10 +123,7 @@ impl Leaderboard {
         worse as f64 / self.scores.len() as f64
     }
 
-    /// Checks that the scores are in rank order, for a metric with this direction.
-    ///
-    /// # Errors
-    /// Returns an error for the first rank that is out of order.
+    /// Checks that the best score is first. Returns an error for the first rank that is out of order.
     pub fn check_order(&self, direction: Direction) -> Result<(), LeaderboardError> {
         let (better, is_better): (_, fn(f64, f64) -> bool) = match direction {
             Direction::LowerIsBetter => ("lower", |one, before| one < before),
@@ -150,7 +134,6 @@ impl Leaderboard {
             .enumerate()
             .find(|(_, (before, one))| is_better(**one, **before))
         {
-            // The first pair is ranks 1 and 2.
             Some((index, _)) => Err(LeaderboardError::Order {
                 rank: index + 2,
                 better,
@@ -169,7 +152,7 @@ impl Leaderboard {
         self.scores.len()
     }
 
-    /// Returns whether lower scores are better, which is derived from the first and last score.
+    /// Returns whether lower scores are better, according to the first and the last score.
     pub fn is_lower_better(&self) -> bool {
         self.scores.first() < self.scores.last()
     }
@@ -179,7 +162,7 @@ impl Leaderboard {
         self.thresholds
     }
 
-    /// Returns the medal of a score. A score equal to a threshold earns the medal. NaN earns nothing.
+    /// Returns the medal of a score. A score equal to a threshold earns the medal, and NaN earns nothing.
     pub fn medals(&self, score: f64) -> Medals {
         let thresholds = self.thresholds;
         let lower = self.is_lower_better();
@@ -209,8 +192,8 @@ impl Leaderboard {
 
 fn thresholds(scores: &[f64]) -> Thresholds {
     let teams = scores.len();
-    // As in the benchmark, the product of doubles is rounded down. An exact fraction such as 1/500 could give a
-    // different rank, because the double 0.002 is slightly larger.
+    // As in the benchmark, the product of doubles is rounded down. Exact fractions could give a different rank. For example,
+    // the double 0.002 is slightly larger than 1/500.
     let share = |part: f64| (teams as f64 * part) as usize;
     let (gold, silver, bronze) = match teams {
         0..100 => (share(0.1), share(0.2), share(0.4)),

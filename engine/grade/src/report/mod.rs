@@ -1,13 +1,9 @@
 //! Writes the benchmark's reports about a single submission and about several submissions.
 //!
-//! Reports have the benchmark's keys in the benchmark's order, followed by additional keys (`variant`, `reason`,
-//! `comparable_with_v1`, `not_comparable_because`, `submission_is_answers`, `own_metric`, `digests`, `program`, `log`). The
-//! caller passes the time of grading.
+//! Reports have the benchmark's keys in the benchmark's order. Additional keys follow after the benchmark's keys.
 //!
-//! # Lists
-//!
-//! This module also parses lists of submissions: JSON lines with the keys `competition_id` and `submission_path`. Other keys
-//! are ignored. Empty lines and lines that start with `#` or `//` are skipped.
+//! This module also parses lists of submissions: JSON lines with the keys `competition_id` and `submission_path`. Empty
+//! lines and lines that start with `#` or `//` are skipped.
 
 pub mod medals;
 
@@ -28,45 +24,44 @@ pub use prep_formats::json::{JsonObject, JsonValue};
 pub struct CompetitionReport {
     /// Id of the competition.
     pub competition_id: String,
-    /// The score rounded to five decimals, which may be NaN or infinite. `None` if the submission is invalid.
+    /// Rounded to five decimals; may be NaN or infinite. `None` if the submission is invalid.
     pub score: Option<f64>,
-    /// Scores that earn medals. `None` without a leaderboard.
+    /// `None` without a leaderboard.
     pub thresholds: Option<Thresholds>,
     /// The medal of the score.
     pub medals: Medals,
-    /// Whether the submission's file exists and its name ends in `.csv`.
+    /// Whether the file exists and its name ends in `.csv`.
     pub submission_exists: bool,
-    /// Whether lower scores are better, derived from the leaderboard. `None` without a leaderboard.
+    /// According to the leaderboard. `None` without a leaderboard.
     pub is_lower_better: Option<bool>,
     /// Time of grading, local time.
     pub created_at: DateTime,
-    /// The submission's path, as the caller passed it.
+    /// Path of the submission, as the caller passed it.
     pub submission_path: String,
-    /// The data that the submission was graded on.
+    /// The data with which the submission was graded.
     pub variant: GradedData,
     /// The reason why there is no score.
     pub reason: Option<Refusal>,
-    /// Whether the submission is byte-identical to the answers. [`new`](Self::new) sets `false`. The caller compares
-    /// the digests and changes the field.
+    /// Whether the submission is byte-identical to the answers. [`new`](Self::new) sets `false`.
     pub is_answers: bool,
     /// Whether a query of the competition's author computes the score. [`new`](Self::new) sets `false`.
     pub has_own_metric: bool,
     /// Digests of everything that the score depends on.
     pub digests: Digests,
-    /// The place of the grading in a log. `None` if it was not logged.
+    /// Place of the grading in a log, if it was logged.
     pub log: Option<LogPlace>,
 }
 
 /// The place of a grading in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogPlace {
-    /// Identifies the log: the first digits of the hash after its first line.
+    /// Id of the log: the first digits of the hash after its first line.
     pub id: String,
     /// Number of the line, from 1.
     pub position: u64,
     /// Hash after the line, `blake3:` and 64 hex digits.
     pub head: String,
-    /// Number of earlier gradings of the same competition in the log.
+    /// Number of earlier gradings of this competition in the log.
     pub earlier: u64,
 }
 
@@ -81,7 +76,7 @@ impl LogPlace {
         ])
     }
 
-    /// Reads the place from the member `log` of a report.
+    /// Reads the member `log` of a report.
     pub fn from_json(value: &JsonValue) -> Option<LogPlace> {
         let text = |key| value.get(key)?.as_str().map(str::to_owned);
         let number = |key| match value.get(key)? {
@@ -97,24 +92,23 @@ impl LogPlace {
     }
 }
 
-/// The data that a submission was graded on.
+/// The data with which a submission was graded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GradedData {
-    /// `v1` or `fixed`; `own` or another name if the data are not those of a variant.
+    /// `v1` or `fixed`, or another name if the data are not those of a variant.
     pub name: String,
-    /// The reasons why the score cannot be compared with the benchmark's scores. Empty if it can be compared.
+    /// Reasons why the score cannot be compared with the benchmark's scores.
     pub not_comparable_because: Vec<String>,
 }
 
-/// Digests of everything that a score depends on, as `sha256:...`; `None` if unknown.
+/// Digests of everything that a score depends on, as `sha256:...`. `None` if unknown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digests {
     /// Digest of the public data, answers, leaderboard and rules.
     pub all: Option<String>,
     /// Digest of the public data.
     pub public: Option<String>,
-    /// Digest of the description, which is a part of the public data. If two runs have the same digest, their agents
-    /// read the same description.
+    /// Digest of the description, which agents read.
     pub description: Option<String>,
     /// Digest of the answers.
     pub answers: Option<String>,
@@ -122,7 +116,7 @@ pub struct Digests {
     pub leaderboard: Option<String>,
     /// Digest of the grading rules.
     pub rules: Option<String>,
-    /// Digest of the file `pipeline.yaml` that contains the rules.
+    /// Digest of the pipeline's file.
     pub pipeline: Option<String>,
     /// Digest of the submission.
     pub submission: Option<String>,
@@ -144,19 +138,18 @@ impl Digests {
     }
 }
 
-/// The result of grading, from which a report is created.
+/// A graded submission, from which a report is created.
 #[derive(Debug, Clone)]
 pub struct GradedSubmission<'a> {
     /// Id of the competition.
     pub competition_id: &'a str,
-    /// The submission's path, as the caller passed it.
+    /// Path of the submission, as the caller passed it.
     pub path: &'a str,
-    /// The score, or the reason why there is no score. If there is no file, the kind of the reason is
-    /// [`RefusalKind::NoSubmission`].
+    /// For a missing file, the kind of the reason must be [`RefusalKind::NoSubmission`].
     pub outcome: GradeOutcome,
-    /// The competition's leaderboard, if it has one.
+    /// Leaderboard of the competition, if it has one.
     pub leaderboard: Option<&'a Leaderboard>,
-    /// The data that the submission was graded on.
+    /// The data with which the submission was graded.
     pub data: &'a GradedData,
     /// Time of grading, local time.
     pub graded_at: DateTime,
@@ -192,12 +185,12 @@ impl CompetitionReport {
         }
     }
 
-    /// Returns whether the submission is valid, so that it has a score.
+    /// Returns whether the submission is valid.
     pub fn valid_submission(&self) -> bool {
         self.score.is_some()
     }
 
-    /// Returns the reasons why the score cannot be compared with the benchmark's scores. Empty if it can be compared.
+    /// Returns the reasons why the score cannot be compared with the benchmark's scores.
     pub fn not_comparable_because(&self) -> Vec<&str> {
         let of_data = self.variant.not_comparable_because.iter();
         let copied = "the submission is byte-identical to the answers";
@@ -251,7 +244,7 @@ fn refusal_json(refusal: &Refusal) -> JsonObject {
     ])
 }
 
-/// Returns the report about several submissions: counts, followed by the report about each submission.
+/// Returns the report about several submissions: counts, and the report about each submission.
 pub fn aggregate(reports: &[CompetitionReport]) -> JsonObject {
     let count = |counts: fn(&CompetitionReport) -> bool| {
         let count = reports.iter().filter(|report| counts(report)).count();
@@ -283,13 +276,13 @@ pub fn aggregate(reports: &[CompetitionReport]) -> JsonObject {
     ])
 }
 
-/// Formats a report like Python's `json.dump` with an indentation of four, without a final line break. `serde_json` is not
-/// used, because it would write a score of NaN as `null`, but readers of the benchmark's reports expect `NaN`.
+/// Formats a report like Python's `json.dump` with an indentation of four. `serde_json` would write a score of NaN as
+/// `null`, but readers of the benchmark's reports expect `NaN`.
 pub fn pretty(report: JsonObject) -> String {
     text(&report.into(), Some(4))
 }
 
-/// Formats a text as a JSON string and escapes all characters beyond ASCII.
+/// Formats a JSON string, and escapes all characters beyond ASCII.
 pub fn quoted(words: &str) -> String {
     text(&words.into(), None)
 }
@@ -299,13 +292,13 @@ fn text(value: &JsonValue, indent: Option<usize>) -> String {
         indent,
         ..WriteOptions::default()
     };
-    // Every text can be escaped to ASCII, and writing to memory does not fail.
+    // Writing cannot fail, because every string can be escaped to ASCII.
     let bytes = value.to_json(&options).unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`. The second report within the same
-/// second gets `2026-11-21T12-56-43-GMT-2_grading_report.json`.
+/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`. The name of a second report in the same
+/// second contains `-GMT-2` instead of `-GMT`.
 pub fn file_name(at: Timestamp, number: u32) -> String {
     let time = at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H-%M-%S");
     match number {
@@ -323,14 +316,14 @@ fn iso_format(time: DateTime) -> String {
     }
 }
 
-/// A submission to grade.
+/// An entry of a list of submissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedSubmission {
     /// Line of the list, from 1.
     pub line: usize,
     /// Id of the competition.
     pub competition_id: String,
-    /// Path as it is written in the list. The caller resolves relative paths.
+    /// Path as written in the list, which may be relative.
     pub submission_path: String,
 }
 
@@ -338,28 +331,21 @@ pub struct ListedSubmission {
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum ListError {
-    /// The line is not JSON.
     #[error(
         "line {line} is not JSON: {reason}; expected {{\"competition_id\": ..., \"submission_path\": ...}}"
     )]
     Json { line: usize, reason: String },
-    /// The line is JSON but not an object.
     #[error(
         "line {line} is not a JSON object; expected {{\"competition_id\": ..., \"submission_path\": ...}}"
     )]
     NoObject { line: usize },
-    /// A key is missing.
     #[error("line {line} has no `{key}`")]
     Missing { line: usize, key: &'static str },
-    /// A value is not a string.
     #[error("line {line}: `{key}` is not a string")]
     NotText { line: usize, key: &'static str },
 }
 
-/// Parses a list of submissions.
-///
-/// # Errors
-/// The error of the first invalid line.
+/// Parses a list of submissions. Returns the error of the first invalid line.
 pub fn parse_list(text: &str) -> Result<Vec<ListedSubmission>, ListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let skipped = |line: &str| line.is_empty() || line.starts_with('#') || line.starts_with("//");
@@ -371,7 +357,7 @@ pub fn parse_list(text: &str) -> Result<Vec<ListedSubmission>, ListError> {
         .collect()
 }
 
-/// Returns the parser's message without the line number, which is always 1 because each line is parsed separately.
+/// Removes the line number from a message of the parser. This number is always 1, because each line is parsed separately.
 fn without_line(error: &serde_json::Error) -> String {
     error
         .to_string()

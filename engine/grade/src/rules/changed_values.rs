@@ -96,7 +96,7 @@ impl FillMissing {
         Ok(())
     }
 
-    /// Returns the column with its missing cells filled. `None` if no cell is missing.
+    /// Returns the column with its missing cells filled, or `None` if no cell is missing.
     fn filled(&self, data: &ColumnData) -> Option<ColumnData> {
         match data {
             ColumnData::Float64(values) if values.iter().any(|value| value.is_nan()) => {

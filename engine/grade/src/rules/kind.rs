@@ -11,14 +11,10 @@ use crate::table::pair::Pair;
 
 /// A rule with its parameters.
 pub trait Rule: fmt::Debug + Send + Sync {
-    /// Checks the submission, and prepares both tables for the following rules.
-    ///
-    /// # Errors
-    /// Returns the mistake that the submission's author has to correct.
+    /// Checks the submission, and prepares both tables for the next rules. An error is a mistake of the submission's author.
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
 
-    /// Returns whether the rule checks only the names of columns and the numbers of rows. Such a rule changes neither
-    /// table.
+    /// Returns whether the rule checks only names of columns and numbers of rows, and changes neither table.
     fn is_about_shape(&self) -> bool {
         false
     }
@@ -28,7 +24,7 @@ pub trait Rule: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns how the rule checks or changes the number of rows, regardless of the rows' content.
+    /// Returns the effect of the rule on the number of rows.
     fn rows(&self) -> RowPolicy {
         match self.is_about_shape() {
             true => RowPolicy::Kept,
@@ -46,7 +42,6 @@ pub struct RuleKind {
 }
 
 impl RuleKind {
-    /// Creates the kind of a rule of type `R`.
     pub(super) const fn new<R: Rule + DeserializeOwned + 'static>(definition: Definition) -> Self {
         RuleKind {
             definition,

@@ -10,7 +10,6 @@ use crate::spec::definition::{Definition, column, optional};
 use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
 
-/// Maximum number of names in a message.
 const MAX_NAMES: usize = 12;
 
 pub(super) const COLUMNS: RuleKind = RuleKind::new::<RequiredColumns>(Definition {
@@ -43,7 +42,7 @@ impl Rule for RequiredColumns {
     }
 }
 
-/// Returns an error that names all missing columns, unless all columns exist.
+/// Returns an error that names all missing columns.
 fn require_all(pair: &Pair<'_>, names: &[&str]) -> Result<(), Refusal> {
     let missing = names.iter().copied();
     let missing: Vec<&str> = missing.filter(|name| !pair.submission.has(name)).collect();
@@ -66,15 +65,16 @@ fn require_all(pair: &Pair<'_>, names: &[&str]) -> Result<(), Refusal> {
 pub(super) const EXACT_COLUMNS: RuleKind = RuleKind::new::<ExactColumns>(Definition {
     name: "exact_columns",
     summary: "The submission has these columns and no others.",
-    details: "pandas renames a repeated column name (`x.1`), so it is treated as an additional column. So is a saved \
-              index. Without parameters, the columns of the answers are required, in any order.",
+    details: "pandas renames a repeated column name (`x.1`), so it is treated as an additional column. A saved \
+              index is also an additional column. Without parameters, the columns of the answers are required, in any \
+              order.",
     source: "MLE-bench graders",
     shorthand: Some("columns"),
     parameters: &[
         optional(
             "columns",
             KeyType::Selection,
-            "The columns; default: the columns of the answers.",
+            "The allowed columns; default: the columns of the answers.",
         ),
         optional(
             "in_order",
@@ -172,7 +172,7 @@ impl Rule for Rename {
         ) {
             (true, true) => {
                 let message = format!(
-                    "this column and `{}` both exist; remove one of them",
+                    "the submission has this column and also `{}`; remove one of them",
                     self.column
                 );
                 Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(&self.to))

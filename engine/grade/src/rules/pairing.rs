@@ -20,9 +20,9 @@ pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
     summary: "Sorts both tables by an identifier and checks that the identifiers of both tables are equal row by \
               row.",
     details: "Tables are sorted like pandas' `sort_values` does: text by code point, numbers by value, missing \
-              identifiers last. Rows with equal identifiers are in the order that NumPy's unstable sort produces. \
-              Identifiers are compared by value: `1.0` equals `1`, but a number never equals text. A missing \
-              identifier equals no identifier.",
+              identifiers last. Rows with equal identifiers are in the order that NumPy's unstable sort produces.\n\n\
+              Identifiers are compared by value: `1.0` equals `1`, but a number never equals text. A missing identifier \
+              equals no identifier.",
     source: "pandas.DataFrame.sort_values, numpy.argsort",
     shorthand: Some("by"),
     parameters: &[
@@ -30,7 +30,7 @@ pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
         optional(
             "check",
             KeyType::Choice(&["equal", "none"]),
-            "`none`: only sort, so that rows are paired by rank, even if their identifiers differ.",
+            "`none`: rows are only sorted, and then paired by position even if their identifiers differ.",
         ),
         optional(
             "surplus",
@@ -102,12 +102,12 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both tables by the column `by`. Returns true if the sort showed that the identifiers of both tables are equal
-/// row by row. If it returns false, the caller has to compare them.
+/// Sorts both tables by the column `by`. Returns true if sorting showed that the identifiers of both tables are equal, row
+/// by row. Otherwise the caller must compare the identifiers.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
     let answers = pair.answers.column(by)?;
-    // The order depends only on the identifiers, so equal columns of identifiers get the same order.
+    // The order depends only on the identifiers, so equal columns have the same order.
     let (of_submission, of_answers, has_equal_ids) = match submission.values().eq(answers.values())
     {
         true => {
@@ -219,13 +219,12 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
             "repeated",
             KeyType::Choice(&["allow", "allow_alone"]),
             "`allow_alone`: identifiers that the submission repeats are invalid, unless the join keeps only one row \
-             of the answers: NumPy can compare a single number with many.",
+             of the answers, because NumPy can compare a single number with many.",
         ),
     ],
 });
 
-/// Maximum number of pairs of rows. Without this limit, identifiers that both tables repeat could create any number of
-/// pairs.
+/// Maximum number of pairs of rows. If both tables repeat an identifier, the number of pairs could be arbitrarily large.
 const MAX_PAIRS: usize = 1 << 26;
 
 /// End of a linked list of rows.
@@ -264,8 +263,8 @@ impl Join {
     /// Returns the positions of the paired rows in the answers and in the submission, pair by pair.
     fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
         let (answers, submission) = pair.both(&self.by)?;
-        // Builds a linked list of rows for each identifier: `places` contains its first and last row, and `next` the
-        // next row with the same identifier. So all lists together need only one vector.
+        // Build a linked list of rows for each identifier: `places` contains the first and last row of an identifier. `next`
+        // contains, for each row, the next row with the same identifier. All lists together need only one vector.
         let mut places: HashMap<_, (u32, u32)> = HashMap::new();
         let mut next = vec![END; submission.len()];
         for (row, position) in (0..submission.len()).zip(0u32..) {

@@ -1,4 +1,4 @@
-//! Rules about which rows a submission must have.
+//! Rules about the rows that a submission must have.
 
 use std::collections::HashMap;
 
@@ -79,7 +79,6 @@ impl Rule for SameRows {
     }
 }
 
-/// Returns an error if the number of rows is not the expected one.
 pub(crate) fn check(found: usize, expected: usize) -> Result<(), Refusal> {
     if found == expected {
         return Ok(());
@@ -110,7 +109,7 @@ pub(super) const SAME_IDS: RuleKind = RuleKind::new::<SameIds>(Definition {
         optional(
             "relation",
             KeyType::Choice(&["equal", "subset", "superset"]),
-            "`subset`: the submission may omit identifiers; `superset`: it may have additional ones.",
+            "`subset`: the submission may omit identifiers; `superset`: the submission may have additional identifiers.",
         ),
     ],
 });
@@ -169,8 +168,7 @@ impl Rule for SameIds {
     }
 }
 
-/// Reports the first identifier of the answers that is missing in the submission. Identifiers are public, so this
-/// reveals no answers.
+/// Reports the first missing identifier. Identifiers are public, so this reveals no answers.
 fn missing(
     answers: &GradedColumn<'_>,
     seen: &HashMap<crate::table::key::Identifier<'_>, bool>,

@@ -17,11 +17,11 @@ use crate::table::sort::sort_positions;
 pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
     name: "keep_rows",
     summary: "Keeps the rows that the answers mark as scored.",
-    details: "A row of the answers is kept if the sum of its columns `sum_of` (without missing ones) is between `min` \
-              and `max`. In the submission, the rows at the same positions are kept. With `by`, rows of the submission \
-              are kept if their identifier is that of a kept row, and an identifier that is not in the answers is \
-              invalid. With `in_file`, rows of the submission are kept by their position in the file, even if a rule \
-              has sorted the rows.",
+    details: "A row of the answers is kept if the sum of its columns `sum_of` is between `min` and `max`. \
+              Missing cells are left out of the sum. In the submission, the rows at the same positions are kept.\n\n\
+              With `by`, rows of the submission are kept if their identifier is that of a kept row of the answers. An \
+              identifier that is not in the answers is invalid. With `in_file`, rows of the submission are kept by \
+              their position in the file, even if a rule has sorted the rows.",
     source: "pandas boolean indexing",
     shorthand: None,
     parameters: &[
@@ -36,7 +36,7 @@ pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
         optional(
             "in_file",
             KeyType::Boolean,
-            "Whether rows are matched by their position in the file, as by pandas' index after sorting.",
+            "Whether rows are matched by their position in the file, even if a rule has sorted them.",
         ),
     ],
 });
@@ -117,8 +117,8 @@ pub(super) const KEEP_LAST: RuleKind = RuleKind::new::<KeepLast>(Definition {
     name: "keep_last",
     summary: "Keeps the last rows of each group of the answers, after sorting by a column.",
     details: "The answers are sorted by `by` (as in `align`). If a group has fewer than `count` rows, all of them are \
-              kept. Rows without a group are dropped. The submission is not changed. The rule `join` can drop the \
-              other rows of the submission.",
+              kept. Rows without a group are dropped.\n\n\
+              The submission is not changed. The rule `join` can drop the other rows of the submission.",
     source: "pandas.DataFrame.groupby(...).tail",
     shorthand: None,
     parameters: &[

@@ -84,8 +84,8 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        // NumPy does not treat Python objects as numbers. So if neither booleans nor strings are allowed, a column of
-        // objects is invalid even if all of its cells are numbers.
+        // NumPy does not treat Python objects as numbers. Unless booleans or strings are allowed, a column of objects is
+        // invalid even if all of its cells are numbers.
         let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {
             CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_)
@@ -99,7 +99,7 @@ impl Numeric {
                 true
             }
         };
-        // If text is invalid, report a text that is not a number rather than the first text of the column.
+        // If text is invalid, report a text that is not a number rather than the first text.
         let odd = column
             .values()
             .position(
@@ -180,7 +180,6 @@ impl Rule for Finite {
     }
 }
 
-/// Returns an error for the first cell of these columns for which `mistake` returns a kind of error.
 fn check_cells(
     columns: &ColumnSelection,
     pair: &Pair<'_>,
@@ -271,9 +270,9 @@ pub(super) const ROWS_SUM_TO: RuleKind = RuleKind::new::<RowsSumTo>(Definition {
     name: "rows_sum_to",
     summary: "In every row, the cells of the columns must sum to `total`, for example to 1 for probabilities.",
     details: "The cells of a row are added in the order in which `columns` lists them. Missing cells are left out, and \
-              text is invalid. The sum must not differ from `total` by more than `absolute + 1e-5 * |total|`. With \
-              `decimals`, there is no tolerance: the sum is rounded to this number of decimals, and must then equal \
-              `total`.",
+              text is invalid.\n\n\
+              The sum must not differ from `total` by more than `absolute + 1e-5 * |total|`. With `decimals`, there is \
+              no tolerance: the sum is rounded to this number of decimals, and must then equal `total`.",
     source: "numpy.isclose, numpy.round",
     shorthand: None,
     parameters: &[
@@ -307,7 +306,6 @@ fn numpy_absolute() -> f64 {
     1e-8
 }
 
-/// The tolerance relative to the total, as in `numpy.isclose`.
 const RELATIVE: f64 = 1e-5;
 
 impl Rule for RowsSumTo {
@@ -317,7 +315,7 @@ impl Rule for RowsSumTo {
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = pair.submission.columns(&self.columns.select(pair))?;
-        // NumPy cannot compare sums of Python objects with a tolerance, even if the objects are numbers.
+        // NumPy cannot compare sums of Python objects with a tolerance.
         if self.decimals.is_none() && !pair.submission.is_empty() {
             columns.iter().try_for_each(check_numeric_type)?;
         }
@@ -336,7 +334,7 @@ impl Rule for RowsSumTo {
                 let (found, total) = (python_repr(sum), python_repr(self.total));
                 let names: Vec<&str> = columns.iter().take(3).map(|column| column.name).collect();
                 let dots = if columns.len() > 3 { ", ..." } else { "" };
-                // If a cell is missing, report that cell, because the author has to correct it.
+                // If a cell is missing, report that cell instead of the sum.
                 let empty = columns.iter().find(|column| column.is_missing(row));
                 if let Some(empty) = empty {
                     let expected =

@@ -1,5 +1,5 @@
-//! Parses lists of boxes from text cells: `label confidence x_min y_min x_max y_max ...`. The pipeline defines the order
-//! of the fields. This module also computes the overlap of upright three-dimensional boxes.
+//! Lists of boxes in cells, for example `label confidence x_min y_min x_max y_max ...`, and the overlap of upright
+//! three-dimensional boxes.
 
 use prep_spec::words::{KeyType, SectionKey};
 use serde::de::Error;
@@ -13,7 +13,7 @@ use crate::table::column::{CellValue, GradedColumn};
 pub const FIELDS: SectionKey = required(
     "fields",
     KeyType::Strings,
-    "The names of the words that describe a box in a cell, in their order.",
+    "The names of the fields of a box, in the order in which a cell lists them.",
 );
 
 pub const SEPARATED_BY: SectionKey = optional(
@@ -22,7 +22,6 @@ pub const SEPARATED_BY: SectionKey = optional(
     "Whether words are separated by any whitespace (default), or by exactly one space.",
 );
 
-/// How words are separated.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SeparatedBy {
@@ -42,11 +41,11 @@ impl SeparatedBy {
     }
 }
 
-/// A box with its label. Each field that is a number has a fixed index in `numbers`.
+/// A box with its label. Each numeric field has a fixed index in `numbers`.
 #[derive(Debug, Clone)]
 pub struct Labelled<const N: usize> {
     pub label: String,
-    /// The numbers of the box. The first one is the confidence.
+    /// The first number is the confidence.
     pub numbers: [f64; N],
 }
 
@@ -56,18 +55,15 @@ impl<const N: usize> Labelled<N> {
     }
 }
 
-/// The order of the label and the numbers of a box.
+/// The order of the fields of a box, which the pipeline defines.
 #[derive(Debug)]
 pub struct Layout<const N: usize> {
-    /// For each word of a box, its index in `numbers`, or `None` for the label.
+    /// For each field, its index in [`Labelled::numbers`], or `None` for the label.
     places: Vec<Option<usize>>,
 }
 
 impl<const N: usize> Layout<N> {
-    /// Parses the names of the fields.
-    ///
-    /// # Errors
-    /// If the fields are not the names in `numbers`, each once, and at most once `label`.
+    /// Parses the names of the fields: each name in `numbers` once, and at most one `label`.
     pub fn parse<'de, D: Deserializer<'de>>(
         fields: D,
         numbers: [&str; N],
@@ -75,10 +71,7 @@ impl<const N: usize> Layout<N> {
         Layout::new(&Vec::<String>::deserialize(fields)?, numbers)
     }
 
-    /// Creates the layout for these fields.
-    ///
-    /// # Errors
-    /// Same as [`parse`](Self::parse).
+    /// Like [`parse`](Self::parse), from a list of names.
     pub fn new<E: Error>(fields: &[String], numbers: [&str; N]) -> Result<Self, E> {
         let place = |field: &String| numbers.iter().position(|number| number == field);
         let places: Vec<Option<usize>> = fields.iter().map(place).collect();
@@ -93,17 +86,12 @@ impl<const N: usize> Layout<N> {
             Ok(Layout { places })
         } else {
             Err(E::custom(format!(
-                "expected the fields {}, each once, and label if boxes have labels",
+                "expected the fields {}, each once, and also `label` if the boxes have labels",
                 numbers.join(", ")
             )))
         }
     }
 
-    /// Parses the boxes of each cell.
-    ///
-    /// # Errors
-    /// If a cell is not text, if its number of words is not a multiple of the number of fields, or if a word is not a
-    /// number.
     pub fn read(
         &self,
         column: &GradedColumn<'_>,
@@ -114,10 +102,6 @@ impl<const N: usize> Layout<N> {
             .collect()
     }
 
-    /// Parses the boxes of one cell.
-    ///
-    /// # Errors
-    /// Same as [`read`](Self::read).
     pub fn read_cell(
         &self,
         column: &GradedColumn<'_>,
@@ -165,7 +149,6 @@ impl<const N: usize> Layout<N> {
 
 type Point = (f64, f64);
 
-/// An upright three-dimensional box.
 #[derive(Debug)]
 pub struct Box3d {
     /// Corners of the base, counterclockwise for positive sizes.
@@ -176,10 +159,8 @@ pub struct Box3d {
 }
 
 impl Box3d {
-    /// Creates a box from its centre, width (across its heading), length (along its heading), height and yaw in radians.
-    ///
-    /// # Errors
-    /// Returns a description of valid boxes if the box is invalid.
+    /// Creates a box from its centre, width (across its heading), length (along its heading), height, and yaw in radians. If
+    /// the box is invalid, the error is a description of valid boxes.
     pub fn new(centre: [f64; 3], size: [f64; 3], yaw: f64) -> Result<Self, &'static str> {
         if centre.iter().chain(&size).any(|value| value.is_nan()) || yaw.is_nan() {
             return Err("boxes without missing numbers");
@@ -225,7 +206,7 @@ fn is_right_angle(at: Point, left: Point, right: Point) -> bool {
     product.abs() <= 1e-8
 }
 
-/// Returns the intersection over union (IoU) of two boxes, from 0 to 1.
+/// Returns the intersection over union (IoU) of two boxes.
 pub fn iou(predicted: &Box3d, truth: &Box3d) -> f64 {
     let low = max(truth.bottom, predicted.bottom);
     let high = min(truth.top, predicted.top);
@@ -239,8 +220,8 @@ pub fn iou(predicted: &Box3d, truth: &Box3d) -> f64 {
     }
 }
 
-/// Returns the intersection of two convex polygons. Cuts off the part of `subject` that is outside of `clip`, one side
-/// of `clip` after the other. Corners that are not cut off keep their exact coordinates.
+/// Returns the intersection of two convex polygons: for each side of `clip`, cuts off the part of `subject` that is outside
+/// of this side. The remaining corners keep their exact coordinates.
 fn intersection(subject: &[Point], clip: &[Point]) -> Vec<Point> {
     let mut ring = subject.to_vec();
     for (start, end) in sides(clip) {
@@ -266,14 +247,13 @@ fn intersection(subject: &[Point], clip: &[Point]) -> Vec<Point> {
     ring
 }
 
-/// Returns the sides of a polygon, each as a pair of consecutive corners.
 fn sides(ring: &[Point]) -> impl Iterator<Item = (Point, Point)> + '_ {
     let next = ring.iter().cycle().skip(1);
     ring.iter().copied().zip(next.copied())
 }
 
-/// Returns the area of a polygon. Adds the terms in the same order as the library GEOS, so that the last digits agree:
-/// clockwise from the first corner, with x relative to this corner.
+/// Returns the area of a polygon. The last digits equal those of the library GEOS, because the terms are added in the order
+/// of GEOS. This order is clockwise from the first corner, with x relative to this corner.
 fn area(ring: &[Point]) -> f64 {
     let Some((first, others)) = ring.split_first() else {
         return 0.0;

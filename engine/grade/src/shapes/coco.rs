@@ -1,12 +1,10 @@
-//! Reproduces COCO's matching and average precision of one label at one threshold (`COCOeval.evaluateImg` and
-//! `accumulate`).
+//! COCO's matching and average precision of one label at one threshold (`COCOeval.evaluateImg` and `accumulate`).
 
 use std::cmp::Ordering;
 
-/// A true or predicted box.
 #[derive(Debug, Clone)]
 pub struct CocoBox {
-    /// The number of the box. In COCO's tables of matches, the number 0 means that there is no match.
+    /// In COCO's tables of matches, the number 0 means that there is no match.
     pub number: u64,
     /// x, y, width, height.
     pub sides: [f64; 4],
@@ -22,7 +20,6 @@ impl CocoBox {
     }
 }
 
-/// The boxes of one label in one image.
 #[derive(Debug, Clone, Default)]
 pub struct Image {
     pub truth: Vec<CocoBox>,
@@ -30,9 +27,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. So if an image
-    /// has many more predicted boxes, the other ones are dropped. Of boxes with the same confidence, the first ones are
-    /// kept.
+    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. If an image has many
+    /// more boxes, the other boxes are dropped.
     pub fn predict(&mut self, one: CocoBox, max_detections: usize) {
         self.predicted.push(one);
         if self.predicted.len() > 2 * max_detections + SPARE_BOXES {
@@ -43,11 +39,9 @@ impl Image {
     }
 }
 
-/// How many boxes more than twice `max_detections` an image may have before boxes are dropped. Sorting is expensive, so
-/// boxes are not dropped one by one.
+/// Number of boxes beyond twice `max_detections` before boxes are dropped, because sorting is expensive.
 const SPARE_BOXES: usize = 32;
 
-/// The result of matching a predicted box.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     confidence: f64,
@@ -55,7 +49,7 @@ struct Outcome {
     ignored: bool,
 }
 
-/// Returns the interpolated precision at the recalls 0, 0.01, ..., 1; empty if there are no true boxes.
+/// Returns the interpolated precision at the recalls 0, 0.01, ..., 1, or nothing if there are no true boxes.
 pub fn average_precision(images: &[Image], threshold: f64, max_detections: usize) -> Vec<f64> {
     let truth = images.iter().flat_map(|image| &image.truth);
     let positives = truth.filter(|truth| !truth.is_ignored()).count();
@@ -82,7 +76,6 @@ pub fn average_precision(images: &[Image], threshold: f64, max_detections: usize
     }
     interpolate(&mut points);
     let at = |step: u32| {
-        // 100 * 0.01 is exactly 1.
         let recall = f64::from(step) * 0.01;
         let first = points.partition_point(|point| point.0 < recall);
         points.get(first).map_or(0.0, |point| point.1)
@@ -90,8 +83,8 @@ pub fn average_precision(images: &[Image], threshold: f64, max_detections: usize
     (0..=100).map(at).collect()
 }
 
-/// Replaces the precision of each point with the maximum precision of this and all later points. A point is (recall,
-/// precision), and points are sorted by recall.
+/// Replaces the precision of each point (recall, precision) with the maximum precision of this point and all later points.
+/// Points must be sorted by recall.
 pub fn interpolate(points: &mut [(f64, f64)]) {
     let mut highest: f64 = 0.0;
     for point in points.iter_mut().rev() {
@@ -100,7 +93,7 @@ pub fn interpolate(points: &mut [(f64, f64)]) {
     }
 }
 
-/// Orders by decreasing value, NaN last.
+/// Orders by decreasing value, with NaN last.
 fn compare_descending(a: f64, b: f64) -> Ordering {
     b.partial_cmp(&a)
         .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
@@ -127,7 +120,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
                 break;
             }
             let iou = overlap(one.sides, candidate.sides);
-            // A comparison with NaN is false, so a candidate with an overlap of NaN is not skipped.
+            // A candidate whose overlap is NaN is not skipped, because comparisons with NaN are false.
             if iou < largest {
                 continue;
             }
@@ -148,8 +141,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
     outcomes
 }
 
-/// Returns the intersection over union (IoU). COCO uses C's `fmin` and `fmax`, which ignore a NaN. Rust's `min` and
-/// `max` do the same.
+/// Returns the intersection over union (IoU). Like C's `fmin` and `fmax` in COCO, Rust's `min` and `max` ignore a NaN.
 fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
     let ([ax, ay, aw, ah], [bx, by, bw, bh]) = (a, b);
     let width = (aw + ax).min(bw + bx) - ax.max(bx);

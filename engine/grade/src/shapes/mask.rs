@@ -1,8 +1,7 @@
-//! Binary masks in run-length encoding: `start length start length ...`, with starts from 1. Also reads the columns of
-//! masks from both tables, and the sizes of the images from the answers.
+//! Masks in run-length encoding: `start length start length ...`, with starts from 1. Also reads columns of masks, and the
+//! sizes of their images.
 //!
-//! A mask is stored as a list of runs, not of pixels. So the time for computing areas and overlaps does not depend on
-//! the size of the image.
+//! A mask is stored as runs, so the time for areas and overlaps does not depend on the size of the image.
 
 use prep_spec::words::{KeyType, SectionKey};
 use serde::Deserialize;
@@ -21,14 +20,14 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// Decodes a run-length code for an image with `pixels` pixels. Truncates runs that extend beyond the image.
+    /// Decodes a run-length code for an image with `pixels` pixels. Truncates runs beyond the image. If the code is invalid,
+    /// the error is a description of valid codes.
     ///
-    /// Accepts the same irregular codes as NumPy: a single number is an empty mask. In a code with two starts and one
-    /// length, both runs have this length. If the end of a run exceeds 64 bits, NumPy's sum wraps around, so the run is
-    /// empty.
+    /// Irregular codes are read as in NumPy:
     ///
-    /// # Errors
-    /// Returns a description of valid codes if the code is invalid.
+    /// - A single number is an empty mask.
+    /// - In a code with two starts and one length, both runs have this length.
+    /// - If the end of a run exceeds 64 bits, the sum of start and length wraps around, and the run is empty.
     pub fn decode(code: &str, pixels: u64) -> Result<Self, &'static str> {
         // A code may contain many millions of numbers, so they are parsed twice instead of stored.
         let (mut starts, mut lengths) = (NumberSummary::default(), NumberSummary::default());
@@ -85,7 +84,7 @@ impl Mask {
         Ok(mask)
     }
 
-    /// Appends a range. It must not begin before the start of the last range.
+    /// Appends a range, which must not begin before the start of the last range.
     fn push(&mut self, low: u64, high: u64) {
         if low >= high {
             return;
@@ -104,12 +103,10 @@ impl Mask {
         &self.runs
     }
 
-    /// Returns the number of pixels.
     pub fn area(&self) -> u64 {
         self.runs.iter().map(|(low, high)| high - low).sum()
     }
 
-    /// Returns the number of pixels in both masks.
     pub fn overlap(&self, other: &Mask) -> u64 {
         let mut area = 0;
         let (mut left, mut right) = (self.runs.iter().peekable(), other.runs.iter().peekable());
@@ -124,13 +121,13 @@ impl Mask {
         area
     }
 
-    /// Returns all pixels that are in at least one of the masks.
+    /// Returns the pixels that are in at least one mask.
     #[must_use]
     pub fn union<'a>(masks: impl Iterator<Item = &'a Mask>) -> Mask {
         Mask::of_ranges(masks.flat_map(|mask| &mask.runs).copied().collect())
     }
 
-    /// Returns all pixels that are in at least one of the half-open ranges.
+    /// Returns the pixels that are in at least one half-open range.
     #[must_use]
     pub fn of_ranges(mut ranges: Vec<(u64, u64)>) -> Mask {
         ranges.sort_unstable();
@@ -151,13 +148,12 @@ fn clamp(value: i128, pixels: u64) -> u64 {
 enum NumPyType {
     Signed,
     Unsigned,
-    /// Doubles, for integers both below and above 2^63. Doubles cannot be used as an index.
+    /// Doubles, for integers both below and above 2^63. They cannot be indices.
     Double,
     /// Python objects, for integers beyond 64 bits.
     Unlimited,
 }
 
-/// A summary of a list of numbers.
 #[derive(Debug)]
 struct NumberSummary {
     count: usize,
@@ -190,7 +186,7 @@ impl NumberSummary {
 }
 
 impl NumPyType {
-    /// Returns NumPy's type for a list of numbers with this summary. `None` for an empty list.
+    /// Returns NumPy's type for a list of numbers, or `None` for an empty list.
     fn infer(numbers: &NumberSummary) -> Option<NumPyType> {
         let signed = |value| value <= i128::from(i64::MAX);
         (numbers.count > 0).then(|| match () {
@@ -235,7 +231,6 @@ pub const SURPLUS_ROWS: SectionKey = optional(
      the submission is invalid.",
 );
 
-/// The parameters that define how masks are read: the columns, the sizes of the images, and the policy for surplus rows.
 #[derive(Debug, Deserialize)]
 pub struct MaskColumns {
     pub column: String,
@@ -265,7 +260,6 @@ enum SurplusRows {
     Ignore,
 }
 
-/// Width and height of an image in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaskSize {
     pub width: u64,
@@ -278,7 +272,7 @@ impl MaskSize {
     }
 }
 
-/// The true and the predicted masks. Surplus rows of the submission are left out.
+/// True and predicted masks, without surplus rows of the submission.
 #[derive(Debug)]
 pub struct Masks {
     pub predicted: Vec<Mask>,
@@ -305,7 +299,6 @@ impl MaskColumns {
         })
     }
 
-    /// Returns the policy for the number of rows that the parameters define.
     pub fn rows(&self) -> RowPolicy {
         match self.surplus_rows {
             SurplusRows::Refuse => RowPolicy::Times(1),

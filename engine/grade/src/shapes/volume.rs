@@ -1,18 +1,15 @@
 //! Volumes, which are stacks of masks, and the Hausdorff distance between two volumes.
 //!
-//! Distances are computed by a distance transform, one axis at a time (Felzenszwalb and Huttenlocher 2012), within the
-//! bounding box of both volumes. The time is proportional to the size of this box, not to the product of the two volumes'
-//! numbers of voxels.
+//! Distances are computed with the distance transform of Felzenszwalb and Huttenlocher (2012), one axis at a time. The time
+//! is proportional to the size of the bounding box of both volumes.
 
 use super::mask::MaskSize;
 use crate::shapes::mask::Mask;
 
-/// Maximum number of voxels in the bounding box in which distances are computed. This number takes 256 MB of memory,
-/// and the largest real volume has half as many voxels. Without the limit, a submission could put all its rows into one
-/// huge volume.
+/// Maximum number of voxels in the bounding box of both volumes. This number of voxels takes 256 MB. The largest real
+/// bounding box has half as many voxels. Without a limit, a submission could put all its rows into one huge volume.
 pub const MAX_VOXELS: usize = 1 << 25;
 
-/// A stack of slices of the same size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
     pub size: MaskSize,
@@ -20,13 +17,14 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Returns the number of voxels.
     pub fn voxels(&self) -> u64 {
         self.slices.iter().map(Mask::area).sum()
     }
 
-    /// Returns the runs of voxels in each column of each slice, as (slice, column, first row, row after the last).
-    /// Masks are encoded column by column, so a run of a mask may extend over several columns.
+    /// Returns the runs of voxels in each column of each slice. A run consists of its slice, its column, its first row, and
+    /// the row after its last row.
+    ///
+    /// Masks are encoded column by column, so one run of a mask may extend over several columns.
     fn columns(&self) -> impl Iterator<Item = (usize, u64, u64, u64)> + '_ {
         let height = self.size.height.max(1);
         self.slices
@@ -44,7 +42,7 @@ impl Volume {
     }
 }
 
-/// The bounding box of voxels: the first index and the index after the last, along slices, columns and rows.
+/// A bounding box: the first index and the index after the last, along slices, columns and rows.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
     low: [usize; 3],
@@ -73,9 +71,10 @@ impl Bounds {
     }
 }
 
-/// Returns the larger of both directed Hausdorff distances between two volumes, which must not be empty. Coordinates are
-/// divided by the number of slices, the width and the height of the volume `unit`. Returns `None` if the bounding box of
-/// both volumes has more than [`MAX_VOXELS`].
+/// Returns the larger of both directed Hausdorff distances between two volumes, which must not be empty. Returns `None`
+/// if the bounding box is larger than [`MAX_VOXELS`].
+///
+/// Coordinates are divided by the number of slices, the width and the height of the volume `unit`.
 pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
     let scale = [
         1.0 / unit.slices.len() as f64,
@@ -113,7 +112,7 @@ fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
             transform.run(&mut squares, start, extent[2], extent[1], scale[1]);
         }
     }
-    // Distances along the last axis are only needed for lines that contain voxels of `a`.
+    // Along the last axis, only lines with voxels of `a` need distances.
     let mut wanted = vec![false; extent[1] * extent[2]];
     for (_, column, top, end) in a.columns() {
         let start = (column as usize - bounds.low[1]) * extent[2];
@@ -141,8 +140,7 @@ fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
     furthest.sqrt()
 }
 
-/// Replaces each value of one line with the squared distance to the nearest zero in the line. Each value must be zero or
-/// infinite.
+/// Replaces each value of a line with the squared distance to the nearest zero. Each value must be zero or infinite.
 fn along_rows(line: &mut [f64], scale: f64) {
     sweep(line.iter_mut(), scale);
     sweep(line.iter_mut().rev(), scale);
@@ -162,18 +160,18 @@ fn sweep<'a>(line: impl Iterator<Item = &'a mut f64>, scale: f64) {
     }
 }
 
-/// Computes the lower envelope of parabolas over one line. Reuses its memory for the next line.
+/// Computes the lower envelope of parabolas over one line. Its memory is reused for the next line.
 #[derive(Debug, Default)]
 struct Transform {
-    /// The parabolas that form the envelope, from left to right: position and height of the vertex, and the position
-    /// from which the parabola is the lowest.
+    /// The parabolas of the envelope, from left to right. Each tuple contains the position and the height of the vertex, and
+    /// the position from which the parabola is the lowest.
     envelope: Vec<(f64, f64, f64)>,
 }
 
 impl Transform {
-    /// Transforms the line of `count` elements of `squares` at the indices `start`, `start + step`, and so on. Each
-    /// element is a squared distance, and becomes the minimum, over all elements of the line, of the element's value
-    /// plus the squared distance to it.
+    /// Transforms the line of `count` elements of `squares` at `start`, `start + step`, and so on.
+    ///
+    /// Each element becomes a minimum over all elements `x` of the line: the value of `x` plus the squared distance to `x`.
     fn run(&mut self, squares: &mut [f64], start: usize, step: usize, count: usize, scale: f64) {
         self.envelope.clear();
         for (index, square) in squares

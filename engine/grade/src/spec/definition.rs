@@ -1,6 +1,7 @@
-//! The description of a rule or metric: its name, parameters and documentation. From it, the crate derives the
-//! reference pages, the JSON Schema of the section `grade`, the check for unknown keys, and suggestions for misspelled
-//! keys. Parameters are described like the other keys of the pipeline language.
+//! The description of a rule or metric: its name, parameters and documentation.
+//!
+//! The reference pages, the JSON Schema of the section `grade:`, and the errors for unknown keys are derived from this
+//! description.
 
 use prep_spec::schema;
 use prep_spec::words::{KeyType, SectionKey};
@@ -13,47 +14,40 @@ use crate::{metrics, rules};
 pub struct Definition {
     /// Name in pipelines.
     pub name: &'static str,
-    /// A summary of one sentence.
+    /// One sentence.
     pub summary: &'static str,
     /// The formula or the exact rule, with its edge cases.
     pub details: &'static str,
     /// The origin of the formula or rule.
     pub source: &'static str,
-    /// The parameter that the short form `NAME: VALUE` sets. The long form is a map of parameters: `NAME: { PARAMETER:
-    /// VALUE }`.
+    /// The parameter that the short form `NAME: VALUE` sets, instead of `NAME: { PARAMETER: VALUE }`.
     pub shorthand: Option<&'static str>,
     /// Parameters.
     pub parameters: &'static [SectionKey],
 }
 
-/// Creates a required parameter.
 pub(crate) const fn required(name: &'static str, value: KeyType, doc: &'static str) -> SectionKey {
     SectionKey::required(name, value, doc, "")
 }
 
-/// Creates an optional parameter.
 pub(crate) const fn optional(name: &'static str, value: KeyType, doc: &'static str) -> SectionKey {
     SectionKey::optional(name, value, doc, "")
 }
 
-/// Creates a required parameter that names a column.
 pub(crate) const fn column(name: &'static str, doc: &'static str) -> SectionKey {
     required(name, KeyType::Column, doc)
 }
 
-/// Creates a required parameter that names columns.
 pub(crate) const fn columns(name: &'static str, doc: &'static str) -> SectionKey {
     required(name, KeyType::Selection, doc)
 }
 
-/// Returns the default value of parameters that are 1 by default.
 pub(crate) fn one<T: From<u8>>() -> T {
     T::from(1)
 }
 
 impl Definition {
-    /// Returns the JSON Schema for the value of the rule or metric. The value is a map of parameters or, in the short
-    /// form, the value of the shorthand parameter.
+    /// Returns the JSON Schema for the parameters, as a map or in the short form.
     pub(crate) fn schema(&self) -> Value {
         let mut full = schema::object(self.summary, self.parameters.iter());
         let description = full
@@ -68,7 +62,7 @@ impl Definition {
         json!({ "anyOf": forms, "description": description })
     }
 
-    /// Returns the columns that these parameters name, including the columns in `all_except`.
+    /// Returns the columns that these parameters name, including those in `all_except`.
     pub(crate) fn columns(&self, parameters: &Value) -> Vec<String> {
         let mut names = Vec::new();
         for parameter in self.parameters {
@@ -84,20 +78,19 @@ impl Definition {
         names
     }
 
-    /// Returns whether the rule or metric may be written as its name alone, because no parameter is required.
+    /// Returns whether the name alone is sufficient, because no parameter is required.
     pub(crate) fn may_stand_alone(&self) -> bool {
         self.parameters.iter().all(|parameter| !parameter.required)
     }
 }
 
-/// Returns the names in a value that is one name or a list of names.
 fn names_in(value: &Value) -> impl Iterator<Item = String> {
     let list = value.as_array();
     let list = list.map_or(std::slice::from_ref(value), Vec::as_slice);
     list.iter().filter_map(Value::as_str).map(str::to_owned)
 }
 
-/// Columns of the answers, as the value of a parameter selects them.
+/// The columns of the answers that a parameter selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AnswerColumns {
     Named(Vec<String>),
@@ -112,7 +105,7 @@ impl AnswerColumns {
         }
     }
 
-    /// Returns the names. `answers` are the columns of the answers, if they are known.
+    /// Returns the names. `answers` are all columns of the answers, if they are known.
     pub fn names(&self, answers: Option<&[String]>) -> Vec<String> {
         match self {
             AnswerColumns::Named(names) => names.clone(),
@@ -127,7 +120,7 @@ impl AnswerColumns {
     }
 }
 
-/// Returns the schema of all keys except `answers` and `sample`, as a fragment of a pipeline's schema.
+/// Returns the schema of all keys except `answers` and `sample`, as a part of a pipeline's schema.
 pub fn grade_schema() -> Value {
     let path = |description: &str| json!({ "type": "string", "description": description });
     json!({
@@ -198,7 +191,7 @@ pub fn grade_schema() -> Value {
     })
 }
 
-/// Returns the schema of a value that is either a name alone, or a map with one name and its parameters.
+/// Returns the schema of a name alone, or of a map with one name and its parameters.
 fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
     let mut bare = Vec::new();
     let mut named = Map::new();
@@ -210,8 +203,7 @@ fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
     }
     let mut map = json!({ "type": "object", "properties": named, "additionalProperties": false, "minProperties": 1, "maxProperties": 1 });
     if bare.is_empty() {
-        // With these snippets, an editor offers the names even if the value is still empty. Without snippets, it offers
-        // them only after the first letter.
+        // With these snippets, an editor offers the names for an empty value, and not only after the first letter.
         let snippets = named.iter().map(|(name, definition)| {
             json!({ "label": name, "description": definition["description"], "body": { name: "$1" } })
         });

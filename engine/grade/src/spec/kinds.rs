@@ -1,4 +1,4 @@
-//! Parses the name of a rule or metric and its parameters, and collects the errors in a `grade:` section.
+//! Parses the name of a rule or metric and its parameters, and collects errors.
 
 use std::fmt;
 
@@ -10,10 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::spec::definition::Definition;
 
-/// Maximum number of columns in a help text.
 const MAX_COLUMNS: usize = 12;
 
-/// The errors found so far, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<GradeSpecError>);
 
@@ -22,17 +20,15 @@ impl Faults {
         self.0.push(fault);
     }
 
-    /// Returns the value. If it is an error, records the error and returns `None`.
+    /// Returns the value, or records the error.
     pub fn keep<T>(&mut self, read: Result<T, GradeSpecError>) -> Option<T> {
         read.map_err(|fault| self.report(fault)).ok()
     }
 
-    /// Returns whether one of the errors suggests this name.
     pub fn suggest(&self, name: &str) -> bool {
         self.0.iter().any(|fault| fault.suggests(name))
     }
 
-    /// Returns the value, or all errors.
     pub fn finish<T>(self, read: Option<T>) -> Result<T, GradeSpecErrors> {
         match read {
             Some(read) if self.0.is_empty() => Ok(read),
@@ -41,8 +37,8 @@ impl Faults {
     }
 }
 
-/// Reads a rule or metric, whose name must be in `all`. Returns its kind, its parameters as a map, and the path of the
-/// parameters. After an error, returns `None`.
+/// Reads a rule or metric. `all` contains the permitted kinds. Returns the kind, the parameters as a map, and the path of
+/// the parameters in the section `grade:`.
 pub(crate) fn read_kind<K>(
     category: &'static str,
     all: &[&'static K],
@@ -71,7 +67,6 @@ pub(crate) fn read_kind<K>(
     Some((kind, parameters, path))
 }
 
-/// Parses `name`, or `{ name: parameters }`.
 fn parse_named<'a>(
     value: &'a Value,
     path: &KeyPath,
@@ -101,7 +96,7 @@ fn parse_named<'a>(
     }
 }
 
-/// Returns the parameters as a map, even if the short form was used. `None` after an error.
+/// Returns the parameters as a map, even if the author used the short form. Returns `None` after an error.
 fn full(
     definition: &Definition,
     parameters: Option<&Value>,
@@ -156,8 +151,8 @@ fn full(
     (faults.0.len() == before).then_some(Value::Object(map))
 }
 
-/// Returns the error if a value does not have the parameter's type. Checks only types that are written in a single
-/// form. Rules and metrics check the other types when they read the value.
+/// Returns an error if a value does not have the parameter's type. Values of types with several forms are checked later,
+/// when the rule or metric reads the value.
 fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<GradeSpecError> {
     let word = |known: Vec<&'static str>| {
         let found = value.as_str().unwrap_or_default();
@@ -187,7 +182,6 @@ fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<Gra
     Some(shape(path, expected, value))
 }
 
-/// Returns an example of a parameter's value.
 fn example(parameter: &SectionKey) -> String {
     match &parameter.value {
         _ if !parameter.example.is_empty() => parameter.example.to_owned(),
@@ -202,8 +196,8 @@ fn example(parameter: &SectionKey) -> String {
     }
 }
 
-/// Returns an example with all required parameters as a mapping. `written` is the author's value. If it is a string
-/// instead of a mapping, it is probably a column's name, so the example contains it.
+/// Returns an example with all required parameters as a map. `written` is the value that the author wrote. If `written` is a
+/// string, it is probably the name of a column. Therefore the example contains this name.
 fn all_required(definition: &Definition, written: &Value) -> String {
     let is_column = |one: &&SectionKey| matches!(one.value, KeyType::Column | KeyType::Selection);
     let column = definition.parameters.iter().find(is_column);
@@ -220,8 +214,7 @@ fn all_required(definition: &Definition, written: &Value) -> String {
     format!("{}: {{ {} }}", definition.name, parameters.join(", "))
 }
 
-/// Returns whether the map is `{ all_except: ... }`, which is a value of the shorthand parameter and not a map of
-/// parameters.
+/// Returns whether the map is `{ all_except: ... }`, the value of the shorthand parameter, instead of a map of parameters.
 fn is_short(definition: &Definition, given: &Map<String, Value>) -> bool {
     definition.shorthand == Some("columns")
         && given.contains_key("all_except")
@@ -283,7 +276,7 @@ pub(crate) fn value(path: &KeyPath, error: &serde_json::Error) -> GradeSpecError
     GradeSpecError::new(path, Problem::Value(error.to_string()))
 }
 
-/// A step from the section's root to a key.
+/// A step on the path to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathSegment {
     /// A key of a map.
@@ -292,7 +285,7 @@ pub enum PathSegment {
     Index(usize),
 }
 
-/// The path to a key: `rules[2].range.min`.
+/// The path to a key of the section, for example `rules[2].range.min`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyPath(pub Vec<PathSegment>);
 
@@ -325,15 +318,15 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// One error in a `grade:` section.
+/// An error in a section `grade:`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("grade.{path}: {problem}{}", suggestion.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
 pub struct GradeSpecError {
-    /// The path of the key, from the section's root.
+    /// The path of the key in the section.
     pub path: KeyPath,
-    /// The error.
+    /// The problem with the key.
     pub problem: Problem,
-    /// A known name that is spelled similarly to the unknown name.
+    /// A known name that is similar to the unknown name.
     pub suggestion: Option<String>,
 }
 
@@ -346,7 +339,7 @@ impl GradeSpecError {
         }
     }
 
-    /// Adds an example of a correct text, if a key is missing or has the wrong type.
+    /// Adds an example of a correct value, if a key is missing or has the wrong type.
     #[must_use]
     pub(crate) fn example(mut self, text: impl Into<Box<str>>) -> Self {
         if let Problem::Missing { example, .. } | Problem::Shape { example, .. } = &mut self.problem
@@ -356,7 +349,7 @@ impl GradeSpecError {
         self
     }
 
-    /// Returns the help for the error: a similar name, an example, or all known names. `None` if none of them helps.
+    /// Returns help for the error, if there is any: a similar name, an example, or all known names.
     pub fn help(&self) -> Option<String> {
         if let Some(name) = &self.suggestion {
             return Some(format!("did you mean `{name}`?"));
@@ -378,61 +371,52 @@ impl GradeSpecError {
         }
     }
 
-    /// Returns whether this error suggests `key` for a mistyped key. Then `key` is not also reported as missing.
+    /// Returns whether this error suggests `key` for a mistyped key. In this case, `key` is not also reported as missing.
     pub(crate) fn suggests(&self, key: &str) -> bool {
         self.suggestion.as_deref() == Some(key)
     }
 }
 
-/// All errors of a `grade:` section, in the order in which they were found. Never empty.
+/// All errors of a section `grade:`, in the order in which they were found. Never empty.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct GradeSpecErrors(pub Vec<GradeSpecError>);
 
-/// The kinds of errors in a `grade:` section.
+/// The kinds of errors in a section `grade:`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Problem {
-    /// An unknown name.
     #[error("there is no {category} `{name}`")]
     Unknown {
-        /// The kind of the name: a key, a rule, a metric ...
+        /// The category of the name, for example rule or metric.
         category: &'static str,
-        /// The unknown name.
         name: String,
-        /// The known names.
         known: Vec<&'static str>,
     },
-    /// A required key is missing.
     #[error("`{key}` is missing")]
     Missing {
         key: &'static str,
         example: Option<Box<str>>,
     },
-    /// A value has an unexpected type.
     #[error("expected {expected}, found {found}")]
     Shape {
         expected: String,
         found: String,
         example: Option<Box<str>>,
     },
-    /// A value is not valid.
     #[error("{0}")]
     Value(String),
-    /// A query has a syntax error.
+    /// A syntax error of a query.
     #[error("{}", .0.message)]
     Query(QueryTextError),
-    /// No number is within the bounds.
     #[error("`min` is {min}, which is above `max`, {max}")]
     Bounds { min: String, max: String },
-    /// A table does not have a column.
     #[error("{table} column `{column}`")]
     NoColumn {
-        /// The table, with a verb and an article: `the answers have no`.
+        /// The table with a verb and an article, for example `the answers have no`.
         table: &'static str,
-        /// The column.
         column: String,
-        /// The columns of the table.
+        /// All columns of the table.
         known: Vec<String>,
     },
 }

@@ -1,4 +1,4 @@
-//! Parses a `grade:` section: rules in order, and one metric.
+//! Parses the section `grade:` of a pipeline.
 
 pub mod definition;
 pub(crate) mod kinds;
@@ -12,7 +12,7 @@ use crate::spec::kinds::{Faults, known_keys, missing, read_kind, shape, unknown,
 use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::table::answers::Rows;
 
-/// The keys of a `grade:` section. The caller reads the files that `answers` and `sample` name.
+/// All keys of the section. The caller reads the files that `answers` and `sample` name.
 const KEYS: &[&str] = &[
     "answers",
     "answer_rows",
@@ -24,28 +24,25 @@ const KEYS: &[&str] = &[
     "direction",
 ];
 
-/// The name of the metric that is a query. Queries have no usual direction, so the section must contain a direction.
+/// The metric that is a query. It has no usual direction, so the section must contain a direction.
 const SQL: &str = "sql";
 
-/// A parsed section.
 #[derive(Debug)]
 pub(crate) struct GradeSpec {
-    /// How each record of answers in JSON lines is converted to rows.
+    /// Converts each record of answers in JSON lines to rows.
     pub answer_rows: Option<Rows>,
     pub rules: Vec<SpecRule>,
     pub metric: SpecMetric,
-    /// The score is the metric's value, multiplied by `scale`, plus `offset`.
+    /// The score is the value of the metric, multiplied by `scale`, plus `offset`.
     pub scale: f64,
     pub offset: f64,
     pub direction: Direction,
 }
 
-/// A rule, and the columns that its parameters name.
 #[derive(Debug)]
 pub(crate) struct SpecRule {
     pub rule: Box<dyn Rule>,
     pub columns: Vec<String>,
-    /// The name of the rule.
     pub name: &'static str,
     pub path: KeyPath,
 }
@@ -62,7 +59,7 @@ pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
     faults.finish(spec)
 }
 
-/// Parses the section. Continues after an error, so that all errors are reported. Returns `None` only after an error.
+/// Parses the section. Continues after an error, so that all errors are reported.
 fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option<GradeSpec> {
     known_keys(map, root, "key", KEYS, faults);
     let answer_rows = match map.get("answer_rows") {
@@ -100,7 +97,7 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
         }
         Some(metric) => read_metric(metric, &root.key("metric"), faults),
         None => {
-            // If a mistyped key was reported with the suggestion `metric`, do not also report `metric` as missing.
+            // If an error suggests `metric` for a mistyped key, do not also report that `metric` is missing.
             if !faults.suggest("metric") {
                 let help = "for example `metric: { accuracy: label }`";
                 faults.report(missing(root, "metric").example(help));
@@ -115,7 +112,8 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
     let scale = read_number(map, root, "scale", 1.0, faults);
     let offset = read_number(map, root, "offset", 0.0, faults);
     if scale.is_some_and(|scale| scale <= 0.0) {
-        let message = "`scale` must be above 0; `complement` in `weighted_sum` inverts a metric";
+        let message =
+            "`scale` must be above 0; to invert a metric, use `complement` in `weighted_sum`";
         let problem = Problem::Value(message.to_owned());
         faults.report(GradeSpecError::new(&root.key("scale"), problem));
     }
@@ -129,7 +127,6 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
     })
 }
 
-/// Reads an optional number.
 fn read_number(
     map: &Map<String, Value>,
     root: &KeyPath,

@@ -1,12 +1,10 @@
-//! Reads the answers: a CSV, or JSON lines whose records the `grade:` section converts to rows.
+//! Reads the answers: a CSV file, or JSON lines. The key `answer_rows` defines how each JSON record becomes rows.
 //!
-//! `answer_rows` lists the rows that each record creates. A row maps names of columns to cells. A cell is either a
-//! string or a list of parts. In a string, `{path}` is replaced with a member of the record. For example, `{a.0.b}` is
-//! the member `b` of the first element of the member `a`.
+//! Each element of `answer_rows` is a row, which maps columns to cells. A cell is a string or a list of parts:
 //!
-//! A part is the member at a path (`of`), or each element of the list at a path (`each`). The key `unless` leaves out a
-//! value that equals the value of `unless`, or that contains all of its members. The key `text` defines how a value is
-//! printed. The values of all parts are joined by spaces.
+//! - In a string, `{a.0.b}` is replaced with the member `b` of the first element of the member `a`.
+//! - A part is the value at a path (`of`), or each element of the list at a path (`each`). The values of all parts are
+//!   joined by spaces.
 
 use std::collections::BTreeMap;
 
@@ -21,27 +19,21 @@ use serde_json::{Map, Value};
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum AnswersError {
-    /// The CSV cannot be read.
     #[error("{0}")]
     Csv(#[from] CsvError),
-    /// A line is not JSON.
     #[error("line {line} is not JSON")]
     Json {
         line: usize,
         source: serde_json::Error,
     },
-    /// A record does not have a member that `answer_rows` names.
     #[error("line {line}: there is no `{path}`")]
     Member { line: usize, path: String },
-    /// A member is not a list.
     #[error("line {line}: `{path}` is not a list")]
     NotList { line: usize, path: String },
-    /// The file is not UTF-8.
     #[error("{0}")]
     Encoding(#[from] std::str::Utf8Error),
 }
 
-/// The value of a column in a row.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum AnswerContent {
@@ -52,26 +44,25 @@ enum AnswerContent {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RowPart {
-    /// The path of one value.
     of: Option<String>,
-    /// The path of a list.
+    /// Path of a list, each of whose elements is a value.
     each: Option<String>,
-    /// Values to leave out: those equal to this value or, if it is an object, those with all its members.
+    /// Leaves out values that equal this value. If this value is an object, leaves out values that contain all members of
+    /// the object.
     unless: Option<Value>,
-    /// The template for printing a value. Without it, the value is printed unchanged.
+    /// Template for printing a value. Without it, the value is printed unchanged.
     text: Option<String>,
 }
 
-/// The rows that a record of the answers creates.
+/// The rows that each record of the answers creates.
 #[derive(Debug)]
 pub(crate) struct Rows {
     rows: Vec<BTreeMap<String, AnswerContent>>,
-    /// The columns of all rows, in order of appearance.
+    /// Columns of all rows, in order of appearance.
     columns: Vec<String>,
 }
 
 impl Rows {
-    /// Parses `answer_rows`.
     pub fn parse(section: &Value) -> Result<Self, serde_json::Error> {
         let given = Vec::<Map<String, Value>>::deserialize(section)?;
         let mut columns: Vec<String> = Vec::new();
@@ -95,7 +86,6 @@ impl Rows {
         Ok(Rows { rows, columns })
     }
 
-    /// Converts JSON lines to a table.
     fn frame(&self, text: &str) -> Result<Frame, AnswersError> {
         let mut columns: Vec<(&String, ObjectColumn)> = self
             .columns
@@ -138,13 +128,12 @@ impl AnswerContent {
                     .iter()
                     .any(|part| part.of.is_some() == part.each.is_some()) =>
             {
-                Err("a part has either `of` or `each`")
+                Err("a part must have exactly one of `of` and `each`")
             }
             _ => Ok(()),
         }
     }
 
-    /// Returns the text of the cell, which is empty if the cell is missing.
     fn text(&self, record: &Value, line: usize) -> Result<String, AnswersError> {
         match self {
             AnswerContent::Text(template) => fill(template, record, line),
@@ -199,7 +188,7 @@ impl RowPart {
     }
 }
 
-/// Reads answers as JSON lines if `rows` is given, otherwise as a CSV.
+/// Reads answers as JSON lines if `rows` is given, and otherwise as CSV.
 pub(crate) fn read(bytes: &[u8], rows: Option<&Rows>) -> Result<Frame, AnswersError> {
     match rows {
         None => Ok(read_frame(bytes, &ReadOptions::default())?),
@@ -207,7 +196,6 @@ pub(crate) fn read(bytes: &[u8], rows: Option<&Rows>) -> Result<Frame, AnswersEr
     }
 }
 
-/// Replaces each `{path}` in a text.
 fn fill(template: &str, record: &Value, line: usize) -> Result<String, AnswersError> {
     let mut text = String::new();
     let mut rest = template;
@@ -226,7 +214,7 @@ fn next_path(template: &str) -> Option<(&str, &str, &str)> {
     Some((before, path, after))
 }
 
-/// Returns a text unchanged, any other value as JSON.
+/// Returns a string unchanged, and any other value as JSON.
 fn print(value: &Value, path: &str, line: usize) -> Result<String, AnswersError> {
     match value {
         Value::Null => Err(AnswersError::Member {
@@ -238,7 +226,6 @@ fn print(value: &Value, path: &str, line: usize) -> Result<String, AnswersError>
     }
 }
 
-/// Returns the value at a path.
 fn value_at<'a>(record: &'a Value, path: &str, line: usize) -> Result<&'a Value, AnswersError> {
     path.split('.')
         .try_fold(record, |value, key| match value {

@@ -8,7 +8,7 @@ use prep_formats::pandas::{ColumnData, PREFETCH_ROWS};
 use crate::python::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// One of the two tables.
+/// The answers or the submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The answers.
@@ -17,7 +17,7 @@ pub enum Role {
     Submission,
 }
 
-/// A column of a table, in the current order of the table's rows.
+/// A column of a table, in the current order of the rows. A *position* is an index into this order, from 0.
 #[derive(Debug, Clone, Copy)]
 pub struct GradedColumn<'a> {
     /// The column's name.
@@ -43,17 +43,17 @@ impl<'a> GradedColumn<'a> {
         self.role
     }
 
-    /// Returns the column's data of the entire file, in the file's order.
+    /// Returns the cells of the entire file, in the order of the file.
     pub fn data(&self) -> &'a ColumnData {
         self.data
     }
 
-    /// Returns the position of a row in the file.
+    /// Returns the row of the file at a position, from 0.
     pub fn file_position(&self, position: usize) -> Option<u32> {
         self.positions.get(position)
     }
 
-    /// Returns the number of the row in the file, counted from 1.
+    /// Returns the row of the file at a position, from 1.
     pub fn file_row(&self, position: usize) -> u64 {
         self.positions
             .get(position)
@@ -67,16 +67,15 @@ impl<'a> GradedColumn<'a> {
             .map_or(CellValue::Missing, |row| self.data.value(row as usize))
     }
 
-    /// Returns whether the cell at a position is missing.
     pub(crate) fn is_missing(&self, position: usize) -> bool {
         match (self.data, self.positions.get(position)) {
-            // This check does not access the memory of the text.
+            // Unlike `value`, this does not access the memory of the text.
             (ColumnData::Object(cells), Some(row)) => cells.is_missing(row as usize),
             _ => self.value(position) == CellValue::Missing,
         }
     }
 
-    /// Returns the bytes of a text; `None` for other cells.
+    /// Returns the bytes of a text, or `None` for other cells.
     pub(crate) fn text(&self, position: usize) -> Option<&'a [u8]> {
         match self.data {
             ColumnData::Object(cells) => cells.text(self.positions.get(position)? as usize),
@@ -84,13 +83,11 @@ impl<'a> GradedColumn<'a> {
         }
     }
 
-    /// Returns the position of the first cell with a text.
     pub(crate) fn first_text(&self) -> Option<usize> {
         self.values()
             .position(|value| matches!(value, CellValue::Text(_)))
     }
 
-    /// Returns an error unless all cells are text.
     pub(crate) fn check_text(&self) -> Result<(), Refusal> {
         let is_other = |value| !matches!(value, CellValue::Text(_));
         match self.values().position(is_other) {
@@ -102,7 +99,7 @@ impl<'a> GradedColumn<'a> {
         }
     }
 
-    /// Returns the cells in order.
+    /// Returns all cells, in the current order of the rows.
     pub fn values(&self) -> impl Iterator<Item = CellValue<'a>> + use<'a> {
         let column = *self;
         (0..column.len()).map(move |position| {
@@ -111,8 +108,10 @@ impl<'a> GradedColumn<'a> {
         })
     }
 
-    /// Prefetches the next cells from `position` on into the processor's cache, because rows that were sorted are
-    /// scattered in memory. Must be called for each position if all positions are processed in order.
+    /// Prefetches some cells, beginning at `position`, into the processor's cache, because sorted rows are scattered in
+    /// memory.
+    ///
+    /// Callers must call this function for each position in ascending order.
     pub(crate) fn fetch(&self, position: usize) {
         if position.is_multiple_of(PREFETCH_ROWS)
             && let (ColumnData::Object(values), Positions::Listed(rows)) =
@@ -123,8 +122,8 @@ impl<'a> GradedColumn<'a> {
         }
     }
 
-    /// Applies `check` to each cell. If `check` rejects several cells, returns the error for the cell that comes first
-    /// in the file, even if rules have sorted the rows.
+    /// Applies `check` to each cell. Returns the error for the cell that comes first in the file, even if rules have sorted
+    /// the rows.
     pub(crate) fn map_cells<T>(
         &self,
         mut check: impl FnMut(usize, CellValue<'a>) -> Result<T, Refusal>,
@@ -132,7 +131,7 @@ impl<'a> GradedColumn<'a> {
         let mut all = Vec::with_capacity(self.len());
         let mut refused: Option<Refusal> = None;
         for (position, value) in self.values().enumerate() {
-            // After an error, only rows that are earlier in the file need to be checked.
+            // After an error, only earlier rows of the file need to be checked.
             let first = refused.as_ref().and_then(|one| one.row);
             if first.is_some_and(|row| self.file_row(position) > row) {
                 continue;
@@ -156,13 +155,11 @@ impl<'a> GradedColumn<'a> {
         }
     }
 
-    /// Returns the cells of the entire file, in the file's order.
     pub(crate) fn file_values(&self) -> impl Iterator<Item = CellValue<'a>> + use<'a> {
         self.data.values()
     }
 
-    /// Returns an error about a cell of this column. If the column belongs to the answers, the message does not blame
-    /// the author of the submission.
+    /// Returns an error about a cell. For the answers, the message does not blame the author of the submission.
     pub fn refuse(&self, kind: RefusalKind, position: usize, expected: &str) -> Refusal {
         let found = self.for_message(position);
         let (kind, message) = match self.role {
@@ -178,7 +175,7 @@ impl<'a> GradedColumn<'a> {
     }
 }
 
-/// Formats the cell like Python's `str`.
+/// Formats a cell like Python's `str`.
 pub fn text(value: CellValue<'_>) -> Cow<'_, str> {
     match value {
         CellValue::Missing => Cow::Borrowed("nan"),
@@ -191,20 +188,16 @@ pub fn text(value: CellValue<'_>) -> Cow<'_, str> {
     }
 }
 
-/// The rows of a table that are graded, in order. A row is identified by its number in the file, from 0. As long as
-/// rows were only dropped at the end, no list of numbers is needed.
+/// The graded rows of a table, in their current order, as rows of the file from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Positions {
-    /// This number of rows from the start of the file, in the file's order.
+    /// The first rows of the file. This form needs no list as long as rows are only dropped at the end.
     First(u32),
     Listed(Vec<u32>),
 }
 
 impl Positions {
-    /// Returns all rows of a table.
-    ///
-    /// # Errors
-    /// If the table has 2^32 rows or more.
+    /// Returns all rows. A table with 2^32 rows or more is an error.
     pub fn all(rows: usize) -> Result<Self, Refusal> {
         let rows = u32::try_from(rows).map_err(|_| {
             Refusal::new(
@@ -229,9 +222,9 @@ impl Positions {
         }
     }
 
-    /// Reorders or drops rows; `positions` are indices in the current order.
+    /// Reorders or drops rows. `positions` are indices into the current order.
     pub fn select(&mut self, mut positions: Vec<u32>) {
-        // Reuses the list, because it may have many millions of elements.
+        // Reuse the list, because it may have many millions of elements.
         positions.retain_mut(|position| match self.get(*position as usize) {
             Some(row) => {
                 *position = row;
@@ -242,7 +235,6 @@ impl Positions {
         *self = Positions::Listed(positions);
     }
 
-    /// Keeps the first `count` rows.
     pub fn truncate(&mut self, count: usize) {
         match self {
             Positions::First(rows) => {
@@ -252,7 +244,7 @@ impl Positions {
         }
     }
 
-    /// Returns how many rows must be read from the start of a file with `rows` rows.
+    /// Returns the number of rows to read from the start of a file with `rows` rows.
     pub fn highest(&self, rows: usize) -> usize {
         match self {
             Positions::First(first) => *first as usize,

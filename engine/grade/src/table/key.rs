@@ -1,5 +1,5 @@
-//! Compares identifiers of rows like Python, even if pandas infers different types for the two columns, and describes how
-//! the identifiers of a submission differ from the identifiers of the answers.
+//! Compares identifiers of rows like Python, and describes how the identifiers of a submission differ from those of the
+//! answers.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -12,22 +12,20 @@ use super::numbers::number;
 use super::threads::both;
 use crate::refusal::{Refusal, RefusalKind, count};
 
-/// An identifier that can be an element of a set. Numbers of different types are compared by value. A number never
-/// equals a text.
+/// An identifier that can be an element of a set. Numbers of different types are compared by value. A number never equals a
+/// text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Identifier<'a> {
     Integer(i128),
     Number(Bits),
     Text(&'a str),
-    /// A missing cell in a column of text. pandas uses the same object for all missing cells, so they are equal in a
-    /// set.
+    /// A missing cell in a column of text. In a set, these cells are equal, because pandas uses one object for all of them.
     MissingText,
-    /// A missing cell in a column of numbers. Like NaN, it must not equal any value, not even another missing cell.
-    /// Therefore it contains the number of its row.
+    /// A missing cell in a column of numbers. Like NaN, it must not equal another missing cell. Therefore it contains the
+    /// number of its row.
     Missing(u64),
 }
 
-/// A double that is not an integer, compared by its bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Bits(f64);
 
@@ -45,13 +43,12 @@ impl Hash for Bits {
     }
 }
 
-/// Returns the identifier in a cell.
 pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
     match column.value(position) {
         CellValue::Bool(value) => Identifier::Integer(i128::from(value)),
         CellValue::Int(value) => Identifier::Integer(i128::from(value)),
         CellValue::UInt(value) => Identifier::Integer(i128::from(value)),
-        // Beyond 1e38, a double does not equal any integer of 64 bits.
+        // Larger doubles do not equal any integer of 64 bits.
         CellValue::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
             Identifier::Integer(value as i128)
         }
@@ -66,7 +63,6 @@ pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
     }
 }
 
-/// Returns the first position at which two columns of the same length are not [`equal`].
 pub fn first_difference(a: &GradedColumn<'_>, b: &GradedColumn<'_>) -> Option<usize> {
     let first_in = |mut positions: Range<usize>| {
         positions.find(|&position| {
@@ -87,8 +83,8 @@ pub fn first_difference(a: &GradedColumn<'_>, b: &GradedColumn<'_>) -> Option<us
     first.or(second)
 }
 
-/// Returns whether two cells are equal according to NumPy's elementwise comparison: a missing cell equals no cell, and an
-/// integer is converted to a double if the other cell is a double.
+/// Compares two cells like NumPy: a missing cell equals no cell. An integer is converted to a double if the other cell is a
+/// double.
 pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
     match (a, b) {
         (CellValue::Text(a), CellValue::Text(b)) => a == b,
@@ -99,12 +95,10 @@ pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
     }
 }
 
-/// Returns the error for tables with different identifiers. It names an identifier of the submission that the answers
-/// do not have. If there is no such identifier, it names a repeated and a missing one. Row numbers are those of the
-/// submission's file, even if rules have sorted the rows. `position` must be the first position at which the
-/// identifiers differ.
+/// Returns the error for tables with different identifiers. `position` must be the first position at which they differ.
 ///
-/// Identifiers are public, so this reveals no answers.
+/// The message names an unknown identifier of the submission. If all are known, it names a repeated identifier and a missing
+/// identifier. This reveals no answers, because identifiers are public.
 pub fn differ(
     submission: &GradedColumn<'_>,
     answers: &GradedColumn<'_>,
@@ -145,8 +139,8 @@ pub fn differ(
                 .in_column(submission.name)
                 .in_row(submission.file_row(*repeated))
         }
-        // The sets of keys are equal, but NumPy's comparison finds a difference: a missing identifier equals nothing,
-        // and a large integer may not equal the double to which it is converted.
+        // Both tables have the same identifiers, but NumPy does not treat them as equal: a missing identifier equals
+        // nothing, and a large integer may not equal the double to which it is converted.
         _ => {
             let expected = answers.for_message(position);
             let expected = format!("{expected}: identifiers must be those of the answers");

@@ -1,6 +1,6 @@
-//! Finds the columns that rules and metrics name in a pipeline, and converts them to numbers by scikit-learn's rules
-//! (`check_array`): booleans are 0 and 1, strings are parsed like Python's `float`, missing and infinite values are
-//! invalid.
+//! Selects the columns that a pipeline names, and converts them to numbers like scikit-learn (`check_array`).
+//!
+//! Booleans are 0 and 1, and strings are parsed like Python's `float`. Missing and infinite values are invalid.
 
 use prep_formats::pandas::ColumnData;
 use serde::Deserialize;
@@ -11,13 +11,9 @@ use super::threads::both;
 use crate::python::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// Doubles represent all integers up to this value exactly.
 const EXACT: u128 = 1 << 53;
 
-/// Returns all values of a column as finite doubles.
-///
-/// # Errors
-/// If the column has no rows, or if a cell is missing, infinite or not a number.
+/// Returns the values of a column as finite doubles. A column without rows is an error.
 pub fn floats(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     if column.is_empty() {
         return Err(
@@ -31,8 +27,8 @@ pub fn floats(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     )
 }
 
-/// Returns the values of a column of doubles or integers. Returns `None` if a value is missing or infinite, or if the
-/// column has a different type.
+/// Returns the values of a column of doubles or integers. Returns `None` if a value is missing or infinite, or for a column
+/// of another type.
 fn finite_doubles(column: &GradedColumn<'_>) -> Option<Vec<f64>> {
     let rows = (0..column.len()).map(|position| column.file_position(position));
     match column.data() {
@@ -52,10 +48,7 @@ fn finite_doubles(column: &GradedColumn<'_>) -> Option<Vec<f64>> {
     }
 }
 
-/// Returns the number in a cell.
-///
-/// # Errors
-/// If the cell is missing, infinite or not a number.
+/// Returns the finite number in a cell.
 pub fn finite(
     column: &GradedColumn<'_>,
     position: usize,
@@ -71,7 +64,7 @@ pub fn finite(
     }
 }
 
-/// Returns the number in a cell; `None` if it is missing or a text that is not a number.
+/// Returns the number in a cell. Returns `None` if the cell is missing or not a number.
 pub fn number(value: CellValue<'_>) -> Option<f64> {
     match value {
         CellValue::Missing => None,
@@ -83,11 +76,8 @@ pub fn number(value: CellValue<'_>) -> Option<f64> {
     }
 }
 
-/// Like [`floats`], for metrics that only use the order of values. If distinct integers would become equal as doubles,
+/// Like [`floats`], but for metrics that use only the order of values. If different integers would become equal as doubles,
 /// all values are replaced with their ranks.
-///
-/// # Errors
-/// Same as [`floats`].
 pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     let whole = |value: CellValue<'_>| match value {
         CellValue::Bool(_) => None,
@@ -107,10 +97,8 @@ pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     floats(column)
 }
 
-/// Returns the values of a true and a predicted column, for metrics that subtract them.
-///
-/// # Errors
-/// Same as [`floats`]. Also returned for two columns of booleans, which NumPy cannot subtract.
+/// Like [`both_floats`], but for metrics that subtract the values. Two columns of booleans are an error, because NumPy
+/// cannot subtract booleans.
 pub fn subtractable(
     truth: &GradedColumn<'_>,
     predicted: &GradedColumn<'_>,
@@ -128,10 +116,7 @@ pub fn subtractable(
     both_floats(truth, predicted)
 }
 
-/// Returns the values of a true and a predicted column.
-///
-/// # Errors
-/// Same as [`floats`].
+/// Returns the values of a true and of a predicted column, as [`floats`] does.
 pub fn both_floats(
     truth: &GradedColumn<'_>,
     predicted: &GradedColumn<'_>,
@@ -142,11 +127,8 @@ pub fn both_floats(
     Ok((truth?, predicted))
 }
 
-/// Returns all values of a column as doubles, for metrics that accept NaN. A missing cell becomes NaN. A column that
-/// has no numeric type in pandas is invalid.
-///
-/// # Errors
-/// If the column has text or mixed cells.
+/// Returns the values of a column as doubles, for metrics that accept NaN. A missing cell becomes NaN. A column that is not
+/// numeric in pandas is an error.
 pub fn doubles(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
     check_numeric_type(column)?;
     Ok(column
@@ -155,10 +137,7 @@ pub fn doubles(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
         .collect())
 }
 
-/// Rejects a column that has no numeric type in pandas.
-///
-/// # Errors
-/// If the column has text or mixed cells.
+/// Returns an error if a column is not numeric in pandas.
 pub fn check_numeric_type(column: &GradedColumn<'_>) -> Result<(), Refusal> {
     match column.data() {
         ColumnData::Object(_) => {
@@ -169,10 +148,7 @@ pub fn check_numeric_type(column: &GradedColumn<'_>) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the number in a cell. NaN if the cell is missing.
-///
-/// # Errors
-/// If the cell is text.
+/// Returns the number in a cell, or NaN if the cell is missing. Text is an error.
 pub fn number_or_nan(column: &GradedColumn<'_>, position: usize) -> Result<f64, Refusal> {
     match column.value(position) {
         CellValue::Text(_) => Err(column.refuse(RefusalKind::Type, position, "a number")),
@@ -180,7 +156,6 @@ pub fn number_or_nan(column: &GradedColumn<'_>, position: usize) -> Result<f64, 
     }
 }
 
-/// One column, a list of columns, or all columns except some.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(
     untagged,
@@ -190,15 +165,13 @@ pub enum ColumnSelection {
     One(String),
     Many(Vec<String>),
     AllExcept {
-        /// The excluded columns.
         all_except: Names,
-        /// The table whose remaining columns are selected.
+        /// The table of which all other columns are selected.
         #[serde(default)]
         of: ColumnSide,
     },
 }
 
-/// The table whose columns `all_except` selects.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnSide {
@@ -207,7 +180,6 @@ pub enum ColumnSide {
     Submission,
 }
 
-/// One name or several names.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged, expecting = "expected a name or a list of names")]
 pub enum Names {
@@ -225,7 +197,6 @@ impl Names {
 }
 
 impl Default for ColumnSelection {
-    /// Returns all columns of the answers.
     fn default() -> Self {
         ColumnSelection::AllExcept {
             all_except: Names::Many(Vec::new()),
@@ -235,7 +206,6 @@ impl Default for ColumnSelection {
 }
 
 impl ColumnSelection {
-    /// Returns the names in order.
     pub fn select<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
         match self {
             ColumnSelection::AllExcept {
@@ -246,7 +216,7 @@ impl ColumnSelection {
         }
     }
 
-    /// Returns the names in order. For `all_except`, returns the remaining columns of `side`.
+    /// Returns the selected names. `all_except` selects the other columns of `side`.
     pub fn resolve<'s>(&'s self, side: &'s Side<'_>) -> Vec<&'s str> {
         match self {
             ColumnSelection::One(name) => vec![name],
@@ -258,7 +228,7 @@ impl ColumnSelection {
         }
     }
 
-    /// Returns owned names, for rules that change the pair.
+    /// Like [`select`](Self::select), for rules that change the pair.
     pub fn resolve_owned(&self, pair: &Pair<'_>) -> Vec<String> {
         self.select(pair).into_iter().map(str::to_owned).collect()
     }

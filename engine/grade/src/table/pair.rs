@@ -1,8 +1,10 @@
-//! The answers and the submission, as the rules that were applied so far have changed them.
+//! The answers and the submission after the changes of the rules that have already run.
 //!
-//! Rules sort and drop rows by changing a list of row numbers. So the tables are not copied, and every message can name
-//! the row of the file. The cells of a submission are read column by column when a rule or the metric needs them. So a
-//! submission with wrong columns or wrong identifiers is never completely in memory.
+//! Rules sort and drop rows by changing a list of row numbers. Therefore tables are not copied, and messages can name the
+//! rows of the file.
+//!
+//! The cells of a submission are read column by column when they are needed. Therefore a submission with wrong columns is
+//! never completely in memory.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -14,18 +16,17 @@ use super::typed::{LazySubmission, unreadable};
 use crate::metrics::QueryEngine;
 use crate::refusal::{Refusal, RefusalKind, count};
 
-/// Maximum number of cells that are read at once.
 const MAX_CELLS_AT_ONCE: usize = 4 << 20;
 
-/// A table, and the list of its rows that are graded, in order.
+/// A table, and the list of its graded rows.
 #[derive(Debug, Clone)]
 pub struct Side<'a> {
     columns: Vec<SideColumn<'a>>,
-    /// The file from which cells that were not read yet can be read.
+    /// The file with the cells that were not read yet.
     unread: Option<&'a LazySubmission<'a>>,
     positions: Positions,
     role: Role,
-    /// Whether messages may quote names of columns and cells. See [`Pair::recognise`].
+    /// Whether messages may quote column names and cells. See [`Pair::recognise`].
     is_recognised: bool,
 }
 
@@ -38,7 +39,7 @@ struct SideColumn<'a> {
 #[derive(Debug, Clone)]
 enum Data<'a> {
     Here(Cow<'a, ColumnData>),
-    /// A column that is read from the file when it is needed, with its index in the file.
+    /// A column that is read when it is needed, with its index in the file.
     LazySubmission(usize, OnceLock<ColumnData>),
 }
 
@@ -91,30 +92,26 @@ impl<'a> Side<'a> {
         self.names().any(|other| other == name)
     }
 
-    /// Returns the positions of the graded rows in the file.
+    /// Returns the graded rows as rows of the file, from 0.
     pub fn file_positions(&self) -> impl Iterator<Item = u32> {
         let positions = &self.positions;
         (0..positions.len()).filter_map(|position| positions.get(position))
     }
 
-    /// Reorders or drops rows; `positions` are indices in the current order.
     pub(crate) fn select(&mut self, positions: Vec<u32>) {
         self.positions.select(positions);
     }
 
-    /// Keeps the first `rows` rows.
     pub(crate) fn truncate(&mut self, rows: usize) {
         self.positions.truncate(rows);
     }
 
-    /// Replaces the content of a column.
     pub(crate) fn replace(&mut self, name: &str, data: ColumnData) {
         if let Some(column) = self.columns.iter_mut().find(|column| column.name == name) {
             column.data = Data::Here(Cow::Owned(data));
         }
     }
 
-    /// Renames a column.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         if let Some(column) = self.columns.iter_mut().find(|column| column.name == from) {
             column.name = Cow::Owned(to.to_owned());
@@ -132,10 +129,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Checks that there is a column with this name. The error suggests a similar name.
-    ///
-    /// # Errors
-    /// If there is no such column.
+    /// Checks that a column exists. The error suggests a similar name.
     pub fn require(&self, name: &str) -> Result<(), Refusal> {
         match self.has(name) {
             true => Ok(()),
@@ -143,10 +137,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Returns a column by name.
-    ///
-    /// # Errors
-    /// Same as [`require`](Self::require). Also returned if the cells of the column cannot be read.
+    /// Returns a column. Fails if it does not exist or its cells cannot be read.
     pub fn column(&self, name: &str) -> Result<GradedColumn<'_>, Refusal> {
         let Some(column) = self.columns.iter().find(|column| column.name == name) else {
             return Err(self.no_column(name));
@@ -169,15 +160,11 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// Returns the columns with these names.
-    ///
-    /// # Errors
-    /// Same as [`column`](Self::column).
     pub(crate) fn columns(&self, names: &[&str]) -> Result<Vec<GradedColumn<'_>>, Refusal> {
         names.iter().map(|name| self.column(name)).collect()
     }
 
-    /// Reads the column at an index of the file, and as many unread columns after it as fit into one read.
+    /// Reads a column, and as many unread columns after it as fit into [`MAX_CELLS_AT_ONCE`].
     fn read(&self, first: usize) -> Result<(), Refusal> {
         let table = self.unread.ok_or_else(unreadable)?;
         let rows = self.positions.highest(table.rows());
@@ -190,8 +177,7 @@ impl<'a> Side<'a> {
         places.extend(unread.filter(|(place, _)| *place >= first).take(most));
         let wanted: Vec<usize> = places.iter().map(|(place, _)| *place).collect();
         for ((_, cells), data) in places.iter().zip(table.read(&wanted, rows)?) {
-            // The result of `set` is ignored. It is an error only if the cells have already been set. No other thread
-            // reads this table, and the cells would be the same.
+            // `set` fails only if the cells are set, which cannot happen: no other thread reads this table.
             let _ = cells.set(data);
         }
         Ok(())
@@ -230,7 +216,6 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Describes a file without any column name that the competition uses.
 fn foreign(columns: usize) -> String {
     let columns = count(columns, "column");
     format!("its first line has {columns}, but none with a name that this competition uses")
@@ -243,15 +228,11 @@ pub struct Pair<'a> {
     pub answers: Side<'a>,
     /// The submission.
     pub submission: Side<'a>,
-    /// Runs the queries of metrics.
     pub(crate) engine: Option<&'a dyn QueryEngine>,
 }
 
 impl<'a> Pair<'a> {
-    /// Creates a pair of completely read tables.
-    ///
-    /// # Errors
-    /// If a table has 2^32 rows or more.
+    /// Creates a pair of tables that are in memory. A table with 2^32 rows or more is an error.
     pub fn new(answers: &'a Frame, submission: &'a Frame) -> Result<Self, Refusal> {
         Ok(Pair {
             answers: Side::new(answers, Role::Answers)?,
@@ -260,10 +241,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Creates a pair with a submission whose cells are read when needed.
-    ///
-    /// # Errors
-    /// Same as [`new`](Self::new).
+    /// Creates a pair with a submission whose cells are read when they are needed.
     pub(crate) fn unread(
         answers: &'a Frame,
         submission: &'a LazySubmission<'a>,
@@ -275,9 +253,11 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Decides whether messages may quote the submission. If its first line has none of the names of the answers'
-    /// columns and none of `names`, the file is probably not a submission. Then no message quotes it, because it may be
-    /// a file that the receiver of the message must not read.
+    /// Decides whether messages may quote the submission. `names` are names of expected columns, in addition to the columns
+    /// of the answers.
+    ///
+    /// If the file has no column of these names, the file is probably not a submission. The receiver of a message may not be
+    /// allowed to read such a file. Therefore no message quotes the file.
     pub(crate) fn recognise<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
         let submission = &self.submission;
         let is_recognised = self.answers.names().any(|name| submission.has(name))
@@ -285,7 +265,6 @@ impl<'a> Pair<'a> {
         self.submission.is_recognised = is_recognised;
     }
 
-    /// Removes quotes of the submission from a message, if the submission was not recognised.
     pub(crate) fn without_quotes(&self, refusal: Refusal) -> Refusal {
         match refusal.kind {
             _ if self.submission.is_recognised => refusal,
@@ -299,10 +278,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Returns the columns with this name in the answers and in the submission, for metrics that compare cell by cell.
-    ///
-    /// # Errors
-    /// If the tables have different numbers of rows, no rows, or no such column.
+    /// Like [`both`](Self::both), but for metrics that compare the tables cell by cell. Fails if the tables have different
+    /// numbers of rows, or no rows.
     pub fn cells(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {
         self.check_same_rows()?;
         if self.answers.is_empty() {
@@ -314,10 +291,8 @@ impl<'a> Pair<'a> {
         self.both(column)
     }
 
-    /// Returns the columns with this name in the answers and in the submission.
-    ///
-    /// # Errors
-    /// If a table has no such column. If neither table has it, the error is about the answers.
+    /// Returns the columns with this name in the answers and in the submission. If both tables lack the column, the error is
+    /// about the answers.
     pub fn both(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {
         Ok((
             self.answers.column(column)?,

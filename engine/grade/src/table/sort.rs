@@ -1,14 +1,13 @@
-//! Sorts like `DataFrame.sort_values`, which is unstable, so the order of equal keys is part of the result.
+//! Sorts like `DataFrame.sort_values` of pandas. That sort is not stable, so the order of equal keys must be reproduced.
 //!
-//! Missing keys are last, in their original order. pandas sorts the other keys with NumPy's `argsort`, which uses
-//! introsort for keys that are compared one by one, and for 64-bit numbers on processors without AVX-512. If all keys
-//! are different, every algorithm gives the same order. If some keys are equal, this module applies NumPy's algorithm
-//! to the ranks of the keys.
+//! pandas sorts with NumPy's `argsort`, and puts missing keys last in their original order. If all keys are different, every
+//! algorithm gives the same order. If some keys are equal, this module applies NumPy's algorithm (introsort) to the ranks of
+//! the keys.
 //!
-//! Entire keys are not compared. A key is divided into chunks of eight bytes, and the current chunk is stored next to the
-//! key's position. A number has one chunk. A string has as many chunks as are needed to distinguish it from the other
-//! strings. So the memory of a string is accessed once per chunk and not once per comparison. These accesses are the main
-//! cost of sorting ten million strings.
+//! Keys are divided into chunks of eight bytes, and the current chunk is stored next to the position of its key. A number
+//! has one chunk. A string has as many chunks as are needed to distinguish it from other strings. Therefore the memory of a
+//! string is accessed once per chunk, not once per comparison. These accesses are the main cost of sorting ten million
+//! strings.
 
 use std::cmp::Ordering;
 use std::mem::{Discriminant, discriminant};
@@ -20,39 +19,37 @@ use super::numbers::number;
 use super::threads::both;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// The rows of a column in the sorted order of their keys, which are the cells of the column.
+/// The rows of a column in the sorted order of its cells, the keys.
 pub(crate) struct SortedRows<'a> {
     order: RowOrder,
-    /// The positions of the rows whose keys are missing, in their original order.
+    /// Positions of the rows whose keys are missing, in their original order.
     missing: Vec<u32>,
     meaning: Option<ChunkMeaning<'a>>,
 }
 
 enum RowOrder {
-    /// All keys are different. Each position is stored with a chunk of its key.
+    /// All keys are different. Each position has a chunk of its key.
     Distinct(Vec<SortItem>),
     Positions(Vec<u32>),
 }
 
-/// How to restore the keys of a column from the single chunk of eight bytes that is stored for each key. This is
-/// impossible if keys are long or have different lengths.
+/// How the chunk of a key determines the key. This is impossible for long keys, and for keys of different lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkMeaning<'a> {
     /// The key is a number of this type.
     Number(Discriminant<ColumnData>),
-    /// The key is a string of this length. It consists of the prefix and the chunk.
+    /// The key is a string of this length: the prefix and the chunk.
     Text { prefix: &'a [u8], length: usize },
 }
 
 impl SortedRows<'_> {
-    /// Compares the stored chunks of two sorted columns. Returns true if they show that the keys of both columns are
-    /// equal, row by row. Returns false if the keys differ, or if the cells would have to be compared.
+    /// Returns whether the chunks show that the keys of two columns are equal, row by row. Returns `false` if only a
+    /// comparison of the cells could show whether the keys are equal.
     pub(crate) fn has_equal_keys(&self, other: &SortedRows<'_>) -> bool {
         let (RowOrder::Distinct(items), RowOrder::Distinct(others)) = (&self.order, &other.order)
         else {
             return false;
         };
-        // A missing key equals no key.
         let has_missing = !self.missing.is_empty() || !other.missing.is_empty();
         !has_missing
             && self.meaning.is_some()
@@ -61,7 +58,6 @@ impl SortedRows<'_> {
             && items.iter().zip(others).all(|(a, b)| a.chunk == b.chunk)
     }
 
-    /// Returns the positions of the rows.
     pub(crate) fn into_positions(self) -> Vec<u32> {
         let mut positions = match self.order {
             RowOrder::Distinct(items) => items.iter().map(|item| item.position).collect(),
@@ -72,18 +68,13 @@ impl SortedRows<'_> {
     }
 }
 
-/// Returns the positions of the column's rows in sorted order.
-///
-/// # Errors
-/// If the column contains both strings and numbers, which have no common order.
+/// Returns the positions of the column's rows in sorted order. A column with both strings and numbers is an error,
+/// because they have no common order.
 pub fn sort_positions(column: &GradedColumn<'_>) -> Result<Vec<u32>, Refusal> {
     sort(column).map(SortedRows::into_positions)
 }
 
-/// Sorts two columns.
-///
-/// # Errors
-/// Same as [`sort_positions`]. If both columns have an error, returns that of `first`.
+/// Sorts two columns. If both have an error, returns that of `first`.
 pub(crate) fn sort_both<'a>(
     first: &GradedColumn<'a>,
     second: &GradedColumn<'a>,
@@ -107,11 +98,10 @@ fn sort<'a>(column: &GradedColumn<'a>) -> Result<SortedRows<'a>, Refusal> {
             return Err(column.refuse(RefusalKind::Ids, *odd as usize, expected));
         }
     }
-    // `present` is moved into `Ordered::new` and computed again if it is needed. A copy during the sort could have many
-    // millions of elements.
+    // Computed again when needed, because a copy of `present` during the sort could have many millions of elements.
     let present_again = || (0..column.len() as u32).filter(|position| !is_missing(position));
     let Some(ordered) = Ordered::new(column, present) else {
-        // The column contains numbers of several types, which Python's rules compare.
+        // The column contains numbers of several types, which are compared like in Python.
         let mut present: Vec<u32> = present_again().collect();
         argsort(&mut present, |a, b| {
             compare(column.value(a as usize), column.value(b as usize)) == Ordering::Less
@@ -124,7 +114,7 @@ fn sort<'a>(column: &GradedColumn<'a>) -> Result<SortedRows<'a>, Refusal> {
     };
     let meaning = ordered.meaning;
     let order = match &ordered.repeats {
-        // There is only one ascending order.
+        // All keys are different, so there is only one order.
         None => RowOrder::Distinct(ordered.items),
         Some(_) => {
             let ranks = ordered.ranks(column.len());
@@ -141,7 +131,6 @@ fn sort<'a>(column: &GradedColumn<'a>) -> Result<SortedRows<'a>, Refusal> {
     })
 }
 
-/// Compares two numbers in a column of objects.
 fn compare(a: CellValue<'_>, b: CellValue<'_>) -> Ordering {
     match (a, b) {
         (CellValue::Int(a), CellValue::Int(b)) => a.cmp(&b),
@@ -150,29 +139,25 @@ fn compare(a: CellValue<'_>, b: CellValue<'_>) -> Ordering {
     }
 }
 
-/// Maximum number of strings with equal chunks so far that are compared entirely.
+/// Maximum number of strings with the same beginning that are compared entirely.
 const MAX_DIRECT_SORT: usize = 16;
 
-/// Number of bytes in a chunk.
 const CHUNK_BYTES: usize = 8;
 
-/// Positions in ascending order of their keys.
 struct Ordered<'a> {
     items: Vec<SortItem>,
-    /// For each item, whether its key equals the key of the previous item. `None` if all keys are different.
+    /// For each item, whether its key equals the previous one. `None` if all keys are different.
     repeats: Option<Vec<bool>>,
     meaning: Option<ChunkMeaning<'a>>,
 }
 
-/// A position with the current chunk of its key.
 #[derive(Clone, Copy)]
 struct SortItem {
     chunk: Chunk,
     position: u32,
 }
 
-/// An unsigned integer of 64 bits. It is stored as its upper and its lower half, so that an item takes 12 bytes instead of
-/// 16.
+/// An integer of 64 bits in two halves, so that an item takes 12 bytes instead of 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Chunk([u32; 2]);
 
@@ -194,8 +179,8 @@ impl SortItem {
 }
 
 impl<'a> Ordered<'a> {
-    /// Sorts the keys at `positions`. No key may be missing: callers must leave out missing keys. Returns `None` for a
-    /// column of objects that are not all strings.
+    /// Sorts the keys at `positions`, which must not be missing. Returns `None` for a column of objects if one of the
+    /// objects is not a string.
     fn new(column: &GradedColumn<'a>, positions: Vec<u32>) -> Option<Self> {
         let row = |position: u32| column.file_position(position as usize);
         let numbers = |chunk: &dyn Fn(usize) -> Option<u64>| {
@@ -229,13 +214,12 @@ impl<'a> Ordered<'a> {
         Ordered::marked(items, meaning, |before, item| before.chunk == item.chunk)
     }
 
-    /// `length` is the length of every text, if all have the same.
+    /// `length` is the common length of all texts, if they have one.
     fn of_texts(
         positions: Vec<u32>,
         length: Option<usize>,
         text: impl Fn(u32) -> Option<&'a [u8]>,
     ) -> Option<Self> {
-        // A common prefix does not distinguish the strings.
         let mut shared = match positions.first() {
             Some(&position) => text(position)?,
             None => b"",
@@ -261,7 +245,7 @@ impl<'a> Ordered<'a> {
         let mut items: Vec<SortItem> = items.collect();
         drop(positions);
         let mut has_equal = false;
-        // Ranges of items whose strings are equal before some byte, each with the index of this byte.
+        // Ranges of items whose strings are equal before a byte, each with the index of this byte.
         let mut open = vec![(0..items.len(), shared.len())];
         while let Some((range, from)) = open.pop() {
             let start = range.start;
@@ -274,7 +258,7 @@ impl<'a> Ordered<'a> {
                 item.chunk = chunk_at(text, from);
                 is_at_end &= text.len() <= from;
             }
-            // Strings that ended before this chunk can only differ in trailing zero bytes.
+            // Strings that ended before this chunk can differ only in trailing zero bytes.
             if is_at_end || alike.len() <= MAX_DIRECT_SORT {
                 let order = |a: &SortItem, b: &SortItem| {
                     let chunks = a.key().cmp(&b.key());
@@ -324,7 +308,7 @@ impl<'a> Ordered<'a> {
         }
     }
 
-    /// Returns the rank of the key at each position below `positions`. Equal keys have equal ranks.
+    /// Returns the rank of the key at each position. Equal keys have equal ranks.
     fn ranks(&self, positions: usize) -> Vec<u32> {
         let mut ranks = vec![0; positions];
         let mut rank = 0;

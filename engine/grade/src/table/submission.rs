@@ -6,36 +6,30 @@ use prep_formats::pandas::{CsvError, FileContent, Frame, FrameLimits, ReadOption
 
 use crate::refusal::{Refusal, RefusalKind, count};
 
-/// Maximum size of a file in bytes: 4 GiB, several times the largest real submission.
+/// Maximum size of a file in bytes, several times that of the largest real submission.
 pub const MAX_BYTES: u64 = 4 << 30;
 
-/// Maximum number of columns. The widest real submission has 121.
+/// Maximum number of columns. The largest real submission has 121.
 pub const MAX_COLUMNS: usize = 4_096;
 
-/// Maximum length of the first line in bytes. The line contains the names of the columns, so this also limits their
-/// length.
+/// Maximum length of the first line, which contains the names of the columns, in bytes.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Limits for a submission. `cells` is a hundred times the number of cells in the largest real submission. Cells that
-/// short rows omit are included.
+/// `cells` is a hundred times the number of cells in the largest real submission.
 ///
-/// `kept_bytes` is enough to keep the cells of ten million rows with an identifier and a number while the file is
-/// scanned. A larger file is read a second time.
+/// `kept_bytes` is enough for the cells of ten million rows with an identifier and a number. If a file is larger, its cells
+/// are read a second time.
 const LIMITS: FrameLimits = FrameLimits {
     cells: 1 << 28,
     kept_bytes: 1 << 28,
 };
 
-/// A submission after a first pass over its file. The pass does not depend on the competition.
+/// A submission after a first pass over its file, which does not depend on the competition.
 #[derive(Debug)]
 pub struct ScannedSubmission<'a>(Result<ScannedFrame<'a>, Refusal>);
 
 impl<'a> ScannedSubmission<'a> {
-    /// Scans the file of a submission once. If the file is too large or not a CSV, this is not an error of the
-    /// function: grading then reports an invalid submission.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
+    /// Scans the file of a submission. A file that is too large or not a CSV is not an error here: its grading fails later.
     pub fn scan(content: FileContent<'a>) -> io::Result<Self> {
         scan(content).map(ScannedSubmission)
     }
@@ -45,10 +39,7 @@ impl<'a> ScannedSubmission<'a> {
     }
 }
 
-/// Parses all of a submission that is in memory.
-///
-/// # Errors
-/// If the submission is too large or not a CSV.
+/// Parses a submission in memory.
 pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
     let scanned = scan(FileContent::Bytes(bytes));
     let scanned = scanned.unwrap_or_else(|error| Err(unreadable(prep_failure::chain(&error))))?;
@@ -62,9 +53,10 @@ pub(crate) fn invalid(error: &CsvError) -> Refusal {
     ))
 }
 
-/// Adds the cause if the rows of a rejected submission have more fields than its header. pandas then drops fields at the
-/// left, so the values are in wrong columns. `columns` is the number of fields in the header, and `surplus` the number of
-/// additional fields in the rows.
+/// Adds the cause to the message if rows have more fields than the header. In this case, pandas makes the first fields the
+/// index, so values are in wrong columns.
+///
+/// The header has `columns` fields, and the rows have `surplus` additional fields.
 pub(crate) fn with_cause(mut refusal: Refusal, (columns, surplus): (usize, usize)) -> Refusal {
     if surplus > 0 {
         refusal.message = format!(
@@ -109,7 +101,6 @@ fn scan(content: FileContent<'_>) -> io::Result<Result<ScannedFrame<'_>, Refusal
     }
 }
 
-/// Returns the first bytes, and a summary of the first line that is not empty.
 fn read_first_line(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     let mut start = Vec::new();
     content.reader().take(8).read_to_end(&mut start)?;
@@ -127,7 +118,6 @@ fn read_first_line(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)>
     Ok((start, line))
 }
 
-/// A summary of the first line that is not empty.
 #[derive(Debug, Default)]
 struct FirstLine {
     bytes: usize,
@@ -155,7 +145,7 @@ impl FirstLine {
     }
 }
 
-/// Recognises other file formats by their signature, because the message of a CSV parser would not help the author.
+/// Recognises other file formats by their signature, because a message of the CSV parser would not help.
 fn detect_format(bytes: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (

@@ -11,45 +11,43 @@ use crate::refusal::{Refusal, RefusalKind};
 use crate::table::column::{CellValue, GradedColumn, text};
 use crate::table::key::{Identifier, key};
 
-/// How the cells of a column are converted to labels.
+/// The conversion of cells to labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelsAs {
-    /// The cells are not converted.
+    /// Cells are not converted.
     #[default]
     Column,
-    /// Like NumPy's conversion of a list: if one cell is text, all become text, and a missing cell becomes `nan`.
+    /// Like NumPy's conversion of a list: if one cell is text, all cells become text, and a missing cell becomes `nan`.
     List,
     /// Always as text: `1`, `1.0`, `True`, and `nan` for a missing cell.
     Text,
-    /// Each cell is converted with Python's `int`: fractions are cut off, and a text must be an integer.
+    /// Each cell is converted with Python's `int`: fractions are cut off, and text must be an integer.
     Integer,
     /// An integer, or the first word of a text, converted with Python's `int`. Decimal numbers are invalid.
     FirstInteger,
 }
 
-/// The names of the [`LabelsAs`] variants in a pipeline.
 pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer", "first_integer"];
 
-/// How a metric of strings treats cells that are not strings.
+/// The treatment of cells that are not strings, in a metric of strings.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OtherCells {
     #[default]
     Refuse,
-    /// Converts these cells to text.
+    /// Converts the cells to text.
     Print,
 }
 
-/// The labels of the answers or of the submission, all of one type.
 #[derive(Debug, Clone)]
 pub enum Labels<'a> {
-    /// Integers. Booleans are 0 and 1.
+    /// Booleans are 0 and 1.
     Integers(Vec<i128>),
     Text(Vec<Cow<'a, str>>),
 }
 
-/// The label of positive rows: an integer or a text. 1 if the pipeline does not name it.
+/// The label of positive rows. The default is 1.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged, expecting = "expected an integer or a string")]
 pub enum PositiveLabel {
@@ -76,19 +74,13 @@ impl PartialEq<Cow<'_, str>> for PositiveLabel {
 }
 
 impl<'a> Labels<'a> {
-    /// Reads the labels of a column.
-    ///
-    /// # Errors
-    /// If scikit-learn rejects such labels: fractions, infinite or missing values, strings mixed with numbers.
+    /// Reads the labels of a column. Fails for labels that scikit-learn rejects: fractions, infinite or missing values, and
+    /// a mix of strings and numbers.
     pub fn from_column(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Self, Refusal> {
         Labels::expecting(column, how, "a class label: an integer or a name")
     }
 
-    /// Reads the labels of a column like [`from_column`](Self::from_column). If a number is not a valid label, the
-    /// error describes valid labels with the text `expected`.
-    ///
-    /// # Errors
-    /// Same as [`from_column`](Self::from_column).
+    /// Like [`from_column`](Self::from_column). The error for an invalid number describes valid labels with `expected`.
     pub fn expecting(
         column: &GradedColumn<'a>,
         how: LabelsAs,
@@ -117,7 +109,6 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
             Labels::Integers(values) => values.len(),
@@ -125,7 +116,6 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// Returns for each row whether it has this label.
     pub fn equal_to(&self, label: &PositiveLabel) -> Vec<bool> {
         match self {
             Labels::Integers(values) => values.iter().map(|value| label == value).collect(),
@@ -133,7 +123,6 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// Returns whether there are at most two distinct labels.
     pub fn is_binary(&self) -> bool {
         match self {
             Labels::Integers(values) => has_at_most_two(values),
@@ -143,7 +132,6 @@ impl<'a> Labels<'a> {
 }
 
 impl Labels<'_> {
-    /// Returns whether all labels are equal.
     pub fn is_constant(&self) -> bool {
         match self {
             Labels::Integers(values) => values.windows(2).all(|pair| pair.first() == pair.last()),
@@ -185,8 +173,8 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
         number.ok_or_else(|| column.refuse(kind, position, "an integer"))
     };
     let labels: Vec<i128> = column.map_cells(label)?;
-    // NumPy stores a list of integers as an array of 64-bit integers only if all of them fit into one type, signed or
-    // unsigned. Otherwise the list does not contain valid labels.
+    // NumPy stores a list of integers as integers only if all of them fit into `int64`, or all of them fit into `uint64`.
+    // Integers in other lists are not valid labels.
     let signed = |label: &i128| i64::try_from(*label).is_ok();
     let beyond = |label: &i128| u64::try_from(*label).is_ok() && !signed(label);
     match labels.iter().position(|label| !signed(label)) {
@@ -197,8 +185,9 @@ fn python_integers<'a>(column: &GradedColumn<'a>, how: LabelsAs) -> Result<Label
     }
 }
 
-/// Reads the labels of a list of numbers. If a list has integers both below and above 2^63, NumPy converts all of them
-/// to doubles, which lose the last digits. Such a list is an error.
+/// Reads labels from a list of numbers. A list that contains integers both below and above 2^63 is an error.
+///
+/// NumPy converts such a list to doubles, in which the last digits of the integers are lost.
 fn list_of_numbers<'a>(column: &GradedColumn<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let beyond = |value| matches!(value, CellValue::UInt(value) if value > i64::MAX as u64);
     match column.values().position(beyond) {

@@ -1,17 +1,16 @@
 //! Processes long tables in two threads.
 //!
-//! Grading processes two tables, the answers and the submission, in the same way. So most work consists of two equal
-//! parts, for example sorting each table. For short tables, starting a second thread would take longer than the work.
+//! Most work of grading consists of two equal parts, one for the answers and one for the submission. For a short table, one
+//! thread does all the work, because starting a second thread would take longer.
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Tables with more rows are long.
+/// A table with more rows is long.
 pub(crate) const MANY_ROWS: usize = 1_000_000;
 
-/// Calls both functions, and returns their results. If `rows`, the number of rows of a table, exceeds [`MANY_ROWS`],
-/// `second` runs in another thread, unless the system cannot start one.
+/// Calls both functions. For more than [`MANY_ROWS`] rows, calls `second` in another thread, if the system can start one.
 pub(crate) fn both<A, B: Send>(
     rows: usize,
     first: impl FnOnce() -> A,
@@ -20,7 +19,7 @@ pub(crate) fn both<A, B: Send>(
     if rows <= MANY_ROWS {
         return (first(), second());
     }
-    // The function is taken by the thread, or by this one if there is no thread.
+    // Either the new thread or this one takes the function.
     let second = Mutex::new(Some(second));
     let run = || {
         let taken = second.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -1,17 +1,18 @@
-//! Two forms of submissions: CSV files whose cells are read when they are needed, and *typed frames*, which are tables
-//! whose columns have a declared type.
+//! CSV submissions whose cells are read when they are needed, and *typed frames*, tables whose columns have a declared type.
 //!
-//! If a caller wrote a table from memory as a CSV, types would be lost: the text `1` would become a number, and an
-//! empty text would become a missing cell. Such callers write a typed frame instead:
+//! Some callers have the submission as a table in memory. As CSV, the table would lose its types: the text `1` would become
+//! a number, and an empty text would become a missing cell. Therefore these callers write a typed frame: first a line with a
+//! JSON header, and then one column after another.
 //!
 //! ```text
 //! {"rows": 2, "columns": [{"name": "id", "type": "int64"}, {"name": "y", "type": "object", "bytes": 13}]}\n
-//! columns one after the other: int64, uint64 and float64 with 8 bytes per cell (little endian), bool with 1 byte per cell,
-//! object as a JSON list of `bytes` bytes
+//! int64, uint64, float64   8 bytes per cell, little endian
+//! bool                     1 byte per cell
+//! object                   a JSON list of `bytes` bytes
 //! ```
 //!
-//! In a column of the type `object`, a cell is null (missing), true, false, a number or a text. A number that JSON
-//! cannot represent is an object with its text: `{"float": "inf"}`.
+//! A cell of an `object` column is null (missing), true, false, a number or a text. A number that JSON cannot represent is a
+//! JSON object that contains the number as text: `{"float": "inf"}`.
 
 use std::collections::HashSet;
 use std::io;
@@ -26,7 +27,7 @@ use thiserror::Error;
 use super::submission::invalid;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// The reason why bytes are not a valid typed frame.
+/// The reason why a typed frame is invalid.
 #[derive(Debug, Error)]
 pub enum TypedFrameError {
     /// The first line is not a header.
@@ -40,12 +41,12 @@ pub enum TypedFrameError {
     /// Two columns have the same name.
     #[error("the typed frame has two columns `{0}`")]
     Repeated(String),
-    /// A cell of a column does not have the column's type.
+    /// A cell does not have the type of its column.
     #[error("the column `{name}` of the typed frame has a cell of a different type")]
     Cells {
         /// The column.
         name: String,
-        /// The parser's error about the first such cell.
+        /// The error about the first such cell.
         #[source]
         cause: serde_json::Error,
     },
@@ -63,7 +64,7 @@ struct Header {
 struct HeaderColumn {
     name: String,
     r#type: Type,
-    /// Length of an object column in bytes.
+    /// Length of an `object` column in bytes.
     #[serde(default)]
     bytes: usize,
 }
@@ -78,7 +79,7 @@ enum Type {
     Object,
 }
 
-/// A cell of an object column, in the order in which JSON values are tried.
+/// A cell of an `object` column, in the order in which JSON values are tried.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum ObjectCell {
@@ -92,9 +93,6 @@ enum ObjectCell {
 }
 
 /// Parses a typed frame.
-///
-/// # Errors
-/// If the bytes are not a valid typed frame.
 pub fn parse(bytes: &[u8]) -> Result<Frame, TypedFrameError> {
     let line = bytes.iter().position(|byte| *byte == b'\n');
     let split = line.and_then(|at| Some((bytes.get(..at)?, bytes.get(at + 1..)?)));
@@ -166,7 +164,7 @@ fn objects(name: &str, cells: &[u8], rows: usize) -> Result<ObjectColumn, TypedF
 #[derive(Debug)]
 pub(crate) struct LazySubmission<'a> {
     scanned: ScannedFrame<'a>,
-    /// The error from reading the file, if any. It does not mean that the submission is invalid.
+    /// The error from reading the file, which does not mean that the submission is invalid.
     failed: OnceLock<io::Error>,
 }
 
@@ -186,7 +184,6 @@ impl<'a> LazySubmission<'a> {
         self.scanned.rows()
     }
 
-    /// Reads the first `rows` cells of the columns with these indices.
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, Refusal> {
         self.scanned.read(columns, rows).map_err(|error| {
             if let CsvError::Io(error) = error {
@@ -203,7 +200,6 @@ impl<'a> LazySubmission<'a> {
     }
 }
 
-/// Creates the error for a file that can no longer be read.
 pub(crate) fn unreadable() -> Refusal {
     Refusal::new(RefusalKind::Unreadable, "the file cannot be read")
 }

@@ -1,6 +1,4 @@
-//! Parses `checks`: queries with names, and the named checks `unique`, `disjoint` and `each`.
-//!
-//! Named checks are translated to queries in this module, so other modules only handle queries.
+//! Parses `checks`: queries, and the named checks `unique`, `disjoint` and `each`, which become queries.
 
 use super::state::ParseState;
 use crate::model::{Check, Spanned};
@@ -8,7 +6,7 @@ use crate::text::diagnostic::{Diagnostic, Span};
 use crate::text::yaml::{Kind, MappingEntry, YamlNode};
 use crate::words;
 
-/// Columns of a table that are compared together: `labelled.id` or `labelled.(label, image_id)`.
+/// Columns of a table: `labelled.id` or `labelled.(label, image_id)`.
 struct Reference<'t> {
     table: &'t str,
     columns: Vec<&'t str>,
@@ -31,7 +29,6 @@ impl ParseState {
         checks
     }
 
-    /// Parses the value of a named check: an assertion, or a list of assertions.
     fn named_checks(&mut self, kind: &'static str, entry: &MappingEntry, checks: &mut Vec<Check>) {
         let one = std::slice::from_ref(&entry.value);
         let nodes = match &entry.value.kind {
@@ -39,7 +36,8 @@ impl ParseState {
             _ => one,
         };
         for node in nodes {
-            let Some(text) = self.text(node, "a check, or a list of checks") else {
+            let help = "for example `unique: train.id`";
+            let Some(text) = self.text_or_help(node, "a check, or a list of checks", help) else {
                 continue;
             };
             let name = match nodes.len() {
@@ -103,7 +101,6 @@ fn help(kind: &str, text: &str) -> String {
     }
 }
 
-/// Returns the query of a named check and the tables that it reads.
 fn sql<'t>(kind: &str, text: &'t str) -> Result<(String, Vec<&'t str>), String> {
     let (separator, operator) = match kind {
         "disjoint" => (" and ", "INTERSECT"),
@@ -150,7 +147,6 @@ fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }
 
-/// Parses `table.column` or `table.(column, column)`.
 fn reference(text: &str) -> Result<Reference<'_>, String> {
     let text = text.trim();
     let wrong = || format!("`{text}` is not a column of a table");
@@ -169,7 +165,7 @@ fn reference(text: &str) -> Result<Reference<'_>, String> {
     }
 }
 
-/// Removes the quotes of `"a column"`. A name without quotes consists of letters, digits and `_`.
+/// Removes the quotes of `"a column"`. Returns an empty string for a name that needs quotes but has none.
 fn column(text: &str) -> &str {
     let quotes = text.strip_prefix('"');
     let quotes = quotes.and_then(|text| text.strip_suffix('"'));

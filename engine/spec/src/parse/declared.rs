@@ -1,4 +1,4 @@
-//! Parses tables and outputs of the vocabulary's kinds.
+//! Parses declarations of tables and outputs by the kinds of the vocabulary.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
 use crate::words::declaration::{Declaration, Setting, Settings};
 use crate::words::{self, KeyType, KindSpec, Section, SectionKey};
 
-/// Returns the number before the percent sign, for a percentage such as `20%`.
+/// Returns 20 for `20%`.
 fn percentage(node: &YamlNode) -> Option<f64> {
     let Kind::Scalar(scalar) = &node.kind else {
         return None;
@@ -24,7 +24,6 @@ fn percentage(node: &YamlNode) -> Option<f64> {
 }
 
 impl ParseState {
-    /// Parses a mapping that declares one of several kinds. The first key identifies the kind.
     pub fn declared(
         &mut self,
         node: &YamlNode,
@@ -75,8 +74,7 @@ impl ParseState {
         complete.then_some(declaration)
     }
 
-    /// Parses `node`, the value of a key, and adds the value to `settings`. Returns `false` if the value is invalid, or
-    /// if `node` is `None` although the key is required.
+    /// Parses `node`, the value of a key, into `settings`. Returns false after an error.
     pub fn add_setting(
         &mut self,
         key: &'static SectionKey,
@@ -94,7 +92,7 @@ impl ParseState {
         true
     }
 
-    /// Parses a query that is written without the first key of its kind.
+    /// Parses a query that is written in place of a mapping, without the first key of its kind.
     pub fn by_query(
         &mut self,
         node: &YamlNode,
@@ -121,22 +119,20 @@ impl ParseState {
         self.run_check(&declaration, true).then_some(declaration)
     }
 
-    /// Runs the check that the kind defines, and reports its findings. Returns `false` if there are findings.
-    /// `complete` must be false if the declaration has other errors.
+    /// Reports the findings of the kind's check. `complete` means that the declaration has no other errors.
     fn run_check(&mut self, declaration: &Declaration, complete: bool) -> bool {
         let Some(check) = declaration.form.check else {
             return true;
         };
         let findings = check(declaration);
         let sound = findings.is_empty();
-        // Findings are reported even if the declaration is incomplete because of other errors.
+        // Findings are reported even if other errors left the declaration incomplete.
         if complete || !sound {
             self.diagnostics.extend(findings);
         }
         sound
     }
 
-    /// Returns the kind whose first key occurs in the mapping.
     fn form(
         &mut self,
         entries: &[&MappingEntry],
@@ -174,7 +170,6 @@ impl ParseState {
         }
     }
 
-    /// Returns the method that the key `method` names.
     fn method(
         &mut self,
         entries: &[&MappingEntry],
@@ -199,7 +194,6 @@ impl ParseState {
         found.copied()
     }
 
-    /// Parses the value of a key according to the key's type.
     pub fn setting(&mut self, key: &'static SectionKey, node: &YamlNode) -> Option<Setting> {
         let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
         match &key.value {
@@ -256,7 +250,6 @@ impl ParseState {
         }
     }
 
-    /// Parses the name of a table that the declaration reads.
     pub fn table_name(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let name = self.text(node, "the name of a table")?;
         self.read(name.clone());
@@ -282,7 +275,6 @@ impl ParseState {
         self.texts_of_list(&name.value, name.span)
     }
 
-    /// Parses queries by name.
     fn queries(&mut self, node: &YamlNode) -> Option<Vec<(Spanned<String>, Query)>> {
         let entries = self.entries(node, "queries by name", "duplicate-key", "key")?;
         let mut queries = Vec::new();
@@ -296,7 +288,6 @@ impl ParseState {
         complete.then_some(queries)
     }
 
-    /// Parses a 32-bit integer.
     fn seed(&mut self, node: &YamlNode) -> Option<u64> {
         let number = self.natural(node)? as u64;
         if number > u64::from(u32::MAX) {
@@ -324,7 +315,6 @@ impl ParseState {
         }
     }
 
-    /// Parses a list of names, or a mapping from names to types.
     fn columns(&mut self, node: &YamlNode) -> Vec<Column> {
         let mut columns = UniqueColumns::default();
         match &node.kind {
@@ -377,15 +367,13 @@ impl ParseState {
     }
 }
 
-/// Columns with different names.
 #[derive(Default)]
 struct UniqueColumns {
     list: Vec<Column>,
     places: BTreeMap<String, Span>,
 }
 
-/// Removes default values that do not apply to a declaration, for example an option of CSV files in a declared JSON
-/// file.
+/// Removes default values that do not apply, for example an option of CSV files from a JSON file.
 fn drop_inapplicable(declaration: &mut Declaration, defaulted: &[&'static str]) {
     let Some(check) = declaration.form.check else {
         return;
@@ -399,7 +387,7 @@ fn drop_inapplicable(declaration: &mut Declaration, defaulted: &[&'static str]) 
     }
 }
 
-/// Returns whether a value is a query: a text that is not a number.
+/// Returns whether a value is a query: a string that is not a number.
 fn is_query(node: &YamlNode) -> bool {
     match &node.kind {
         Kind::Scalar(scalar) => scalar.text.parse::<f64>().is_err(),
@@ -407,7 +395,6 @@ fn is_query(node: &YamlNode) -> bool {
     }
 }
 
-/// Returns whether a value begins like a query.
 fn begins_query(node: &YamlNode) -> bool {
     let Kind::Scalar(scalar) = &node.kind else {
         return false;

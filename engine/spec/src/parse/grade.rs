@@ -1,4 +1,4 @@
-//! Parses the paths in `grade`. The rest of the section is converted to JSON.
+//! Parses the paths in `grade`, and converts the rest of the section to JSON.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::text::suggest::nearest;
 use crate::text::yaml::{Kind, YamlNode};
 use crate::words::{self, Produces};
 
-/// The output that contains the sample submission if `sample` is not set.
+/// The default of the key `sample`.
 const SAMPLE: &str = "public/sample_submission.csv";
 
 impl ParseState {
@@ -49,7 +49,7 @@ impl ParseState {
         }
         let mut places = BTreeMap::new();
         let rules = json::tree(self, &rest, "", &mut places);
-        // The missing path has been reported. The rest of the section can still be checked.
+        // The missing path was reported. The rest of the section can still be checked.
         let nothing = || Spanned {
             value: String::new(),
             span: node.span,
@@ -67,8 +67,7 @@ impl ParseState {
         })
     }
 
-    /// Reports a path that no output creates. The files in an output directory are not known yet, so any path below it
-    /// is accepted.
+    /// Reports a path that no output creates. Any path below an output directory is accepted.
     fn check_made(&mut self, path: &Spanned<String>, public: &[Output], private: &[Output]) {
         let mut all: Vec<String> = Vec::new();
         for (section, outputs) in [("public", public), ("private", private)] {

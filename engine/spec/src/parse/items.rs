@@ -1,4 +1,4 @@
-//! Parses lists of mappings whose first key is a name, and the operands and conditions in such mappings.
+//! Parses lists of mappings whose first key is a name, and the operands and conditions in them.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::words::Section;
 use crate::words::declaration::{Comparison, Item, Operand, Operator};
 
 impl ParseState {
-    /// Parses a list of mappings such as `{ u: uniform }` or `{ place: integers, low: 1 }`. The first key (`u`,
-    /// `place`) is a name that the author chooses. Its value (`uniform`, `integers`) selects the section that defines
-    /// the other keys.
+    /// Parses a list of mappings such as `{ place: integers, low: 1 }`.
+    ///
+    /// The author chooses the first key (`place`). Its value (`integers`) selects the section that describes the other keys.
     pub fn items(
         &mut self,
         node: &YamlNode,
@@ -80,7 +80,6 @@ impl ParseState {
         })
     }
 
-    /// Parses a number, or the name of a column.
     pub fn operand(&mut self, node: &YamlNode) -> Option<Operand> {
         let text = self.text(node, "a number or the name of a column")?;
         match text.value.parse::<f64>() {
@@ -91,7 +90,6 @@ impl ParseState {
         }
     }
 
-    /// Parses comparisons of columns and numbers that are joined by AND.
     pub fn condition(&mut self, node: &YamlNode) -> Option<Vec<Comparison>> {
         let text = self.text(node, "a condition")?;
         let mut comparisons = Vec::new();

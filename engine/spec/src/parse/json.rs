@@ -1,4 +1,4 @@
-//! Converts nodes to JSON with YAML's core schema, for the parts of a pipeline that other crates interpret.
+//! Converts nodes to JSON by YAML's core schema, for sections that other crates interpret.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ fn list(context: &mut ParseState, name: &YamlNode) -> Vec<String> {
     texts.unwrap_or_default()
 }
 
-/// Converts a scalar. Only plain scalars can have a type other than text.
+/// Converts a scalar. Quoted scalars are always strings.
 fn scalar(scalar: &Scalar) -> Value {
     let text = scalar.text.as_str();
     if scalar.style != Style::Plain {
@@ -86,7 +86,7 @@ fn scalar(scalar: &Scalar) -> Value {
     }
 }
 
-/// Parses a decimal number. Words such as `inf` are treated as text.
+/// Parses a decimal number. Words such as `inf` are strings.
 fn number(text: &str) -> Option<Number> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let first = digits.bytes().find(|byte| *byte != b'.')?;

@@ -1,4 +1,4 @@
-//! Checks the dependencies between tables: all names exist, there are no cycles, and every table is used.
+//! Checks the dependencies between tables: names, cycles, and unused tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ pub fn lists_as_tables(
     }
 }
 
-/// Reports unknown tables and cycles. Unused tables are added to `unused` instead.
+/// Reports unknown tables and cycles. Adds unused tables to `unused`.
 pub fn check(context: &mut ParseState, tables: &[Table], unused: &mut Vec<Diagnostic>) {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, table) in tables.iter().enumerate() {
@@ -111,8 +111,7 @@ pub fn unused_defaults(context: &ParseState, unused: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Reports sources that nothing reads. Unlike other unused declarations, an unused source is an error, because a run
-/// would download it.
+/// Reports unused sources as errors, because a run would download them.
 pub fn unused_sources(context: &ParseState, sources: &[SourceSpec], unused: &mut Vec<Diagnostic>) {
     for source in sources {
         let name = &source.name;
@@ -142,7 +141,7 @@ impl ParseState {
     }
 }
 
-/// Reports references to the generator of a table that does not use a generator.
+/// Reports references to the random generator of a table that does not use one.
 fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
     let is_drawn = |table: &Table| match &table.made {
         TableOrigin::Declared(declaration) => declaration.is_drawn(),
@@ -172,7 +171,6 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
     context.diagnostics.extend(found);
 }
 
-/// Adds all tables that the used tables depend on.
 fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize>) {
     let mut open: Vec<usize> = used.iter().copied().collect();
     while let Some(source) = open.pop() {
@@ -184,11 +182,9 @@ fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTre
     }
 }
 
-/// Maximum number of tables that a message about a cycle names.
 const MAX_CHAIN: usize = 20;
 
-/// Reports cycles of tables that read each other. The search is depth-first: a reference to a table that is on the
-/// current path closes a cycle.
+/// Reports cycles of tables. A reference to a table on the current path closes a cycle.
 fn report_cycles(
     context: &mut ParseState,
     edges: &BTreeMap<usize, Vec<(usize, Span)>>,
@@ -202,9 +198,8 @@ fn report_cycles(
     };
     let mut done: BTreeSet<usize> = BTreeSet::new();
     for start in edges.keys() {
-        // The path from the start. Each table has the index of the next reference to follow.
+        // The path from `start`: tables, each with the index of the next reference to follow.
         let mut path: Vec<(usize, usize)> = vec![(*start, 0)];
-        // The indices of the tables on the path.
         let mut indices: BTreeMap<usize, usize> = BTreeMap::from([(*start, 0)]);
         while let Some((source, next)) = path.last_mut() {
             let source = *source;

@@ -1,6 +1,4 @@
-//! Converts the YAML nodes of a pipeline into the [`model`](crate::model).
-//!
-//! This happens once for each variant. Parsing continues after an error, so that all errors are reported at once.
+//! Converts the YAML nodes of a pipeline into the [`model`](crate::model), once for each of its variants.
 
 mod checks;
 mod declared;
@@ -26,12 +24,11 @@ use state::TableUser;
 
 pub use state::{Fields, ParseState};
 
-/// The result of resolving one variant.
 pub struct ResolvedVariant {
     /// The variant, as far as it could be parsed. `None` if the file is not a mapping.
     pub reading: Option<Reading>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Diagnostics about unused declarations. They are reported only if no variant uses the declaration.
+    /// Declarations that this variant does not use. They are reported if no variant uses them.
     pub unused: Vec<Diagnostic>,
 }
 
@@ -96,7 +93,7 @@ fn pipeline(
     links::unused_defaults(context, unused);
     let sources = sources.unwrap_or_default();
     links::unused_sources(context, &sources, unused);
-    // Missing parts have been reported, so these empty values never become part of a valid pipeline.
+    // Missing parts were reported, so these empty values never become part of a valid pipeline.
     let nothing = Bundle {
         kaggle: String::new(),
         md5: None,
@@ -137,7 +134,6 @@ impl ParseState {
         self.hex_digits(node, "an MD5", 32, "bad-md5")
     }
 
-    /// Parses a digest and returns it in lower case.
     fn hex_digits(
         &mut self,
         node: &YamlNode,
@@ -170,8 +166,7 @@ impl ParseState {
         lists
     }
 
-    /// Checks that the names of corrections are valid and that their values are mappings. The content of a correction
-    /// is parsed later, after it has been merged into the pipeline.
+    /// Checks the names of corrections. Their content is parsed after merging.
     fn variants(&mut self, node: &YamlNode) {
         let Some(fields) = self.fields(node, &words::VARIANTS) else {
             return;

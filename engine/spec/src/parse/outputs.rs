@@ -10,11 +10,10 @@ use crate::text::yaml::{Kind, MappingEntry, YamlNode};
 use crate::words::Produces;
 use crate::words::declaration::Declaration;
 
-/// The output that is always added to `public`.
 const DESCRIPTION: &str = "description.md";
 
 impl ParseState {
-    /// Parses the outputs of a directory. `place` is the key that contains them.
+    /// Parses the outputs of a directory or archive. `place` is the key that contains them.
     pub fn outputs(&mut self, node: &YamlNode, place: &str) -> Vec<Output> {
         let expected = format!("outputs by path in `{place}`");
         let entries = self.entries(node, &expected, "duplicate-output", "the output");
@@ -98,7 +97,7 @@ impl ParseState {
         copies
     }
 
-    /// Parses a query whose format is determined by the output's name.
+    /// Parses a query whose format is determined by the path of the output.
     fn by_name(&mut self, path: &Spanned<String>, node: &YamlNode) -> Option<Declaration> {
         if let Some(form) = self.vocabulary.by_path(&path.value) {
             return self.by_query(node, form, path);
@@ -114,7 +113,7 @@ impl ParseState {
         None
     }
 
-    /// Reports a directory whose path does not end with `/`, and a file whose path does.
+    /// Reports directories whose path does not end with `/`, and files whose path does.
     fn check_shape(&mut self, path: &Spanned<String>, declaration: &Declaration) {
         let folder = path.value.ends_with('/');
         let from = match declaration.form.makes {
@@ -156,7 +155,7 @@ impl ParseState {
         self.report(Diagnostic::error("folder-or-file", path.span, message).help(help));
     }
 
-    /// Reports outputs that conflict: paths below a file, and files in an empty directory.
+    /// Reports conflicting outputs: paths below a file, and files in a directory declared as empty.
     fn check_places(&mut self, outputs: &[Output]) {
         let mut taken: BTreeMap<&str, &Output> = BTreeMap::new();
         for output in outputs {

@@ -6,7 +6,6 @@ use crate::text::diagnostic::{Diagnostic, Span, Spanned};
 use crate::text::yaml::YamlNode;
 
 impl ParseState {
-    /// Parses and checks a path in the bundle or in another source.
     fn source_path(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let path = self.text(node, "a path")?;
         let (source, inner) = split_source(&path.value);
@@ -24,7 +23,7 @@ impl ParseState {
         Some(path)
     }
 
-    /// Reports a path in a single-file source that does not begin with that file.
+    /// Reports a path in a single-file source that does not begin with the name of that file.
     fn check_file(&mut self, path: &Spanned<String>) {
         let (Some(source), inner) = split_source(&path.value) else {
             return;
@@ -41,14 +40,13 @@ impl ParseState {
         self.report(Diagnostic::error("bad-path", path.span, message).help(help));
     }
 
-    /// Parses a path without wildcards in the bundle or in another source.
+    /// Parses a path without wildcards, in the bundle or in another source.
     pub fn plain_source_path(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let path = self.source_path(node)?;
         self.check_file(&path);
         Some(path)
     }
 
-    /// Parses and checks a path.
     pub fn path(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let path = self.text(node, "a path")?;
         self.check_path(&path.value, node.span);
@@ -63,7 +61,6 @@ impl ParseState {
         }
     }
 
-    /// Parses and checks a path with wildcards.
     pub fn glob(&mut self, node: &YamlNode) -> Option<Spanned<String>> {
         let glob = self.source_path(node)?;
         let pattern = match FilePattern::parse(&glob.value) {

@@ -1,4 +1,4 @@
-//! Parses `sources`, which are inputs in addition to the bundle.
+//! Parses `sources`, the inputs in addition to the bundle.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ impl ParseState {
     pub(super) fn sources(&mut self, node: &YamlNode) -> Vec<SourceSpec> {
         let entries = self.entries(node, "sources by name", "duplicate-source", "the source");
         let mut sources = Vec::new();
-        // Fetched files are stored in a single directory, so their names must differ.
+        // Downloaded files are stored in a single directory, so their names must differ.
         let mut files: BTreeMap<String, Span> = BTreeMap::new();
         for entry in entries.unwrap_or_default() {
             let name = self.name(&entry.key, entry.key_span, "the name of a source");
@@ -43,7 +43,6 @@ impl ParseState {
         sources
     }
 
-    /// Parses the location of a source: a URL or a directory.
     fn place(&mut self, entry: &MappingEntry) -> Option<SourceLocation> {
         let fields = self.fields(&entry.value, &words::SOURCE)?;
         let Some(folder) = fields.get("folder") else {
@@ -82,7 +81,7 @@ impl ParseState {
         Some(SourceLocation::Folder(folder.value))
     }
 
-    /// Parses a URL. Returns the URL and the file name in it, which must be valid unless `named` is true.
+    /// Returns a URL and its file name. If `named` is true, the file name may be invalid.
     fn url(&mut self, node: &YamlNode, named: bool) -> Option<(String, String)> {
         let url = self.text(node, "a URL")?.value;
         match parts(&url) {
@@ -140,7 +139,7 @@ fn parts(url: &str) -> Result<String, (&'static str, &'static str)> {
     Ok(unescaped(last).unwrap_or_else(|| last.to_owned()))
 }
 
-/// Decodes percent encoding: `a%20b` becomes `a b`. `None` if the result is not UTF-8.
+/// Decodes percent encoding. Returns `None` if the bytes are not UTF-8.
 fn unescaped(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -159,7 +158,7 @@ fn unescaped(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Returns whether a file name denotes a file in its directory.
+/// Returns whether a name denotes a file directly in a directory.
 fn is_file_name(name: &str) -> bool {
     let plain = |c: char| !matches!(c, '/' | '\\' | ':') && !c.is_control();
     !matches!(name, "" | "." | "..") && name.chars().all(plain)

@@ -1,7 +1,4 @@
-//! The state of the parser, and functions that parse single values.
-//!
-//! Each of these functions takes a YAML node, reports the errors in it, and returns the part that is valid. So all
-//! errors of a file are reported at once.
+//! The state of the parser, and functions that parse single values and report their errors.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +11,6 @@ use crate::text::suggest::nearest;
 use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
 use crate::words::{KindSpec, Section, SectionKey, Vocabulary, Word};
 
-/// A part of a pipeline that reads a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TableUser {
     /// The table with this name, and the tables that are created together with it.
@@ -24,7 +20,6 @@ pub enum TableUser {
     End,
 }
 
-/// The state of parsing one variant of a pipeline.
 pub struct ParseState {
     pub vocabulary: Vocabulary,
     pub source: Arc<SourceFile>,
@@ -34,33 +29,28 @@ pub struct ParseState {
     pub reads: TableReads,
     /// The default values of each kind, by the first key of the kind.
     pub defaults: BTreeMap<&'static str, KindDefaults>,
-    /// Tables with errors. Errors that are consequences of these errors are not reported.
+    /// Tables with errors. Errors that follow from these errors are not reported.
     pub unread: BTreeSet<String>,
-    /// Keys that were suggested in place of unknown keys, by the position of their mapping, with the position of the unknown
-    /// key. The value of the unknown key is read as the value of the suggested one.
+    /// For a mapping and a suggested key, the position of the unknown key whose value is used.
     suggested: BTreeMap<(usize, &'static str), usize>,
-    /// Outputs with errors, with their sections. They are not also reported as missing.
+    /// Paths of outputs with errors, which are not also reported as missing.
     pub unread_outputs: BTreeSet<String>,
-    /// Whether a declaration names fewer tables than it creates. Then tables may be unknown for this reason.
+    /// Whether a declaration names fewer tables than it creates, which may explain unknown tables.
     pub lacks_names: bool,
-    /// The number of names that may still be compared with mistyped ones.
+    /// The number of comparisons that suggestions may still use.
     comparisons_left: Cell<usize>,
 }
 
-/// Maximum number of names that are compared with mistyped names to find suggestions. Without a limit, the time would
-/// be quadratic in the number of names in the file.
+/// Maximum number of names that are compared to find suggestions, because the number of pairs is quadratic.
 const MAX_COMPARISONS: usize = 50_000;
 
-/// The section `lists`.
 #[derive(Default)]
 pub struct DeclaredLists {
-    /// The strings of each list. Queries that use lists refer to them.
     pub texts: Arc<BTreeMap<String, Vec<String>>>,
     pub places: BTreeMap<String, Span>,
     pub used: BTreeSet<String>,
 }
 
-/// The section `sources`.
 #[derive(Default)]
 pub struct DeclaredSources {
     pub places: BTreeMap<String, Span>,
@@ -69,23 +59,22 @@ pub struct DeclaredSources {
     pub used: BTreeSet<String>,
 }
 
-/// The tables that the parts of the pipeline read.
+/// The tables that the tables, outputs and checks of the pipeline read.
 #[derive(Default)]
 pub struct TableReads {
-    /// Every mention of a table, with the part that reads the table.
+    /// Every mention of a table, with the part of the pipeline that reads the table.
     pub mentions: Vec<(TableUser, Spanned<String>)>,
-    /// The part that is currently being parsed.
+    /// The part of the pipeline that is being parsed.
     pub reader: TableUser,
 }
 
-/// The entries of a mapping, by the keys of its section.
 pub struct Fields<'n> {
     section: &'static Section,
     entries: BTreeMap<&'static str, &'n YamlNode>,
 }
 
 impl<'n> Fields<'n> {
-    /// Returns the value of a key, if it exists and is not null.
+    /// Returns the value of a key, if the key exists and the value is not null.
     pub fn get(&self, key: &str) -> Option<&'n YamlNode> {
         debug_assert!(
             self.section.key(key).is_some(),
@@ -115,16 +104,14 @@ impl ParseState {
         }
     }
 
-    /// Same as [`nearest`], for candidates that are names in the file. Because their number is not limited, returns
-    /// `None` after `MAX_COMPARISONS` comparisons.
+    /// Same as [`nearest`] for names in the file, but returns `None` after `MAX_COMPARISONS` comparisons.
     pub fn near<'a>(
         &self,
         word: &str,
         candidates: impl Iterator<Item = &'a str>,
     ) -> Option<&'a str> {
         let left = self.comparisons_left.get();
-        // One candidate more than `left` suffices to notice that there are too many. In that case the budget is used
-        // up, and later calls return `None`, too.
+        // One name more than `left` shows that there are too many. In this case no comparisons are left.
         let candidates: Vec<&str> = candidates.take(left + 1).collect();
         let is_affordable = candidates.len() <= left;
         self.comparisons_left
@@ -141,25 +128,18 @@ impl ParseState {
     }
 
     pub fn wrong_type(&mut self, node: &YamlNode, expected: &str) {
-        let message = format!("expected {expected}, found {}", node.describe());
-        let found = Diagnostic::error("wrong-type", node.span, message);
-        self.report(match expected {
-            "a query" => found
-                .help("write a SELECT after the name, for example `NAME: SELECT id FROM train`"),
-            "a check, or a list of checks" => found.help("for example `unique: train.id`"),
-            _ => found,
-        });
+        self.report(wrong_type(node, expected));
     }
 
-    /// Records that the current part reads a table.
+    /// Records that the part of the pipeline that is being parsed reads a table.
     pub fn read(&mut self, table: Spanned<String>) {
         let reads = &mut self.reads;
         reads.mentions.push((reads.reader.clone(), table));
     }
 
-    /// Returns the entries of a mapping. An entry whose key occurred before is left out and reported with the error
-    /// code `code`. In messages, `expected` describes the mapping (`corrections by name`), and `what` a key (`the
-    /// correction`).
+    /// Returns the entries of a mapping. Reports duplicate keys with the error code `code`.
+    ///
+    /// In messages, `expected` describes the mapping (`corrections by name`), and `what` describes a key (`the correction`).
     pub fn entries<'n>(
         &mut self,
         node: &'n YamlNode,
@@ -207,14 +187,13 @@ impl ParseState {
         Some(self.select(&known, node, section, section.name))
     }
 
-    /// Returns all entries of a mapping that has fixed keys. Reports duplicate keys.
+    /// Returns all entries of a mapping with fixed keys. Reports duplicate keys.
     pub fn keys<'n>(&mut self, node: &'n YamlNode, name: &str) -> Option<Vec<&'n MappingEntry>> {
         let expected = format!("{name} as a mapping");
         self.entries(node, &expected, "duplicate-key", "key")
     }
 
-    /// Returns the entries whose key belongs to one of the sections, or is similar to a key that the mapping lacks. Reports
-    /// the other entries, and those with similar keys.
+    /// Returns the entries with known keys or with suggested keys. Reports all unknown keys.
     pub fn known_entries<'n>(
         &mut self,
         entries: &[&'n MappingEntry],
@@ -246,12 +225,11 @@ impl ParseState {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // A key with a space and without a value is usually the rest of a query after the query's first comma.
+                // Usually the rest of a query after its first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),
                 None => {
-                    // Several kinds may have the same key.
                     let mut seen = BTreeSet::new();
                     let unique = keys().filter(|key| seen.insert(*key));
                     found.help(format!("its keys are {}", quoted(unique)))
@@ -261,7 +239,7 @@ impl ParseState {
         known
     }
 
-    /// Selects the entries of a section. Reports required keys that are missing.
+    /// Returns the entries of a section. Reports missing required keys.
     pub fn select<'n>(
         &mut self,
         entries: &[&'n MappingEntry],
@@ -297,16 +275,25 @@ impl ParseState {
     }
 
     pub fn text(&mut self, node: &YamlNode, expected: &str) -> Option<Spanned<String>> {
-        match &node.kind {
-            Kind::Scalar(scalar) if !node.is_null() => Some(Spanned {
-                value: scalar.text.clone(),
-                span: node.span,
-            }),
-            _ => {
-                self.wrong_type(node, expected);
-                None
-            }
+        let text = text(node);
+        if text.is_none() {
+            self.wrong_type(node, expected);
         }
+        text
+    }
+
+    /// Same as [`text`](Self::text), but an error has this help.
+    pub fn text_or_help(
+        &mut self,
+        node: &YamlNode,
+        expected: &str,
+        help: &str,
+    ) -> Option<Spanned<String>> {
+        let text = text(node);
+        if text.is_none() {
+            self.report(wrong_type(node, expected).help(help));
+        }
+        text
     }
 
     pub fn list<'n>(&mut self, node: &'n YamlNode, expected: &str) -> Option<&'n [YamlNode]> {
@@ -319,7 +306,7 @@ impl ParseState {
         }
     }
 
-    /// Returns the strings of one of the pipeline's `lists`, which is mentioned at `span`.
+    /// Returns the strings of one of the pipeline's `lists`. `span` is the position of `{ list: NAME }`.
     pub fn texts_of_list(&mut self, name: &str, span: Span) -> Option<Vec<String>> {
         if let Some(texts) = self.lists.texts.get(name) {
             self.lists.used.insert(name.to_owned());
@@ -333,7 +320,6 @@ impl ParseState {
         None
     }
 
-    /// Parses a word of a fixed list and returns the word.
     pub fn word(&mut self, node: &YamlNode, words: &'static [Word]) -> Option<&'static str> {
         let names = || words.iter().map(|word| word.name);
         let expected = format!("one of {}", quoted(names()));
@@ -387,7 +373,7 @@ impl ParseState {
         None
     }
 
-    /// Parses the name of a table. It must have the same meaning in SQL with and without quotes.
+    /// Parses the name of a table, which must have the same meaning in SQL with and without quotes.
     pub fn name(&mut self, name: &str, span: Span, what: &str) -> Spanned<String> {
         if !is_name(name) {
             let message = format!("`{name}` cannot be {what}");
@@ -401,7 +387,7 @@ impl ParseState {
     }
 }
 
-/// Returns a mapping with the required keys of a section, or with its first key if none is required.
+/// Returns an example of a mapping: the required keys of a section, or its first key if no key is required.
 fn example_of(section: &Section) -> String {
     let required: Vec<&SectionKey> = section.keys.iter().filter(|key| key.required).collect();
     let keys = match required.is_empty() {
@@ -415,7 +401,6 @@ fn example_of(section: &Section) -> String {
     format!("{{ {} }}", keys.join(", "))
 }
 
-/// Returns the span of a mapping's first key, or the span of a node that is not a mapping.
 fn start_of(node: &YamlNode) -> Span {
     match &node.kind {
         Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
@@ -430,7 +415,6 @@ pub fn scalar_style(node: &YamlNode) -> Option<Style> {
     }
 }
 
-/// Formats names as a phrase: `a`, `b` and `c`.
 pub fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     match names.split_last() {
@@ -440,7 +424,6 @@ pub fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// The default values of one kind.
 pub struct KindDefaults {
     pub span: Span,
     pub values: BTreeMap<&'static str, YamlNode>,
@@ -493,11 +476,26 @@ impl ParseState {
         self.defaults.insert(form.head(), defaults);
     }
 
-    /// Returns the default value of a key.
     pub(super) fn default_of(&mut self, form: &KindSpec, key: &SectionKey) -> Option<YamlNode> {
         let defaults = self.defaults.get_mut(form.head())?;
         let value = defaults.values.get(key.name)?;
         defaults.is_used = true;
         (!value.is_null()).then(|| value.clone())
     }
+}
+
+/// Returns the text of a scalar that is not null.
+fn text(node: &YamlNode) -> Option<Spanned<String>> {
+    match &node.kind {
+        Kind::Scalar(scalar) if !node.is_null() => Some(Spanned {
+            value: scalar.text.clone(),
+            span: node.span,
+        }),
+        _ => None,
+    }
+}
+
+fn wrong_type(node: &YamlNode, expected: &str) -> Diagnostic {
+    let message = format!("expected {expected}, found {}", node.describe());
+    Diagnostic::error("wrong-type", node.span, message)
 }

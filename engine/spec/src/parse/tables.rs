@@ -1,5 +1,4 @@
-//! Parses `tables`. Each table is a query, or a mapping of a kind in the vocabulary. Also records which tables and
-//! lists the queries read.
+//! Parses `tables`, and records which tables and lists their queries read.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -32,7 +31,7 @@ impl ParseState {
                 }
                 _ => self.query(&entry.value).map(TableOrigin::Query),
             };
-            // Other declarations can still use the name of a table that has an error.
+            // Other declarations can still refer to a table that has an error.
             let known = made.is_some();
             let made = made.unwrap_or(TableOrigin::List(Vec::new()));
             if known {
@@ -48,7 +47,7 @@ impl ParseState {
         tables
     }
 
-    /// Parses the names in a key: a single name, or several names separated by commas.
+    /// Parses a key that names one table, or several tables separated by commas.
     fn names(&mut self, entry: &MappingEntry) -> Vec<Spanned<String>> {
         let mut names = Vec::new();
         let mut start = 0;
@@ -61,7 +60,6 @@ impl ParseState {
         names
     }
 
-    /// Returns the position of a name within its key.
     fn part(&self, entry: &MappingEntry, at: usize, part: &str) -> Span {
         let written = self.source.slice(entry.key_span);
         match written.find(&entry.key) {
@@ -73,7 +71,6 @@ impl ParseState {
         }
     }
 
-    /// Reports an error if the number of names differs from the number of tables that the kind creates.
     fn check_count(&mut self, names: &[Spanned<String>], made: &TableOrigin) {
         let makes = match made {
             TableOrigin::Declared(declaration) => declaration.form.tables(),
@@ -100,7 +97,7 @@ impl ParseState {
         });
     }
 
-    /// Reports names that occur twice among the tables, or among tables and lists.
+    /// Reports names of a table that are also the name of another table or of a list.
     fn check_names(&mut self, tables: &[Table], names: &[Spanned<String>]) {
         let mut own: Vec<&Spanned<String>> = Vec::new();
         for name in names {
@@ -124,18 +121,18 @@ impl ParseState {
 }
 
 impl ParseState {
-    /// Parses the query in a node, and records the tables and lists that it reads.
     pub fn query(&mut self, node: &YamlNode) -> Option<Query> {
         self.query_of(node, QueryUse::Rows)
     }
 
-    /// Parses the query of a directory of files.
+    /// Parses the query for a directory of files.
     pub fn placed_query(&mut self, node: &YamlNode) -> Option<Query> {
         self.query_of(node, QueryUse::Files)
     }
 
     fn query_of(&mut self, node: &YamlNode, purpose: QueryUse) -> Option<Query> {
-        let text = self.text(node, "a query")?.value;
+        let help = "write a SELECT after the name, for example `NAME: SELECT id FROM train`";
+        let text = self.text_or_help(node, "a query", help)?.value;
         let style = match &node.kind {
             Kind::Scalar(scalar) => scalar.style,
             _ => Style::Plain,
@@ -182,7 +179,7 @@ impl ParseState {
         })
     }
 
-    /// Creates the query for a short form in the file. `span` is the position of the short form.
+    /// Creates the query for a short form in the file, whose position is `span`.
     pub fn generated_query(&self, text: String, span: Span) -> Result<Query, String> {
         let (line, column) = self.source.position(span.start);
         Ok(Query {
@@ -192,7 +189,7 @@ impl ParseState {
         })
     }
 
-    /// Reports a line comment that hides the lines after it, because YAML joins the lines of most scalars.
+    /// Reports a line comment that hides the following lines, because YAML joins the lines of most scalars.
     fn check_comment(&mut self, span: Span) {
         if !self.source.slice(span).trim_end().contains('\n') {
             return;

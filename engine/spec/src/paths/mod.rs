@@ -1,14 +1,12 @@
-//! Paths and file patterns in a pipeline. A path must be relative, use `/` as the separator, and not leave its
-//! directory.
+//! Paths and file patterns. A path is relative, uses `/`, and does not leave its directory.
 
 mod pattern;
 
 pub use pattern::{FILE_COLUMNS, FilePattern, path_glob};
 
-/// An error about a path, and its help.
 pub type PathFault = (&'static str, &'static str);
 
-/// Checks a path. It may end with one `/`, which denotes a directory, and it may be `./`.
+/// Checks a path. The path may end with one `/`, which denotes a directory, and may be `./`.
 pub fn fault(path: &str) -> Option<PathFault> {
     if path == "./" {
         return None;
@@ -47,10 +45,9 @@ pub fn fault(path: &str) -> Option<PathFault> {
     None
 }
 
-/// Splits `NAME:path` into the name of a source and the path in this source. A path in the bundle has no such name, so
-/// the first element is then `None`.
+/// Splits `NAME:path` into the name of a source and a path. The source is `None` for a path in the bundle.
 ///
-/// The name of a source must be valid as the name of a table, and have at least two characters.
+/// The name of a source has at least two characters.
 pub fn split_source(path: &str) -> (Option<&str>, &str) {
     let Some((name, inner)) = path.split_once(':') else {
         return (None, path);
@@ -61,8 +58,7 @@ pub fn split_source(path: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Returns whether a string is valid as the name of a table, a list, a source or a column of a file pattern. Such a
-/// name consists of lower-case letters, digits and `_`, and does not begin with a digit.
+/// Returns whether a name consists of lower-case letters, digits and `_`, and does not begin with a digit.
 pub fn is_name(text: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins_with_digit = text.starts_with(|c: char| c.is_ascii_digit());
@@ -85,7 +81,7 @@ mod tests {
             "...",
             "a:b",
         ] {
-            // In the last path, `a:` is treated as a drive letter.
+            // `a:` is treated as a drive letter.
             assert_eq!(fault(path).is_none(), path != "a:b", "{path}");
         }
     }

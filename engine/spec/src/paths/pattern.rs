@@ -1,13 +1,10 @@
-//! File patterns: globs in which `{name}` matches a part of a path segment and puts it into a column.
-//!
-//! `train/{case}/{day}/*.png` is the glob `train/*/*/*.png` with two columns. [`FilePattern`] translates patterns into
-//! globs and columns, so other code only handles globs and regular expressions.
+//! File patterns: `train/{case}/*.png` is the glob `train/*/*.png` with the column `case`.
 
 use globset::{Glob, GlobBuilder};
 
 use super::{is_name, split_source};
 
-/// The columns of every table of files. Names in a pattern must differ from them.
+/// The columns of every table of files. A pattern cannot use these names.
 pub const FILE_COLUMNS: [&str; 8] = [
     "file", "path", "dir", "folder", "name", "stem", "ext", "size",
 ];
@@ -17,19 +14,18 @@ pub const FILE_COLUMNS: [&str; 8] = [
 pub struct FilePattern {
     /// The pattern with `*` in place of each name.
     pub glob: String,
-    /// The names, in the order of the pattern.
+    /// The names in the order of the pattern.
     pub names: Vec<String>,
-    /// The globs before, between and after the names. There is one more glob than there are names.
+    /// The globs before, between and after the names: one more than there are names.
     pieces: Vec<String>,
-    /// Length in bytes of the constant start of the pattern: the source's name with its colon, and the leading
-    /// directories without wildcards.
+    /// Length in bytes of the source's name and of the leading directories without wildcards.
     fixed: usize,
 }
 
-/// Parses a glob. `*` and `?` do not match `/`, and a backslash has no special meaning.
+/// Parses a glob, in which `*` and `?` do not match `/`.
 ///
 /// # Errors
-/// If the glob is not valid.
+/// If the glob is invalid.
 pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(glob)
         .literal_separator(true)
@@ -37,23 +33,19 @@ pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
         .build()
 }
 
-/// Maximum length of a pattern in bytes, and maximum depth of braces in it. The crate `globset` compiles longer and
-/// deeper patterns to regular expressions that exceed the limits of the crate `regex`, and then panics.
+/// Maximum length of a pattern in bytes, and maximum depth of its braces. The crate `globset` panics above certain limits.
 const MAX_BYTES: usize = 4096;
 const MAX_BRACES: usize = 16;
 
-/// An error about a pattern, and its help.
 pub type PatternFault = (String, &'static str);
 
 const NAME_HELP: &str = "use lower-case letters, digits and `_`, as in `train/{case}/{day}/*.png`";
 
 impl FilePattern {
-    /// Parses a pattern. `text` may begin with the name of a source, as in `labels:train/{case}/*.png`.
+    /// Parses a pattern, such as `train/{case}/*.png` or `SOURCE:train/{case}/*.png`.
     ///
     /// # Errors
-    /// - If the name of a column is not valid, occurs twice, or equals the name of a fixed column.
-    /// - If it is not clear where the part that a column matches ends, as in `{case}*`.
-    /// - If the pattern is too long, or its braces are nested too deeply.
+    /// If the pattern is too long or too deep, or if a name is invalid, ambiguous (`{case}*`), or in [`FILE_COLUMNS`].
     pub fn parse(text: &str) -> Result<FilePattern, PatternFault> {
         let (_, inner) = split_source(text);
         if inner.len() > MAX_BYTES {
@@ -138,15 +130,13 @@ impl FilePattern {
             || after.is_some_and(|c| matches!(c, '*' | '?' | '[' | '{'))
         {
             let message = format!("it is not clear where `{{{name}}}` ends");
-            let help =
-                "write other characters between it and the next wildcard, as in `{case}_*.png`";
+            let help = "write other characters between the column and the wildcard next to it, as in `{case}_*.png`";
             return Err((message, help));
         }
         Ok(())
     }
 }
 
-/// Returns the maximum depth of braces.
 fn braces(text: &str) -> usize {
     let (mut depth, mut most) = (0_usize, 0);
     for byte in text.bytes() {
@@ -160,7 +150,7 @@ fn braces(text: &str) -> usize {
     most
 }
 
-/// Returns the name in `{name}`. `None` for other tokens and for alternatives.
+/// Returns `name` for `{name}`. `None` for other tokens and for alternatives.
 fn name_in(token: &str) -> Option<&str> {
     let inner = token.strip_prefix('{')?.strip_suffix('}')?;
     (!inner.contains([',', '{', '}', '['])).then_some(inner)
@@ -175,17 +165,17 @@ fn has_name(group: &str) -> bool {
     })
 }
 
-/// Returns the length of the character class `[...]` at the start of a text.
+/// Returns the length of the character class `[...]` at the start of a string.
 fn class_end(text: &str) -> Option<usize> {
     let negated = text[1..].starts_with(['!', '^']);
-    // The first character is part of the class, even if it is `]`.
+    // The first character belongs to the class, even if it is `]`.
     let first = 1 + usize::from(negated);
     let width = text.get(first..)?.chars().next()?.len_utf8();
     let end = text.get(first + width..)?.find(']')?;
     Some(first + width + end + 1)
 }
 
-/// Returns the length of the group `{...}` at the start of a text.
+/// Returns the length of the group `{...}` at the start of a string.
 fn group_end(text: &str) -> Option<usize> {
     let mut depth = 0;
     for (at, character) in text.char_indices() {
@@ -263,7 +253,7 @@ mod tests {
         }
     }
 
-    /// The crate `globset` panics if the regular expression for a pattern is too large.
+    /// `globset` panics if the regular expression of a pattern is too large.
     #[test]
     fn every_pattern_within_the_limits_compiles() {
         let nested = |levels: usize| format!("{}a{}", "{a,".repeat(levels), "}".repeat(levels));

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::tree::Position;
 use crate::text::suggest::nearest;
 
-/// An error in a query, with its position in the query's text.
 #[derive(Debug)]
 pub struct Fault {
     pub at: Position,
@@ -24,23 +23,20 @@ impl Fault {
         }
     }
 
-    /// Creates the error for a text that is not SQL.
     pub fn syntax(at: Position, message: impl Into<String>) -> Self {
         Fault::new("sql-syntax", at, message)
     }
 
-    /// Creates the error for SQL that queries cannot use.
+    /// Creates the error for valid SQL that queries cannot use.
     pub fn unsupported(at: Position, what: &str, help: &str) -> Self {
         Fault::new("unsupported-sql", at, format!("`{what}` is not supported")).help(help)
     }
 
-    /// Adds the help, unless it is empty.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into()).filter(|help| !help.is_empty());
         self
     }
 
-    /// Creates the error for a list that the pipeline does not have.
     pub fn unknown_list(name: &str, at: Position, lists: &Lists) -> Self {
         let fault = Fault::new("unknown-list", at, format!("there is no list `{name}`"));
         match nearest(name, lists.keys().map(String::as_str)) {
@@ -50,5 +46,4 @@ impl Fault {
     }
 }
 
-/// The pipeline's lists by name.
 pub type Lists = BTreeMap<String, Vec<String>>;

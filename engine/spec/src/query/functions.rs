@@ -1,7 +1,6 @@
-//! Names of functions.
+//! Aliases of functions, and properties of functions.
 
-/// Pairs of an alias and the function's own name: `array_cat` is an alias of `array_concat`. In addition, a name that
-/// begins with `list_` is an alias of the name that begins with `array_`.
+/// Aliases, each followed by the name of its function. In addition, `list_x` is an alias of `array_x`.
 const ALIASES: &str = "array_cat array_concat, array_contains array_has, array_empty empty, array_extract array_element, \
     array_indexof array_position, array_join array_to_string, array_push_back array_append, array_push_front array_prepend, \
     array_zip arrays_zip, arrays_overlap array_has_any, char_length character_length, ifnull nvl, instr strpos, \
@@ -9,12 +8,12 @@ const ALIASES: &str = "array_cat array_concat, array_contains array_has, array_e
     stddev_samp stddev, string_to_list string_to_array, substring substr, substring_index substr_index, trim btrim, \
     var_population var_pop, var_samp var, var_sample var";
 
-/// Functions of the values in a single row that need little memory. The list is not complete.
+/// Scalar functions that need little memory. The list is incomplete.
 const ROW_FUNCTIONS: &str = "abs array_element array_slice btrim cardinality ceil character_length coalesce concat ends_with floor greatest least left lower \
     lpad ltrim make_array md5 nullif nvl overlay power regexp_like regexp_replace replace reverse right round rpad rtrim \
     split_part sqrt starts_with strpos substr upper";
 
-/// Returns the function's own name. Names that are not in the table are their own names.
+/// Returns the name of the function that has this name or alias.
 pub(super) fn canonical(name: &str) -> String {
     let name = match name.strip_prefix("list_") {
         Some(rest) => format!("array_{rest}"),
@@ -25,7 +24,6 @@ pub(super) fn canonical(name: &str) -> String {
     own.map_or(name, |(_, own)| own.to_owned())
 }
 
-/// Returns whether this is a function of the values in a single row that needs little memory.
 pub(super) fn is_row_function(name: &str) -> bool {
     ROW_FUNCTIONS
         .split_whitespace()

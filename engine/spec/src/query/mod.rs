@@ -1,7 +1,4 @@
-//! SQL in a pipeline: parses a SELECT into a [`QueryTree`].
-//!
-//! The query engine receives the tree, not the text. Step keys depend only on the tree, so a change of layout or comments
-//! does not change them. Errors are reported with line and column in the pipeline file.
+//! SQL in a pipeline: parses a SELECT into a [`QueryTree`]. Whitespace and comments are not part of the tree.
 //!
 //! ```text
 //! text ─► token ─► parse ─► tree ─► walk: the tables that the query reads, ...
@@ -34,18 +31,17 @@ use crate::words::query::{Query, QueryUse};
 pub(crate) use parse::expression;
 pub use walk::Node;
 
-/// The name of the hidden column that contains a row's position.
+/// The name of the hidden column with a row's number.
 const ROW: &str = "_row";
 
-/// The message for a column that would have the name of the hidden column.
+/// The message about a column with the reserved name.
 pub const RESERVED_ROW: &str = "the name `_row` is reserved for a hidden column of every table";
 
-/// Returns whether this is the name of the hidden column. Ignores case.
+/// Returns whether a name is the name of the hidden column. Ignores case.
 pub fn is_row(name: &str) -> bool {
     name.eq_ignore_ascii_case(ROW)
 }
 
-/// The result of parsing a query's text.
 pub(crate) struct ParsedQuery {
     pub tree: QueryTree,
     /// Every mention of a table that the query does not define itself, with its start and end.
@@ -85,7 +81,7 @@ impl Query {
     /// Parses a query that is not part of a file.
     ///
     /// # Errors
-    /// Returns the first error.
+    /// The first error.
     pub fn parse(text: &str) -> Result<Self, QueryTextError> {
         let parsed = read(text, &BTreeMap::new(), QueryUse::Rows);
         let parsed = parsed.map_err(|fault| QueryTextError {
@@ -107,8 +103,7 @@ impl Query {
         })
     }
 
-    /// Returns the syntax tree. The text is parsed on first use. Otherwise, a run without pending steps would use most
-    /// of its memory for the trees of all pipelines.
+    /// Returns the syntax tree, which is parsed on first use to save memory.
     pub fn tree(&self) -> &QueryTree {
         self.tree.get_or_init(|| {
             let parsed = read(&self.text, &self.lists, self.purpose);
@@ -121,7 +116,7 @@ impl Query {
         })
     }
 
-    /// Returns the computed columns of the result that have no name, each with its line, column and text.
+    /// Returns the computed columns without a name, each with its line, column and text.
     pub fn unnamed(&self) -> Vec<(u64, u64, String)> {
         let unnamed = self.tree().unnamed().into_iter();
         let place = |at: Position| (u64::from(at.line), u64::from(at.column));
@@ -131,14 +126,12 @@ impl Query {
             .collect()
     }
 
-    /// Returns the column names of the result if the select list determines all of them. Returns `None` if the select
-    /// list contains a wildcard or a computed column without a name.
+    /// Returns the column names, unless the select list contains a wildcard or an unnamed column.
     pub fn selected_names(&self) -> Option<Vec<String>> {
         self.tree().selected_names()
     }
 
-    /// Returns whether the query reads a single table and computes each row independently, so that only a few rows are
-    /// in memory at a time. Returns `false` if this is not certain.
+    /// Returns whether the query certainly computes each row of a single table independently.
     #[must_use]
     pub fn is_stream(&self) -> bool {
         self.tree().is_stream()
@@ -151,8 +144,7 @@ impl Query {
         tables.next().filter(|_| self.is_copy).map(String::as_str)
     }
 
-    /// Converts a line and column of the query's text, both from 1, to the position in the pipeline file. Returns the
-    /// query's own position if its text is not in the file.
+    /// Converts a line and column of the query's text, both from 1, to a position in the pipeline file.
     pub fn locate(&self, source: &SourceFile, line: u64, column: u64) -> Span {
         match self.style {
             Some(style) => align::located(source, self.span, style, &self.text, (line, column)),
@@ -161,8 +153,7 @@ impl Query {
     }
 }
 
-/// Returns the byte offset of a line and column in `text`. If the line is too short, returns the end of the line. If
-/// there is no such line, returns the end of the text. Both ends are before trailing whitespace.
+/// Returns the byte offset of a line and column in `text`, or of the nearest end of a line or of the text.
 pub(crate) fn offset(text: &str, at: Position) -> usize {
     let mut start = 0;
     for (row, line) in text.split_inclusive('\n').zip(1..) {
@@ -176,8 +167,7 @@ pub(crate) fn offset(text: &str, at: Position) -> usize {
     text.trim_end().len()
 }
 
-/// Parses a query and expands its macros. If `purpose` is [`QueryUse::Files`] and the query selects only `file`, also
-/// adds the column `path`.
+/// Parses a query. With [`QueryUse::Files`], adds the column `path` to a query that selects only `file`.
 pub(crate) fn read(
     text: &str,
     lists: &BTreeMap<String, Vec<String>>,
@@ -202,14 +192,13 @@ pub(crate) fn read(
 }
 
 impl QueryTree {
-    /// Returns the part of step keys that identifies the query: readable SQL, and the hash of the tree's serialization.
-    /// Two queries are equal if and only if their serializations are equal.
+    /// Returns readable SQL and the hash of the serialized tree, for step keys.
     pub fn key(&self) -> String {
         let tree = blake3::hash(self.serialized().as_bytes());
         format!("{self} -- {}", tree.to_hex())
     }
 
-    /// Returns the serialization that identifies the query.
+    /// Returns a string that is equal for two queries if and only if their trees are equal.
     pub fn serialized(&self) -> String {
         #[allow(
             clippy::expect_used,
@@ -220,7 +209,7 @@ impl QueryTree {
     }
 }
 
-/// Returns the query in a key as readable SQL. `None` if the text is not a key.
+/// Returns the readable SQL in a value of [`QueryTree::key`]. `None` for other strings.
 pub fn sql_of_key(key: &str) -> Option<&str> {
     let (sql, tree) = key.rsplit_once(" -- ")?;
     let is_hash = tree.len() == 64 && tree.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,8 +1,8 @@
-//! The operators as they are written, and how strongly they bind.
+//! The symbols and binding powers of operators.
 
 use super::tree::{Expr, ExprKind, Operator, SubqueryKind};
 
-/// Binding powers. An operand with a lower power than its operator requires is in parentheses.
+/// Binding powers. An operand with a lower power than its operator requires is printed in parentheses.
 pub(super) mod power {
     pub const ANY: u8 = 0;
     pub const OR: u8 = 5;
@@ -21,7 +21,7 @@ pub(super) mod power {
     pub const PRIMARY: u8 = 60;
 }
 
-/// Each operator with its binding power and its symbol. If an operator has several symbols, the first one is printed.
+/// Each operator with its binding power and symbol. The first of several symbols is printed.
 const OPERATORS: [(Operator, u8, &str); 32] = [
     (Operator::Or, power::OR, "OR"),
     (Operator::And, power::AND, "AND"),
@@ -58,8 +58,7 @@ const OPERATORS: [(Operator, u8, &str); 32] = [
 ];
 
 impl Operator {
-    /// Returns the operator that is written with `symbol` between or after its operands. `symbol` must be in upper
-    /// case.
+    /// Returns the operator with this symbol between or after its operands. `symbol` must be in upper case.
     pub(super) fn from_symbol(symbol: &str) -> Option<Operator> {
         let mut all = OPERATORS.iter();
         let found = all.find(|(op, _, own)| *own == symbol && *op != Operator::Not);
@@ -75,7 +74,7 @@ impl Operator {
         self.written().0
     }
 
-    /// Returns the operator as it is written.
+    /// Returns the symbol of the operator.
     pub fn symbol(self) -> &'static str {
         self.written().1
     }
@@ -87,7 +86,6 @@ impl Operator {
 }
 
 impl Expr {
-    /// Returns the binding power of the outermost operator.
     pub(super) fn power(&self) -> u8 {
         match &self.kind {
             ExprKind::Integer(..0) => power::SIGN,

@@ -1,4 +1,4 @@
-//! Prints a tree as SQL on one line. Parsing the text gives the same tree.
+//! Prints a tree as SQL on one line. Parsing this SQL returns the same tree.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -46,7 +46,7 @@ impl Display for Body {
                 for (index, branch) in branches.iter().enumerate() {
                     f.write_str(if index > 0 { word } else { "" })?;
                     match branch {
-                        // INTERSECT binds more strongly than the others.
+                        // INTERSECT binds more strongly than the other set operations.
                         Body::Operation { op: inner, .. }
                             if index > 0
                                 || *op == SetOperator::Intersect
@@ -67,7 +67,6 @@ impl Display for Body {
     }
 }
 
-/// Returns the name of a variant of an enum in upper case, as SQL writes it.
 fn upper(variant: &impl fmt::Debug) -> String {
     format!("{variant:?}").to_uppercase()
 }
@@ -179,7 +178,7 @@ impl Display for Name {
     }
 }
 
-/// Writes a name, in quotes if it has a meaning without them or is not a word.
+/// Writes a name, in quotes if the name is not a word or has another meaning without quotes.
 fn name(f: &mut Formatter<'_>, text: &str, has_meaning: bool) -> fmt::Result {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let is_word =
@@ -196,7 +195,6 @@ fn quoted(f: &mut Formatter<'_>, text: &str, quote: char) -> fmt::Result {
 }
 
 impl Expr {
-    /// Returns the expression as an operand of an operator that binds with this power.
     fn operand(&self, power: u8) -> Operand<'_> {
         Operand { expr: self, power }
     }
@@ -358,8 +356,7 @@ impl Display for FrameBound {
     }
 }
 
-/// Prints a list: the first string, the elements with commas between them, and the second string. Prints nothing if
-/// there are no elements.
+/// Prints `.0`, the elements separated by commas, and `.2`. Prints nothing if there are no elements.
 struct List<'e, T>(&'static str, &'e [T], &'static str);
 
 impl<T: Display> Display for List<'_, T> {

@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use super::tree::Position;
 
-/// Symbols of several characters, longer ones first. The parser rejects some of them, each with its help.
+/// Symbols of several characters, longer ones first. Some are only for error messages with help.
 const SYMBOLS: &[&str] = &[
     "!~*", "<=>", "->>", "!~", "!=", "==", "<>", "<=", ">=", "||", "::", "~*", "~~", "<<", ">>",
     "->", "=>", "@>", "<@", "&&", "|>", "|/", "//", "^@",
@@ -18,21 +18,18 @@ pub(super) enum TokenKind {
     Text,
     Number,
     Symbol,
-    /// The end of the query.
     End,
 }
 
-/// A token with its start and end.
 #[derive(Debug)]
 pub(super) struct Token {
     pub kind: TokenKind,
-    /// The content, without quotes.
     pub text: String,
     pub start: Position,
     pub end: Position,
 }
 
-/// The tokens of a query. The last token marks the end of the query.
+/// The tokens of a query. The last token is [`TokenKind::End`].
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     pub all: Vec<Token>,
@@ -41,10 +38,9 @@ pub(super) struct Tokens {
 }
 
 impl Position {
-    /// The start of a text.
     pub(crate) const START: Position = Position { line: 1, column: 1 };
 
-    /// Line and column, which can be compared. Positions themselves are all equal.
+    /// Returns line and column, which can be compared. Positions themselves are all equal.
     pub(super) fn pair(self) -> (u32, u32) {
         (self.line, self.column)
     }
@@ -127,7 +123,7 @@ impl<'t> Cursor<'t> {
         is_next
     }
 
-    /// Skips all next characters for which `is_part` returns true, and returns them.
+    /// Skips and returns the longest prefix of characters for which `is_part` is true.
     fn take(&mut self, is_part: impl Fn(char) -> bool) -> &'t str {
         let before = self.rest;
         while self.peek().is_some_and(&is_part) {
@@ -192,7 +188,7 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// Reads a text in quotes. A doubled quote stands for a quote.
+    /// Reads a string or name in quotes. A doubled quote stands for a quote.
     fn quoted(&mut self, quote: char, what: &str) -> Result<String, Fault> {
         let start = self.at;
         self.next();
@@ -211,7 +207,6 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Reads a text in which a backslash begins an escape sequence.
     fn escaped(&mut self) -> Result<String, Fault> {
         let start = self.at;
         self.next();

@@ -1,26 +1,22 @@
-//! The syntax tree of a query: the supported subset of SQL, and nothing else.
+//! The syntax tree (AST) of the SQL that queries can use.
 //!
-//! Two queries are equal if and only if their trees are equal, and two trees are equal if and only if their serializations
-//! ([`QueryTree::serialized`]) are equal. Layout, comments, redundant parentheses and the spelling of keywords are not
-//! part of the tree. The tree contains positions, but comparisons and the serialization ignore them.
+//! Two queries are equal if and only if their trees, or their serializations ([`QueryTree::serialized`]), are equal.
+//! Layout, comments and redundant parentheses are not part of the tree. Positions are ignored.
 //!
-//! Each query has exactly one tree. Therefore code that builds trees must ensure these properties:
+//! Each query has exactly one tree. Code that builds trees must ensure this:
 //!
-//! - No parentheses are redundant: the query in a [`Body::Query`] has a clause of its own (WITH, ORDER BY, LIMIT or
-//!   OFFSET), and so has a query whose body is a [`Body::Query`].
+//! - No parentheses are redundant: both the inner and the outer query of a [`Body::Query`] have a WITH, ORDER BY, LIMIT or
+//!   OFFSET clause.
 //! - A branch of a UNION is not a UNION of the same kind.
 //! - A minus sign before a number is part of the number, but -0.0 is [`Operator::Negate`] of 0.0.
-//! - The name of a function is not an alias.
+//! - A function has its main name, not an alias.
 //!
-//! The parser replaces expressions that other nodes can represent: `a BETWEEN b AND c` becomes `a >= b AND a <= c`,
-//! `a NOT IN (b)` becomes `NOT a IN (b)`, and `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`. It also expands macros
-//! such as `one_hot`, and replaces the name of a list by the strings of the list.
+//! The parser simplifies: `a BETWEEN b AND c` becomes `a >= b AND a <= c`, `a NOT IN (b)` becomes `NOT a IN (b)`, and
+//! `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`. It also expands macros, and replaces lists by their strings.
 
 use serde::Serialize;
 
-/// A position in a query's text: line and column, from 1. Line 0 means that the position is unknown.
-///
-/// All positions are equal to each other, because trees that differ only in positions are the same query.
+/// A position in a query's text. Line 0 means unknown. All positions are equal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Position {
     /// Line, from 1.
@@ -37,23 +33,23 @@ impl PartialEq for Position {
 
 impl Eq for Position {}
 
-/// A name as it is written, without quotes. Names are case-sensitive.
+/// A name without quotes. Names are case-sensitive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Name {
     /// The name.
     pub text: String,
-    /// Where it is written.
+    /// The position.
     #[serde(skip)]
     pub at: Position,
 }
 
-/// A query: optional parts of WITH, a body, and the clauses that follow the body.
+/// A query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QueryTree {
-    /// The queries that WITH defines, in order. Each can use the earlier ones.
+    /// The parts of WITH. Each can use the earlier parts.
     pub with: Vec<Part>,
-    /// The rows.
+    /// The body, which determines the rows.
     pub body: Body,
     /// The keys of ORDER BY.
     pub order_by: Vec<SortKey>,
@@ -61,21 +57,21 @@ pub struct QueryTree {
     pub limit: Option<u64>,
     /// Number of rows to skip.
     pub offset: u64,
-    /// Where the query begins.
+    /// The start of the query.
     #[serde(skip)]
     pub at: Position,
 }
 
-/// A query that WITH defines.
+/// A part of WITH.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Part {
-    /// The name of the table that the query defines, and the names of its columns.
+    /// The name of the part, and the names of its columns.
     pub alias: Alias,
     /// The query.
     pub query: QueryTree,
 }
 
-/// The name of an item of FROM or of a part of WITH, as in `AS t(a, b)`.
+/// The name of an item of FROM or a part of WITH, as in `AS t(a, b)`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Alias {
     /// The name.
@@ -84,21 +80,20 @@ pub struct Alias {
     pub columns: Vec<Name>,
 }
 
-/// The rows of a query, before ORDER BY and LIMIT.
+/// The body of a query, without WITH, ORDER BY and LIMIT.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Body {
     /// `SELECT ...`
     Select(Box<Select>),
     /// A query in parentheses.
     Query(Box<QueryTree>),
-    /// `a UNION b`, `a EXCEPT b`, ... A chain of UNION is one node, because UNION is associative. All other operations
-    /// have two branches.
+    /// `a UNION b`, `a EXCEPT b`, ... A chain of UNION is one node. All other operations have two branches.
     Operation {
-        /// The operation.
+        /// The operator.
         op: SetOperator,
-        /// Two branches or more.
+        /// The branches.
         branches: Vec<Body>,
-        /// Where the right operand of the last operator begins.
+        /// The start of the last branch.
         #[serde(skip)]
         at: Position,
     },
@@ -106,7 +101,7 @@ pub enum Body {
     Values(Vec<Vec<Expr>>),
 }
 
-/// An operation on the rows of several queries. All except UNION ALL return distinct rows.
+/// A set operator. All except UNION ALL return distinct rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the names are those of SQL")]
 pub enum SetOperator {
@@ -119,7 +114,7 @@ pub enum SetOperator {
 /// A SELECT.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Select {
-    /// Whether equal rows are removed.
+    /// DISTINCT.
     pub distinct: bool,
     /// The select list.
     pub items: Vec<Item>,
@@ -127,13 +122,13 @@ pub struct Select {
     pub from: Vec<From>,
     /// WHERE.
     pub filter: Option<Expr>,
-    /// The keys of GROUP BY. A number is the position of an item of the select list.
+    /// GROUP BY.
     pub group_by: Grouping,
     /// HAVING.
     pub having: Option<Expr>,
     /// QUALIFY.
     pub qualify: Option<Expr>,
-    /// Where the SELECT begins.
+    /// The start of the SELECT.
     #[serde(skip)]
     pub at: Position,
 }
@@ -141,19 +136,19 @@ pub struct Select {
 /// The keys of GROUP BY.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub enum Grouping {
-    /// There is no GROUP BY.
+    /// No GROUP BY.
     #[default]
     None,
     /// `GROUP BY ALL`: the items of the select list without an aggregate.
     All,
-    /// These keys.
+    /// The keys. A number is the position of an item of the select list.
     Keys(Vec<Expr>),
 }
 
 /// An item of a select list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Item {
-    /// An expression, with its name if it has an AS.
+    /// An expression, and its name if it has one.
     Expr {
         /// The expression.
         expr: Expr,
@@ -164,16 +159,16 @@ pub enum Item {
     Wildcard(Wildcard),
 }
 
-/// `*` or `t.*`, with the columns that are left out or replaced.
+/// `*` or `t.*`, with EXCLUDE and REPLACE.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Wildcard {
     /// The table before the dot.
     pub table: Option<Name>,
     /// The columns of EXCLUDE.
     pub exclude: Vec<Name>,
-    /// The columns of REPLACE, with the expressions that replace them.
+    /// The columns of REPLACE, with their new expressions.
     pub replace: Vec<(Name, Expr)>,
-    /// Where the wildcard is written.
+    /// The start of the wildcard.
     #[serde(skip)]
     pub at: Position,
 }
@@ -183,11 +178,11 @@ pub struct Wildcard {
 pub struct From {
     /// The first table.
     pub first: Source,
-    /// The joined tables, in order.
+    /// The joins in order.
     pub joins: Vec<Join>,
 }
 
-/// A table, subquery or list in FROM.
+/// A source of rows in FROM.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Source {
     /// A table of the pipeline, or a part of WITH.
@@ -203,33 +198,32 @@ pub enum Source {
         query: Box<QueryTree>,
         /// The name after AS.
         alias: Option<Alias>,
-        /// Where the subquery begins.
+        /// The start of the subquery.
         #[serde(skip)]
         at: Position,
     },
-    /// `unnest(list, ...)`: a row for each element of the lists. If `unnest` is the right side of a CROSS JOIN, the
-    /// lists may use the columns of the left side.
+    /// `unnest(list, ...)`: a row for each element of the lists, which may use the left side of a CROSS JOIN.
     Unnest {
         /// The lists.
         lists: Vec<Expr>,
         /// The name after AS, with the names of the columns.
         alias: Option<Alias>,
-        /// Where `unnest` is written.
+        /// The start of `unnest`.
         #[serde(skip)]
         at: Position,
     },
 }
 
-/// A join with one further table.
+/// A join with one table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Join {
     /// The kind.
     pub kind: JoinKind,
     /// The table.
     pub right: Source,
-    /// The condition. [`Condition::None`] for a cross join only.
+    /// The condition. Only a cross join has [`Condition::None`].
     pub condition: Condition,
-    /// Where the table begins.
+    /// The start of the table.
     #[serde(skip)]
     pub at: Position,
 }
@@ -265,19 +259,19 @@ pub enum Condition {
 pub struct SortKey {
     /// The expression. In the ORDER BY of a query, a number is the position of a column.
     pub expr: Expr,
-    /// Whether the largest value comes first.
+    /// DESC.
     pub descending: bool,
-    /// Whether missing values come first. The default is SQL's: last, and first in descending order.
+    /// NULLS FIRST. By default, NULL comes last in ascending order and first in descending order.
     pub nulls_first: bool,
 }
 
-/// An expression, with the position of its first character.
+/// An expression with its position.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Expr {
     /// The expression.
     pub kind: ExprKind,
-    /// Where it begins.
+    /// The start of the expression.
     #[serde(skip)]
     pub at: Position,
 }
@@ -296,9 +290,9 @@ pub enum ExprKind {
     Null,
     /// `true` or `false`.
     Boolean(bool),
-    /// An integer of 64 bits. A minus sign before the digits is part of the literal.
+    /// A 64-bit integer, including its minus sign.
     Integer(i64),
-    /// A finite double, not -0.0.
+    /// A finite double other than -0.0.
     Double(f64),
     /// A string literal.
     Text(String),
@@ -306,44 +300,44 @@ pub enum ExprKind {
     Operation {
         /// The operator.
         op: Operator,
-        /// The operands, as many as the operator has. The first operand of IN is compared with the others.
+        /// The operands. The first operand of IN is compared with the others.
         operands: Vec<Expr>,
     },
-    /// An operation on the rows of a query.
+    /// A subquery in an expression.
     Subquery {
-        /// The operation.
+        /// The kind.
         kind: SubqueryKind,
         /// The query.
         query: Box<QueryTree>,
     },
-    /// `CAST(a AS BIGINT)`, or `TRY_CAST`, whose result is missing if the value cannot be converted.
+    /// `CAST(a AS BIGINT)` or `TRY_CAST(a AS BIGINT)`.
     Cast {
         /// The value.
         expr: Box<Expr>,
-        /// The type of the result.
+        /// The target type.
         to: CastType,
-        /// Whether a failure gives a missing value.
+        /// TRY_CAST, which returns NULL for a value that cannot be converted.
         is_try: bool,
     },
     /// `CASE ... END`
     Case {
-        /// The conditions and results, in order.
+        /// The conditions and their values, in order.
         branches: Vec<(Expr, Expr)>,
-        /// The result if no condition is true.
+        /// ELSE.
         otherwise: Option<Box<Expr>>,
     },
-    /// A call of a function. `[a, b]` is `make_array(a, b)`, `a[1]` is `array_element(a, 1)`, and so on.
+    /// A call of a function. `[a, b]` is `make_array(a, b)`, and `a[1]` is `array_element(a, 1)`.
     Call(Box<Call>),
 }
 
-/// An operation on the rows of a query.
+/// The kind of a subquery in an expression.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum SubqueryKind {
     /// `(SELECT ...)`: the value of a query with one column and at most one row.
     Value,
     /// `EXISTS (SELECT ...)`
     Exists,
-    /// `a IN (SELECT ...)`: whether the only column of the query contains the value.
+    /// `a IN (SELECT ...)`: whether the only column of the query contains `a`.
     In(Box<Expr>),
 }
 
@@ -353,7 +347,6 @@ impl ExprKind {
         ExprKind::Operation { op, operands }
     }
 
-    /// Returns the expression at a position.
     pub(crate) fn at(self, at: Position) -> Expr {
         Expr { kind: self, at }
     }
@@ -371,9 +364,9 @@ pub enum Operator {
     IsFalse,
     IsUnknown,
     IsDistinct,
-    /// A backslash escapes `%`, `_` and itself.
+    /// LIKE, in which a backslash escapes `%`, `_` and itself.
     Like,
-    /// LIKE for which upper and lower case are equal.
+    /// ILIKE: LIKE that ignores case.
     Ilike,
     In,
     Equal,
@@ -405,9 +398,9 @@ pub enum Operator {
 #[allow(missing_docs, reason = "the names are those of SQL")]
 pub enum CastType {
     Boolean,
-    /// 64 bits. The only type of integers.
+    /// 64 bits. The only integer type.
     BigInt,
-    /// 64 bits. The only type of floating-point numbers.
+    /// 64 bits. The only floating-point type.
     Double,
     Varchar,
     Date,
@@ -417,22 +410,21 @@ pub enum CastType {
 /// A call of a function.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Call {
-    /// The name of the function in lower case, as the reference lists it. The parser replaces aliases of a function by
-    /// this name.
+    /// The name in lower case. The parser replaces aliases.
     pub name: Name,
     /// The arguments. Empty for `count(*)`.
     pub args: Vec<Expr>,
     /// Whether the argument is `*`.
     pub star: bool,
-    /// DISTINCT before the arguments.
+    /// DISTINCT.
     pub distinct: bool,
     /// ORDER BY in the parentheses, or of WITHIN GROUP.
     pub order_by: Vec<SortKey>,
-    /// Whether the call has WITHIN GROUP.
+    /// WITHIN GROUP.
     pub within_group: bool,
     /// FILTER.
     pub filter: Option<Expr>,
-    /// Whether the call has IGNORE NULLS.
+    /// IGNORE NULLS.
     pub ignores_nulls: bool,
     /// OVER.
     pub over: Option<Window>,
@@ -445,7 +437,7 @@ pub struct Window {
     pub partition_by: Vec<Expr>,
     /// ORDER BY.
     pub order_by: Vec<SortKey>,
-    /// The frame. SQL's default if `None`.
+    /// The frame. `None` for SQL's default.
     pub frame: Option<Frame>,
 }
 
@@ -472,10 +464,10 @@ pub enum FrameUnits {
 /// A bound of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum FrameBound {
-    /// `n PRECEDING`. The first row of the partition if `None`.
+    /// `n PRECEDING`, or `UNBOUNDED PRECEDING` if `None`.
     Preceding(Option<u64>),
     /// `CURRENT ROW`
     CurrentRow,
-    /// `n FOLLOWING`. The last row of the partition if `None`.
+    /// `n FOLLOWING`, or `UNBOUNDED FOLLOWING` if `None`.
     Following(Option<u64>),
 }

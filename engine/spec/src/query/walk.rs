@@ -1,5 +1,4 @@
-//! Visits the nodes of a syntax tree. Also computes properties of a tree that need only one visit of each node, for
-//! example the tables that a query reads.
+//! Visits the nodes of a syntax tree, and computes properties of the tree.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::ControlFlow;
@@ -22,7 +21,7 @@ pub enum Node<'t> {
 }
 
 impl<'t> Node<'t> {
-    /// Visits the direct children of this node, in the order of the text.
+    /// Visits the direct children of the node, in the order of the text.
     pub fn children(self, visit: &mut dyn FnMut(Node<'t>)) {
         match self {
             Node::Query(query) => {
@@ -50,7 +49,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Visits this node and all nodes below it, each before its children, until `visit` breaks.
+    /// Visits the node and all nodes below it, parents first, until `visit` breaks.
     pub fn walk<B>(self, visit: &mut dyn FnMut(Node<'t>) -> ControlFlow<B>) -> ControlFlow<B> {
         visit(self)?;
         let mut result = ControlFlow::Continue(());
@@ -134,7 +133,7 @@ fn visit_operands<'t>(kind: &'t ExprKind, visit: &mut dyn FnMut(Node<'t>)) {
 }
 
 impl Body {
-    /// Returns the SELECT that determines the column names of the result. `None` for VALUES.
+    /// Returns the SELECT that determines the column names. `None` for VALUES.
     pub fn first_select(&self) -> Option<&Select> {
         match self {
             Body::Select(select) => Some(select),
@@ -144,8 +143,7 @@ impl Body {
         }
     }
 
-    /// Adds the column `path` to each SELECT that selects only `file`, including each branch of a set operation.
-    /// `SELECT p.file` becomes `SELECT p.file, p.name AS path`.
+    /// Adds the column `path`: `SELECT p.file` becomes `SELECT p.file, p.name AS path`.
     pub(super) fn add_path(&mut self) {
         match self {
             Body::Select(select) => {
@@ -177,7 +175,7 @@ impl Body {
 }
 
 impl Source {
-    /// Where the source begins.
+    /// Returns the start of the source.
     pub fn at(&self) -> Position {
         match self {
             Source::Table { name, alias: _ } => name.at,
@@ -187,8 +185,7 @@ impl Source {
 }
 
 impl QueryTree {
-    /// Returns the computed columns of the result that have no name. In a set operation, these are columns of the first
-    /// SELECT, which determines the names of the result.
+    /// Returns the computed columns without a name, in the first SELECT of a set operation.
     pub fn unnamed(&self) -> Vec<&Expr> {
         let select = self.body.first_select();
         let items = select.iter().flat_map(|select| &select.items);
@@ -201,7 +198,7 @@ impl QueryTree {
         unnamed.collect()
     }
 
-    /// Returns whether the query or a subquery selects all columns of a table with `*`.
+    /// Returns whether the query or a subquery contains `*` or `t.*`.
     pub fn has_wildcard(&self) -> bool {
         let visit = &mut |node: Node<'_>| match node {
             Node::Select(select)
@@ -233,7 +230,8 @@ impl QueryTree {
         names.collect()
     }
 
-    /// Returns the names of the columns with which the query computes. Leaves out columns that the query only selects.
+    /// Returns the names of the columns with which the query computes. Columns that are only selected are left out.
+    ///
     /// Returns `None` if the query compares or combines entire rows, as DISTINCT and UNION do.
     pub fn computed_columns<'t>(&'t self) -> Option<BTreeSet<&'t str>> {
         let (mut names, mut selected) = (BTreeSet::new(), HashSet::new());
@@ -269,15 +267,13 @@ impl QueryTree {
         is_known.then_some(names)
     }
 
-    /// Returns the tables that the query reads, and its size.
     pub(super) fn reads(&self) -> Reads<'_> {
         let mut reads = Reads::default();
         reads.visit(Node::Query(self));
         reads
     }
 
-    /// Returns the query's SELECT if its clauses process each row of a single table independently of other rows. Does
-    /// not check the expressions in the SELECT.
+    /// Returns the SELECT, if its clauses process each row of a single table independently.
     fn row_by_row(&self) -> Option<&Select> {
         let Body::Select(select) = &self.body else {
             return None;
@@ -311,8 +307,7 @@ impl QueryTree {
         is_whole.then_some(name.text.as_str())
     }
 
-    /// Returns whether the query reads a single table and computes each row independently, so that only a few rows are in
-    /// memory at a time. Returns `false` if this is not certain.
+    /// See [`Query::is_stream`](crate::model::Query::is_stream).
     pub fn is_stream(&self) -> bool {
         let mut needs_other_rows = |node: Node<'_>| match node {
             Node::Query(_) => ControlFlow::Break(()),
@@ -333,13 +328,11 @@ impl QueryTree {
     }
 }
 
-/// The tables that a query reads, and its size.
 #[derive(Default)]
 pub(super) struct Reads<'t> {
-    /// Every mention of a table that the query does not define itself, in the order of the text. If WITH defines a
-    /// name, the query itself and later parts of WITH use that part, not a table with this name.
+    /// Every mention of a table that is not a part of WITH, in the order of the text.
     pub tables: Vec<&'t Name>,
-    /// Number of tables that are read, if each use of a part of WITH is counted.
+    /// Number of tables that are read, counted again for each use of a part of WITH.
     pub count: usize,
     /// Number of joins, parts of WITH, and set operations other than chains of UNION.
     pub parts: usize,

@@ -1,8 +1,8 @@
 //! Maps positions in a scalar's text to positions in the file.
 //!
-//! The text of a scalar differs from the source: indentation is removed, lines are folded, and escapes are resolved. In
-//! every style of YAML, the characters other than whitespace keep their order. So a single pass through both texts
-//! finds each of these characters. The position of whitespace is exact within a line, and approximate elsewhere.
+//! YAML folds lines and resolves escapes, but characters other than whitespace keep their order. Therefore a single pass
+//! through both texts finds the position of each of these characters. Between lines, the position of whitespace is
+//! approximate.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -29,8 +29,7 @@ pub fn located(
     Span::new(start, start)
 }
 
-/// Returns the byte offset in the file of the character at byte `offset` of a scalar's text. If there is no such
-/// character, returns the end of the scalar.
+/// Returns the byte offset in the file of the byte `offset` of a scalar's text, or the end of the scalar.
 pub fn place(source: &SourceFile, span: Span, style: Style, text: &str, offset: usize) -> usize {
     let written = source.slice(span);
     let quote = matches!(style, Style::SingleQuoted | Style::DoubleQuoted);
@@ -64,7 +63,6 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Returns the position of the next character `expected` and moves past it.
     fn find(&mut self, expected: char) -> usize {
         if expected.is_whitespace() {
             return self.white_space(expected);
@@ -109,8 +107,7 @@ impl Walk<'_> {
         at
     }
 
-    /// Moves past an escape sequence whose backslash was consumed. Returns `None` for an escaped line break, which is
-    /// not part of the text.
+    /// Moves past an escape sequence. Returns `None` for an escaped line break, which is not text.
     fn escape(&mut self) -> Option<()> {
         let (_, kind) = self.characters.next()?;
         let digits = match kind {

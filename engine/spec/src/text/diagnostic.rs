@@ -1,16 +1,14 @@
-//! Errors and warnings about a pipeline file, with their positions.
+//! Errors and warnings about a pipeline file. Positions are byte ranges.
 //!
-//! Positions are byte ranges of the file. Lines and columns are computed only when a diagnostic is displayed. Both
-//! start at 1, and columns are counted in characters. [`Display`](fmt::Display) of [`Diagnostics`] is plain text: one
-//! line per diagnostic, followed by indented lines with details. A terminal can show the same data next to the source.
+//! Displayed lines and columns start at 1. Columns are counted in characters.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A text file, with the name that messages use for it.
+/// A text file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// The name that messages use for the file.
+    /// The name of the file in messages.
     pub name: String,
     /// The content.
     pub text: String,
@@ -33,25 +31,25 @@ impl SourceFile {
         }
     }
 
-    /// Returns the line and column of a byte offset, both from 1. An offset beyond the end is treated as the end.
+    /// Returns the line and column of a byte offset, both from 1.
     pub fn position(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
         let start = line.checked_sub(1).and_then(|index| self.lines.get(index));
         let start = start.copied().unwrap_or(0);
         let before = self.text.as_bytes().get(start..offset).unwrap_or_default();
-        // Only the first byte of each character is counted.
+        // Counts only the first byte of each character.
         let column = before.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
         (line, column + 1)
     }
 
-    /// Returns the text of a span. Empty if the span is not valid.
+    /// Returns the text of a span. Empty if the span is invalid.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start..span.end).unwrap_or("")
     }
 }
 
-/// A range of bytes of a [`SourceFile`].
+/// A byte range of a [`SourceFile`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span {
     /// The first byte.
@@ -79,7 +77,7 @@ pub struct Spanned<T> {
     pub span: Span,
 }
 
-/// A further position that explains a diagnostic, for example the first use of a name.
+/// A second position that explains a diagnostic, for example the first use of a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// The position.
@@ -88,7 +86,7 @@ pub struct Label {
     pub message: String,
 }
 
-/// How serious a diagnostic is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The pipeline cannot be used.
@@ -98,7 +96,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Returns the word that messages use.
+    /// Returns the word for messages.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -110,25 +108,24 @@ impl Severity {
 /// An error or a warning about a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
-    // This is the first field, so that diagnostics are ordered by position.
-    /// The position of the error.
+    // The first field, so that diagnostics are ordered by position.
+    /// The position.
     pub span: Span,
-    /// Whether the pipeline can be used nevertheless.
+    /// Whether the diagnostic is an error or a warning.
     pub severity: Severity,
-    /// Short name of the rule in kebab case, for example `unknown-key`.
+    /// The name of the rule in kebab case, for example `unknown-key`.
     pub code: &'static str,
-    /// The description of the error.
+    /// The description of the mistake.
     pub message: String,
-    /// Further positions that explain the error.
+    /// Other positions that explain the diagnostic.
     pub labels: Vec<Label>,
-    /// A suggestion for correcting the error.
+    /// A suggestion for a correction.
     pub help: Option<String>,
 }
 
-/// Maximum length of a message, in bytes. A message may quote a text of the pipeline.
+/// Maximum length of a message in bytes, because messages quote the pipeline.
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
-/// Shortens a long message.
 fn shortened(mut message: String) -> String {
     if message.len() > MAX_MESSAGE_BYTES {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
@@ -173,7 +170,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a "did you mean" suggestion, if `name` is given.
+    /// Adds the help "did you mean", if `name` is given.
     #[must_use]
     pub fn suggest(self, name: Option<&str>) -> Self {
         match name {
@@ -182,7 +179,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds a "did you mean" suggestion if `name` is given, otherwise the help.
+    /// Adds the help "did you mean" if `name` is given, otherwise `help`.
     #[must_use]
     pub(crate) fn suggest_or(self, name: Option<&str>, help: impl Into<String>) -> Self {
         match name {
@@ -192,21 +189,20 @@ impl Diagnostic {
     }
 }
 
-/// Maximum number of diagnostics of a file that are kept. Without a limit, the time to print all errors could be quadratic
-/// in the length of the file: each byte can be an error, and the time to print one error grows with the length.
+/// Maximum number of diagnostics of a file. With more, printing could take quadratic time.
 const MAX_DIAGNOSTICS: usize = 20;
 
-/// The first diagnostics of a file, either errors or warnings. There is at least one, and they are ordered by position.
+/// At least one diagnostic of a file, ordered by position. All are errors, or all are warnings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
     source: Arc<SourceFile>,
     list: Vec<Diagnostic>,
-    /// The number of further diagnostics.
+    /// The number of diagnostics that are not kept.
     more: usize,
 }
 
 impl Diagnostics {
-    /// Sorts the diagnostics, removes duplicates, and keeps the first 20. Returns `None` if there are none.
+    /// Sorts the diagnostics, removes duplicates, and keeps the first 20. Returns `None` if `list` is empty.
     pub fn new(source: Arc<SourceFile>, mut list: Vec<Diagnostic>) -> Option<Self> {
         list.sort();
         list.dedup();
@@ -215,7 +211,7 @@ impl Diagnostics {
         (!list.is_empty()).then_some(Self { source, list, more })
     }
 
-    /// Creates a list with a single diagnostic.
+    /// Creates a value with a single diagnostic.
     pub fn single(source: Arc<SourceFile>, one: Diagnostic) -> Self {
         let list = vec![one];
         let more = 0;
@@ -227,20 +223,19 @@ impl Diagnostics {
         &self.source
     }
 
-    /// Returns the number of diagnostics of the file, including those that are not kept.
+    /// Returns the number of diagnostics, including those that are not kept.
     pub fn count(&self) -> usize {
         self.list.len() + self.more
     }
 
-    /// Returns a phrase with the number of diagnostics that are not kept, for example `3 more errors`. `None` if all are
-    /// kept.
+    /// Returns a phrase such as `3 more errors` for the diagnostics that are not kept, if any.
     pub fn rest(&self) -> Option<String> {
         let noun = self.list.first()?.severity.name();
         let end = if self.more == 1 { "" } else { "s" };
         (self.more > 0).then(|| format!("{} more {noun}{end}", self.more))
     }
 
-    /// Returns the first diagnostics in the order of their positions.
+    /// Returns the kept diagnostics, ordered by position.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }

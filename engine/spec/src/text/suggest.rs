@@ -5,18 +5,18 @@ use std::sync::LazyLock;
 
 use strsim::osa_distance;
 
-/// Foreign words in the form of [`plain`], each with the words of the pipeline language that replace it.
+/// Foreign words in the form of [`plain`], each with the words of the pipeline language that replace them.
 static SYNONYMS: LazyLock<HashMap<String, Vec<&str>>> = LazyLock::new(|| {
     let entries = entries(include_str!("synonyms.txt"));
     let entries = entries.map(|(theirs, ours)| (plain(theirs), ours.split(", ").collect()));
     entries.collect()
 });
 
-/// Foreign functions in lower case, each with the SQL or the table that replaces it.
+/// Foreign functions in lower case, each with the SQL or the table that replaces the function.
 static CONSTRUCTS: LazyLock<HashMap<&str, &str>> =
     LazyLock::new(|| entries(include_str!("constructs.txt")).collect());
 
-/// Parses lines of the form `foreign, foreign = replacement`. Returns each foreign word with its replacement.
+/// Parses lines of the form `foreign, foreign = replacement` into pairs.
 fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
@@ -24,13 +24,12 @@ fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static s
         .flat_map(|(words, ours)| words.split(", ").map(move |word| (word, ours)))
 }
 
-/// Removes the most frequent differences between spellings of a name: case, `_`, `-` and spaces.
+/// Removes the usual differences between spellings of a name: case, `_`, `-` and spaces.
 fn plain(word: &str) -> String {
     let kept = word.chars().filter(|c| !matches!(c, '_' | '-' | ' '));
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the candidate that means the same as a foreign word.
 fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let ours = SYNONYMS.get(&plain(word))?;
     let mut found = ours
@@ -39,25 +38,23 @@ fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     found.next().copied()
 }
 
-/// Returns help for a function of pandas or of another dialect: the SQL or the table that replaces it.
+/// Returns help for a function of pandas or of another SQL dialect.
 pub fn construct(function: &str) -> Option<String> {
     let ours = CONSTRUCTS.get(function.to_lowercase().as_str())?;
     Some(match ours.starts_with('{') {
-        true => format!("it is a table of the pipeline: `{ours}`"),
-        false => format!("in SQL it is `{ours}`"),
+        true => format!("in a pipeline, write the table `{ours}`"),
+        false => format!("in SQL, write `{ours}`"),
     })
 }
 
-/// Maximum length in bytes of words that are compared. The time to compare two words is proportional to the product of
-/// their lengths, and longer words are probably not typing errors.
+/// Maximum length in bytes of words that are compared. Longer words are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
-/// Returns the candidate that `word` probably means. If `word` is the name of a candidate in pandas, scikit-learn or a
-/// SQL dialect, returns that candidate. Otherwise returns the first of the candidates with the fewest edits from
-/// `word`.
+/// Returns the candidate that `word` probably means. If `word` is the name that another tool uses for a candidate, returns
+/// this candidate. Otherwise returns the candidate with the fewest edits.
 ///
-/// The number of edits must be at most a third of the longer word's characters, rounded up, and less than the number of
-/// the shorter word's characters. Words of more than 200 bytes are not compared.
+/// The number of edits must be at most a third of the length of the longer word, rounded up. It must also be less than the
+/// length of the shorter word.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > MAX_WORD_BYTES {
         return None;
@@ -85,12 +82,10 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
-/// Maximum number of names that a message lists. Further names are only counted.
+/// Maximum number of names in a message. Other names are only counted.
 const MAX_LISTED_NAMES: usize = 20;
 
-/// Returns the help for an unknown name, for example "did you mean `tons`? it has id, tons". It consists of the most
-/// similar known name, if there is one, and a list of the known names. `owner` is the subject before the list, here
-/// `it`.
+/// Returns the help for an unknown name: "did you mean `tons`? it has id, tons", with the owner `it`.
 pub fn alternatives<'a>(
     word: &str,
     owner: &str,
@@ -104,7 +99,7 @@ pub fn alternatives<'a>(
     }
 }
 
-/// Returns the first `max` characters of a text for a message, followed by `...` if the text is longer.
+/// Returns the first `max` characters of `text`, followed by `...` if `text` is longer.
 pub fn shortened(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
@@ -122,7 +117,7 @@ pub fn joined(items: impl ExactSizeIterator<Item: Into<String>>, max: usize) -> 
     }
 }
 
-/// Lists the names that `owner` has. Long lists are shortened.
+/// Lists the names that `owner` has, and counts names beyond the limit.
 pub fn list_names(owner: &str, names: &[&str]) -> String {
     match names {
         [] => format!("{owner} has none"),
@@ -157,7 +152,7 @@ mod tests {
         );
         assert_eq!(nearest("fillna", ["coalesce"]), Some("coalesce"));
         let help = |word: &str| construct(word).unwrap_or_default();
-        assert_eq!(help("groupby"), "in SQL it is `GROUP BY column`");
+        assert_eq!(help("groupby"), "in SQL, write `GROUP BY column`");
         assert!(help("train_test_split").contains("{ split: labelled, method: shuffle,"));
         assert_eq!(construct("coalesce"), None);
     }

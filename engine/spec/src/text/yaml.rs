@@ -1,14 +1,13 @@
-//! Parses YAML into a tree of nodes with positions. This is the only module that uses the YAML parser.
+//! Parses YAML into a tree of nodes with positions. Only this module uses the YAML parser.
 //!
-//! The pipeline language needs only a small part of YAML. Scalars are kept as text, because their meaning depends on
-//! their key. Anchors, aliases, tags, multiple documents and keys that are not scalars are errors, because a value
-//! should be written where it is used.
+//! Scalars are kept as text, because the meaning of a scalar depends on its key. Anchors, aliases, tags, multiple documents
+//! and keys that are not scalars are errors.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 use super::diagnostic::{Diagnostic, SourceFile, Span, Spanned};
 
-/// Maximum nesting. It limits the depth of all recursions over a tree.
+/// Maximum nesting, which limits all recursions over a tree.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -21,7 +20,7 @@ pub struct YamlNode {
 pub enum Kind {
     Scalar(Scalar),
     Sequence(Vec<YamlNode>),
-    /// The entries in file order. A key may occur twice, which the reader of the mapping reports.
+    /// The entries in file order. Keys may occur twice, which the code that reads the mapping reports.
     Mapping(Vec<MappingEntry>),
 }
 
@@ -31,7 +30,6 @@ pub struct Scalar {
     pub style: Style,
 }
 
-/// The style of a scalar, as far as the parser needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Plain,
@@ -49,7 +47,6 @@ pub struct MappingEntry {
 }
 
 impl MappingEntry {
-    /// Returns the key with its position.
     pub fn name(&self) -> Spanned<String> {
         Spanned {
             value: self.key.clone(),
@@ -64,7 +61,7 @@ impl YamlNode {
         matches!(&self.kind, Kind::Scalar(scalar) if scalar.style == Style::Plain && matches!(scalar.text.as_str(), "" | "~" | "null"))
     }
 
-    /// Describes the node for a message.
+    /// Returns the kind of the node for messages, for example `a list`.
     pub fn describe(&self) -> &'static str {
         match &self.kind {
             Kind::Mapping(_) => "a mapping",
@@ -75,16 +72,12 @@ impl YamlNode {
     }
 }
 
-/// A collection whose end has not been parsed yet.
 enum OpenCollection {
     Sequence(Span, Vec<YamlNode>),
     Mapping(Span, Vec<MappingEntry>, Option<(String, Span)>),
 }
 
-/// Parses the single document of a file. An empty file is parsed as an empty mapping.
-///
-/// # Errors
-/// Returns the first error if the text is not YAML, or if it uses a part of YAML that the language does not support.
+/// Parses the single document of a file. An empty file is an empty mapping. Returns the first error.
 pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     let text = source.text.as_str();
     let offsets = Offsets::new(text);
@@ -94,8 +87,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     while let Some(event) = parser.next_event() {
         let (event, range) = event.map_err(|error| {
             let at = offsets.byte(error.marker().index());
-            // An error at the end of an incomplete text is reported at the end of the last line with content, not on the
-            // empty line after it.
+            // An error at the end of the text is reported at the end of the last line with content.
             let at = match text.get(at..) {
                 Some(rest) if rest.trim().is_empty() => text.trim_end().len(),
                 _ => at,
@@ -159,7 +151,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
                 (Some((key, key_span)), kind) => {
                     let mut span = node.span;
                     if span.start == span.end {
-                        // For an empty value, the parser sometimes returns a position on the next line.
+                        // The parser sometimes reports an empty value on the next line.
                         span = Span::new(key_span.end, key_span.end);
                     }
                     let value = YamlNode { span, kind };
@@ -180,7 +172,7 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
     }))
 }
 
-/// Returns the position of the first tab in the indentation of a line.
+/// Returns the position of the first tab in an indentation.
 fn tab_of_indentation(text: &str) -> Option<usize> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -193,7 +185,7 @@ fn tab_of_indentation(text: &str) -> Option<usize> {
     None
 }
 
-/// Words in the messages of the YAML parser, in lower case, each with the help for such messages.
+/// Words in messages of the YAML parser, each with the help for these messages.
 const YAML_HELP: [(&str, &str); 7] = [
     (
         "mapping values",
@@ -271,9 +263,9 @@ fn unsupported(what: &str, span: Span) -> Diagnostic {
     found.help("write the value where it is needed")
 }
 
-/// Byte offsets of characters. They are needed because the parser counts characters.
+/// Byte offsets of characters, because the parser counts characters.
 enum Offsets {
-    /// All characters have one byte. The field is the length of the text.
+    /// All characters have one byte. The field is the length of the text in bytes.
     Ascii(usize),
     Table(Vec<usize>),
 }

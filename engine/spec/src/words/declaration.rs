@@ -1,4 +1,4 @@
-//! Tables and outputs of the vocabulary's kinds, with the values that a pipeline declares.
+//! Tables and outputs as a pipeline declares them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,11 +25,10 @@ pub struct Declaration {
     pub(crate) settings: Settings,
 }
 
-/// An entry of `public`, of `private`, or of an archive.
+/// An output in `public`, in `private`, or in an archive.
 #[derive(Debug, Clone)]
 pub struct Output {
-    /// The relative path. It ends with `/` if the output is a directory. `./` is the directory that contains the
-    /// outputs of the section.
+    /// The relative path, which ends with `/` for a directory. `./` is the directory of the section itself.
     pub path: Spanned<String>,
     /// The content.
     pub declaration: Declaration,
@@ -41,7 +40,7 @@ pub(crate) type Settings = BTreeMap<&'static str, Spanned<Setting>>;
 /// The value of a key.
 #[derive(Debug, Clone)]
 pub enum Setting {
-    /// A text, path, name, or word of a fixed list.
+    /// A string, path, name, or word of a fixed list.
     Text(String),
     /// An integer.
     Natural(u64),
@@ -69,10 +68,10 @@ pub enum Setting {
     Condition(Vec<Comparison>),
 }
 
-/// A mapping in a list. The value of its first key determines its other keys.
+/// A mapping in a list, whose first key is a name.
 #[derive(Debug, Clone)]
 pub struct Item {
-    /// The first key.
+    /// The first key, which is a name that the author chooses.
     pub name: Spanned<String>,
     /// The section that the value of the first key selects.
     pub section: &'static Section,
@@ -91,7 +90,7 @@ impl Item {
         self.settings.get(key).map(|setting| &setting.value)
     }
 
-    /// Returns the columns that the mapping refers to, with their positions.
+    /// Returns the columns that the mapping names, with their positions.
     pub fn columns(&self) -> impl Iterator<Item = (&str, Span)> {
         self.settings.values().flat_map(|setting| {
             let operands: Vec<&Operand> = match &setting.value {
@@ -207,19 +206,18 @@ impl Declaration {
         }
     }
 
-    /// Returns whether the table is drawn from a random generator. Only in this case, another table can continue with
-    /// the state of that generator.
+    /// Returns whether the table is drawn from a random generator, which another table can continue to use.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
         keys.any(|key| matches!(key.value, KeyType::Drawn))
     }
 
-    /// Returns whether a key is set. Accepts keys that the method does not have.
+    /// Returns whether a key is set. Accepts keys of other methods.
     pub fn has(&self, key: &str) -> bool {
         self.settings.contains_key(key)
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, which must be a key of this kind.
     pub fn get(&self, key: &str) -> Option<&Spanned<Setting>> {
         debug_assert!(
             self.form.keys(self.method).any(|own| own.name == key),
@@ -229,7 +227,7 @@ impl Declaration {
         self.settings.get(key)
     }
 
-    /// Returns a text, path, name or word.
+    /// Returns a string, path, name or word.
     pub fn text(&self, key: &str) -> Option<&str> {
         match &self.get(key)?.value {
             Setting::Text(text) => Some(text),
@@ -250,7 +248,7 @@ impl Declaration {
         u32::try_from(self.natural(key)?).ok()
     }
 
-    /// Returns a fraction or a number of rows. `None` if a query computes it.
+    /// Returns a fraction or a number of rows. `None` if a query computes the size.
     pub fn share(&self, key: &str) -> Option<SplitSize> {
         match self.get(key)?.value {
             Setting::Share(size) => Some(size),
@@ -344,7 +342,7 @@ impl Declaration {
         }
     }
 
-    /// Calls `visit` for this declaration and, if it is an archive, for all outputs in it.
+    /// Calls `visit` for this declaration and, for an archive, for all outputs in it.
     pub fn walk<'d>(&'d self, visit: &mut dyn FnMut(&'d Declaration)) {
         visit(self);
         for (_, setting) in self.settings() {

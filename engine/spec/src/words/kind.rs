@@ -1,21 +1,18 @@
-//! The kinds of tables and outputs, as part of the pipeline language.
+//! Describes the kinds of tables and outputs.
 
 use super::declaration::Declaration;
 use super::pipeline::ColumnKind;
 use super::{Section, SectionKey};
 use crate::text::diagnostic::Diagnostic;
 
-/// A kind of table or output, with all properties that are known before a run.
-///
-/// The parser, the schema, the reference, the checks of queries and the step graph are derived from these properties.
-/// For example, the types of a kind's keys determine the inputs of its steps: tables, queries, or paths in the bundle.
+/// A kind of table or output. Its properties determine the parser, the schema, the reference and the steps.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name, documentation and keys. The first key identifies the kind.
     pub section: Section,
-    /// Methods with further keys, selected by the key `method`. Empty if the kind has no such key.
+    /// Methods with additional keys, which the key `method` selects. Empty if the kind has no key `method`.
     pub methods: &'static [&'static Section],
-    /// The result of the kind.
+    /// The tables, file or directory that the kind creates.
     pub makes: Produces,
     /// A check that concerns several keys.
     pub check: Option<fn(&Declaration) -> Vec<Diagnostic>>,
@@ -27,7 +24,7 @@ impl KindSpec {
         self.section.head()
     }
 
-    /// Returns the keys of the kind and of one of its methods.
+    /// Returns the keys of the kind and of a method.
     pub fn keys(
         &self,
         method: Option<&'static Section>,
@@ -57,17 +54,16 @@ impl KindSpec {
     }
 }
 
-/// The result of a kind.
+/// The tables, file or directory that a kind creates.
 #[derive(Debug)]
 pub enum Produces {
     /// A table with these columns.
     Table(fn(&Declaration) -> Vec<ProducedColumn>),
-    /// A table like the result of pandas' `melt`. For each row of the table that this key names, it has one row for
-    /// each of the columns in `columns`. Its last columns are `name` and `value`.
+    /// A table of unpivoted columns, like pandas' `melt`. The key names the original table.
     Unpivoted(&'static str),
-    /// A table with the same columns as the table that this key names.
+    /// A table with the columns of the table that this key names.
     Same(&'static str),
-    /// Two tables with the same columns as the table that this key names.
+    /// Two tables with the columns of the table that this key names.
     Parts(&'static str),
     /// A file. A query without a key has this kind if the output's path ends with one of these suffixes.
     File(&'static [&'static str]),
@@ -75,7 +71,7 @@ pub enum Produces {
     Folder,
     /// An empty directory.
     Empty,
-    /// A file or a directory, depending on the path that is the value of this key.
+    /// A file or directory, depending on the path that is the value of this key.
     Like(&'static str),
 }
 
@@ -86,19 +82,18 @@ pub struct ProducedColumn {
     pub name: String,
     /// The content of its cells.
     pub holds: CellContent,
-    /// True if `*` does not include the column.
+    /// Whether `*` leaves the column out.
     pub hidden: bool,
 }
 
-/// The known properties of a column's cells.
+/// The content of a column's cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellContent {
     /// Values of this type.
     Values(ColumnKind),
-    /// JSON documents. Long binary values in a document remain in the input file, and the document refers to them. So a
-    /// step that writes such documents also reads the input file.
+    /// JSON documents, which may refer to long binary values in the input file.
     Documents,
-    /// Entries of an array. They can only be passed on to an output that is an array.
+    /// Entries of an array, which can only be copied to an output that is an array.
     Entries,
 }
 
@@ -133,7 +128,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Returns the kind of a query that is written without a key as the output at this path.
+    /// Returns the kind of an output that is written as a query without a key, by the output's path.
     pub fn by_path(&self, path: &str) -> Option<&'static KindSpec> {
         let ends = |ending: &&str| path.to_ascii_lowercase().ends_with(*ending);
         self.outputs.iter().copied().find(|form| match form.makes {
@@ -149,7 +144,7 @@ impl Vocabulary {
         all.copied().filter(|form| !form.optional_keys().is_empty())
     }
 
-    /// Returns the suffixes that [`Vocabulary::by_path`] recognizes.
+    /// Returns the path suffixes that [`Vocabulary::by_path`] recognizes.
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
         self.outputs
             .iter()

@@ -1,9 +1,7 @@
-//! The vocabulary of the pipeline language: the types that describe sections, keys and values, and the descriptions of
-//! all sections and keys.
+//! The vocabulary: describes the sections, keys and values of the pipeline language.
 //!
-//! The parser, the JSON Schema and the reference use the same descriptions, so they cannot contradict each other. Kinds
-//! of tables and outputs are defined where each kind is implemented. Callers pass them in as a [`Vocabulary`] of
-//! [`KindSpec`]s. `prep-grade` uses the same types to describe the parameters of rules and metrics.
+//! The parser, the JSON Schema and the reference page use these descriptions. Callers describe the kinds of tables and
+//! outputs in a [`Vocabulary`].
 
 pub(crate) mod declaration;
 mod kind;
@@ -19,16 +17,16 @@ pub use pipeline::{BUNDLE, GRADE, MAX_CORRECTIONS, PIPELINE, SOURCE, VARIANTS};
 /// A mapping with a fixed set of keys.
 #[derive(Debug)]
 pub struct Section {
-    /// The section's name in messages, such as "the bundle".
+    /// The name in messages, such as "the bundle".
     pub name: &'static str,
-    /// The section's description in the reference.
+    /// The description in the reference.
     pub doc: &'static str,
-    /// The section's keys, in the order of the reference.
+    /// The keys in the order of the reference.
     pub keys: &'static [SectionKey],
 }
 
 impl Section {
-    /// Returns the first key, which distinguishes a section from its alternatives.
+    /// Returns the first key, which identifies the kind or section.
     pub fn head(&self) -> &'static str {
         self.keys.first().map_or("", |key| key.name)
     }
@@ -39,18 +37,18 @@ impl Section {
     }
 }
 
-/// One key of a section.
+/// A key of a section.
 #[derive(Debug)]
 pub struct SectionKey {
-    /// The key's name.
+    /// The name.
     pub name: &'static str,
     /// Whether the key must exist.
     pub required: bool,
-    /// The type of the key's value.
+    /// The type of the value.
     pub value: KeyType,
-    /// The key's description in the reference.
+    /// The description in the reference.
     pub doc: &'static str,
-    /// An example value in YAML, on one line.
+    /// An example value as one line of YAML.
     pub example: &'static str,
 }
 
@@ -85,19 +83,19 @@ impl SectionKey {
     }
 }
 
-/// A word of a fixed list of words.
+/// A word of a fixed list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Word {
     /// The word.
     pub name: &'static str,
-    /// The word's description in the reference.
+    /// The description in the reference.
     pub doc: &'static str,
 }
 
 /// The type of a key's value.
 #[derive(Debug)]
 pub enum KeyType {
-    /// A text.
+    /// A string.
     Text,
     /// An MD5: 32 hexadecimal digits.
     Md5,
@@ -105,13 +103,13 @@ pub enum KeyType {
     Sha256,
     /// An http or https URL.
     Url,
-    /// A query whose rows are ordered.
+    /// A query with ordered rows.
     Rows,
-    /// A query whose rows are ordered and may contain documents with binaries in other files.
+    /// A query with ordered rows, whose JSON documents may refer to binaries in other files.
     Documents,
     /// A query with the columns `file` (content) and `path` (destination), in any order.
     Placed,
-    /// Queries with names. Their rows are ordered.
+    /// Queries with ordered rows, by name.
     Queries,
     /// A query with one text column, and optionally one boolean column.
     Lines,
@@ -119,19 +117,19 @@ pub enum KeyType {
     Entries,
     /// A query that must return no row.
     Set,
-    /// The path of an output: relative, with `/` between its segments.
+    /// The path of an output: relative, with `/` as separator.
     Path,
-    /// A path in the bundle, or in another source.
+    /// A path in the bundle or in another source.
     Source,
-    /// A [`KeyType::Source`], or a list of such paths that declares one output for each.
+    /// A [`KeyType::Source`], or a list of such paths with one output for each.
     Copied,
-    /// A path in the bundle or in another source, with wildcards.
+    /// A path with wildcards in the bundle or in another source.
     Sources,
     /// The name of a table.
     Table,
     /// The name of a table whose column `file` contains files of the bundle.
     Files,
-    /// The name of a table that is drawn from a generator.
+    /// The name of a table that is drawn from a random generator.
     Drawn,
     /// The name of a column of the table that another key names.
     Column,
@@ -145,7 +143,7 @@ pub enum KeyType {
     Share,
     /// A [`KeyType::Share`], or a query with one value.
     Size,
-    /// A text or a number, or a query with one value.
+    /// A string or a number, or a query with one value.
     Value,
     /// The value `true`.
     True,
@@ -161,15 +159,15 @@ pub enum KeyType {
     Columns,
     /// A mapping with the keys of this section.
     Section(&'static Section),
-    /// Sources with names.
+    /// Sources by name.
     FurtherSources,
-    /// Lists with names.
+    /// Lists by name.
     Lists,
     /// Optional keys of kinds, by the first key of the kind.
     Defaults,
-    /// Tables with names.
+    /// Tables by name.
     Tables,
-    /// A list of mappings, each named by its first key. The value of that key selects one of these sections.
+    /// A list of mappings. The value of the first key of a mapping selects one of these sections.
     Items(&'static [&'static Section]),
     /// A number, or the name of a column.
     Operand,
@@ -177,15 +175,15 @@ pub enum KeyType {
     Condition,
     /// Outputs by their paths.
     Outputs,
-    /// Checks with names.
+    /// Checks by name.
     Checks,
-    /// Strings that give reasons, by the name of the subject of each reason.
+    /// Reasons by the name of their subject.
     Reasons,
     /// The grading section.
     Grade,
     /// The name of a column, a list of names, or all columns except some.
     Selection,
-    /// A JSON string: a text that does not look like a number or a boolean, or is in quotes.
+    /// A JSON string: in quotes, or a word that does not look like a number or a boolean.
     String,
     /// A list of [`KeyType::String`], or `{ list: NAME }`.
     Strings,
@@ -193,17 +191,17 @@ pub enum KeyType {
     Number,
     /// A list of numbers.
     Numbers,
-    /// A text, or an integer.
+    /// A string or an integer.
     Label,
-    /// Numbers with names.
+    /// Numbers by name.
     NumberByName,
     /// True or false.
     Boolean,
-    /// One of these words, which the key's description explains.
+    /// One of these words, which the description of the key explains.
     Choice(&'static [&'static str]),
     /// Metrics and their weights.
     WeightedMetrics,
-    /// Parts of a pipeline, by the names of corrections.
+    /// Parts of a pipeline, by the name of the correction.
     Corrections,
 }
 

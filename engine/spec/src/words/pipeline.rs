@@ -1,10 +1,9 @@
-//! The outermost sections of a pipeline file.
+//! Describes the outermost sections of a pipeline file.
 
 use super::{KeyType, Section, SectionKey, Word};
 use crate::text::diagnostic::Spanned;
 
-/// Maximum number of corrections of a pipeline. Each combination of corrections is checked, so each further correction
-/// doubles the number of checks.
+/// Maximum number of corrections of a pipeline, because each combination of corrections is checked.
 pub const MAX_CORRECTIONS: usize = 5;
 
 /// The whole file.
@@ -81,7 +80,7 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "accepted",
             KeyType::Reasons,
-            "Known leaks that are accepted, each with the reason: detectors of `prep leaks`, and leaks that cannot be detected in the data.",
+            "Accepted leaks, each with the reason. The name is a detector of `prep leaks`, whose findings are accepted, or a name for a leak that the data do not show.",
             "{ groups: pictures of one patient are in both parts as in the original }",
         ),
         SectionKey::optional(
@@ -183,7 +182,7 @@ pub static GRADE: Section = Section {
         SectionKey::optional(
             "invalid_sample",
             KeyType::Text,
-            "The reason why the sample submission is invalid. Without it, a run fails if the sample is invalid.",
+            "The reason why the sample submission is invalid. Without this key, a run fails if the sample is invalid.",
             "the sample has a row per image, a submission one per object",
         ),
     ],
@@ -217,7 +216,7 @@ pub static CHECKS: &[Word] = &[
     },
 ];
 
-/// A declared column. Queries may rely on its type: a file that does not conform to it is an error.
+/// A declared column. A file that does not conform to the column's type is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// The column's name.
@@ -229,7 +228,7 @@ pub struct Column {
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
-    /// Text as it is in the file.
+    /// The text in the file.
     Text,
     /// A 64-bit integer.
     Integer,

@@ -1,4 +1,4 @@
-//! A query as a value of a pipeline. [`query`](crate::query) parses its text.
+//! A query as a value of a pipeline.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use crate::text::yaml::Style;
 /// The part of a pipeline that uses a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QueryUse {
-    /// The rows of a table, of an output or of a check.
+    /// The rows of a table, an output or a check.
     Rows,
     /// The files of a directory. If the query selects only `file`, the files keep their names.
     Files,
@@ -19,19 +19,17 @@ pub enum QueryUse {
 /// A parsed SELECT statement.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The text as it is written.
+    /// The text in the pipeline file.
     pub text: String,
     /// Position of the text.
     pub span: Span,
     /// Position for messages: `taxi.yaml:12:5`.
     pub place: String,
-    /// The part of step keys that identifies the query: readable SQL, and the hash of the syntax tree. It is the same
-    /// for queries that differ only in layout and comments.
+    /// The value of [`QueryTree::key`], which identifies the query in step keys.
     pub key: String,
-    /// Tables that the query reads, without those that it defines itself in `WITH`.
+    /// Tables that the query reads, without parts of WITH.
     pub tables: BTreeSet<String>,
-    /// The YAML style of the text, which is needed to convert a position in the text to a position in the file. `None`
-    /// if the text is not in the file.
+    /// The YAML style, which maps positions in the text to the file. `None` if the text is not in the file.
     pub(crate) style: Option<Style>,
     /// The part of the pipeline that uses the query.
     pub(crate) purpose: QueryUse,

@@ -1,4 +1,4 @@
-//! Generates the reference page of the language, as Markdown, from the vocabulary.
+//! Generates the Markdown reference of the language from the vocabulary.
 
 use std::fmt::Write as _;
 
@@ -13,35 +13,41 @@ const INTRODUCTION: &str = "\
 <!-- Printed from engine/steps/src/kinds and engine/spec/src/words: change it there, then run
      `UPDATE=1 cargo test -p prep-spec`. -->
 
-A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A string that contains
-`: ` or ` #` needs quotes or the form of a block scalar (`|`). Inside `{ }`, a string that contains a comma also needs
-quotes.
+A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags.
+
+A string that contains `: ` or ` #` needs quotes or the form of a block scalar (`|`). Inside `{ }`, a string that contains a
+comma also needs quotes.
 
 Paths are relative, use `/` as the separator, and must not contain `..`. A path that begins with `NAME:` is in the source of
-that name. Any other path of an input is in the bundle. Names of tables, lists and sources consist of lower-case letters,
-digits and `_`.
+that name. Any other path of an input is in the bundle.
+
+Names of tables, lists and sources consist of lower-case letters, digits and `_`.
 ";
 
 const CHECKS_INTRODUCTION: &str = "
 ## Checks: `checks`
 
-Under a name of your choice, a check is a query that must return no row. The following three names have a special meaning:
-their value is a condition, or a list of conditions. To compare several columns together, write `TABLE.(COLUMN, COLUMN)`. A
-column whose name contains characters other than letters, digits and `_` must be in double quotes.
+A check is a query that must return no row, under a name of your choice. Three names have a special meaning: their value is a
+condition, or a list of conditions.
+
+In a condition, `TABLE.(COLUMN, COLUMN)` compares several columns together. A column whose name contains characters other than
+letters, digits and `_` must be in double quotes.
 ";
 
 const QUERIES: &str = "\
 ## Queries
 
-A query is one SELECT. `FROM` names tables of the section `tables`. A list of the section `lists` can be used as a table
-with the single column `value`. `column IN list` tests whether a cell is one of the list's strings.
+A query is one SELECT. `FROM` names tables of the section `tables`.
+
+A list of the section `lists` can be used as a table with the single column `value`. `column IN list` tests whether a cell is
+one of the list's strings.
 
 Every table is ordered and has a hidden column `_row`, the position of the row from 0. `*` does not include it, and no
 other column can have its name. Without `ORDER BY`, the result of a query is sorted by `_row` of the first table in `FROM`,
 then by `_row` of the second table, and so on.
 
-Four functions create several columns. The first three must be separate items in the list after `SELECT`. The last one is
-part of an expression:
+Four functions create several columns. `one_hot`, `multi_hot` and `constants` must be separate items in the list after
+`SELECT`. `columns` is part of an expression:
 
 | item | columns |
 |---|---|
@@ -80,7 +86,7 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
         &mut text,
         2,
         "Outputs: `public`, `private`",
-        "Each key of these sections is the path of an output. The path of a directory ends in `/`; `./` is the directory `public` or `private` itself. The value is one of the following kinds, or just a query. If it is a query, the suffix of the path determines the kind.",
+        "Each key of these sections is the path of an output. The path of a directory ends in `/`; `./` is the directory `public` or `private` itself.\n\nThe value is one of the following kinds, or just a query. If it is a query, the suffix of the path determines the kind.",
     );
     for kind in &vocabulary.outputs {
         form(&mut text, kind, &mut printed);
@@ -93,7 +99,7 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
     text
 }
 
-/// Writes a kind, its methods, and those word lists of its keys that have not been printed yet.
+/// Writes a kind, its methods, and the word lists of its keys that are not in `printed`.
 fn form(text: &mut String, form: &KindSpec, printed: &mut Vec<&'static [Word]>) {
     heading(text, 3, &format!("`{}`", form.head()), &form.section);
     if let Produces::File(endings) = form.makes
@@ -139,7 +145,7 @@ fn heading(text: &mut String, level: usize, name: &str, section: &Section) {
     keys(text, section.keys);
 }
 
-/// Writes a table of keys. It has a column of examples if the keys have examples.
+/// Writes a table of keys, with a column of examples if the keys have examples.
 pub fn keys(text: &mut String, keys: &[SectionKey]) {
     let has_examples = keys.iter().any(|key| !key.example.is_empty());
     text.push_str(match has_examples {
@@ -167,12 +173,10 @@ fn words(text: &mut String, key: &str, words: &[Word]) {
     }
 }
 
-/// Escapes `|`, which would otherwise end the table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// Describes the type of a key's value in a few words.
 fn kind(key: &SectionKey) -> String {
     match &key.value {
         KeyType::Word(words) => {

@@ -1,7 +1,4 @@
 //! Generates a JSON Schema (draft 2020-12) of the pipeline language, for editors.
-//!
-//! The schema is generated from the vocabulary in [`words`](crate::words), so it accepts the same keys as the parser.
-//! It covers only the structure. [`load`](crate::load) checks names, for example whether a table exists.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -10,8 +7,7 @@ use super::{
     SectionKey, VARIANTS, Vocabulary, Word,
 };
 
-/// Returns the schema. `grade` must be an object schema for the keys of the section `grade` other than `answers` and
-/// `sample`. Its `properties`, `required` and `$defs` become part of the returned schema.
+/// Returns the schema. `grade` must be an object schema for keys of the section `grade`, and is merged in.
 pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     let mut definitions = Map::new();
     definitions.insert("query".to_owned(), json!({
@@ -62,7 +58,6 @@ pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     root
 }
 
-/// Returns the schema of a mapping that has only the keys of a section.
 fn section(section: &Section) -> Json {
     object(section.doc, section.keys.iter())
 }
@@ -86,7 +81,6 @@ pub fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a SectionKey>) -> Json
     })
 }
 
-/// Returns the schema of a key's value, with the key's description.
 fn key_schema(key: &SectionKey) -> Json {
     let mut schema = value(&key.value);
     if let Some(members) = schema.as_object_mut() {
@@ -95,11 +89,10 @@ fn key_schema(key: &SectionKey) -> Json {
     schema
 }
 
-/// Returns the schema of a value of this type. The schema may refer to definitions in `$defs` of [`schema`], including
-/// the definition `metric` that the caller of [`schema`] provides.
+/// Returns the schema of a value of this type, which may refer to `$defs` of [`schema`].
 pub fn value(of: &KeyType) -> Json {
     match of {
-        // A text may look like a number or a boolean.
+        // A string may look like a number or a boolean.
         KeyType::Text => json!({ "type": ["string", "number", "boolean"] }),
         KeyType::Md5 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" }),
         KeyType::Sha256 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{64}$" }),
@@ -127,7 +120,6 @@ pub fn value(of: &KeyType) -> Json {
         }
         KeyType::True => json!({ "const": true }),
         KeyType::Word(words) => one_of_words(words),
-        // Each method has its own schema.
         KeyType::Method => json!({ "type": "string" }),
         KeyType::Texts => json!({
             "type": "array",
@@ -221,7 +213,6 @@ fn strings() -> Json {
     json!({ "type": "array", "items": items })
 }
 
-/// Returns the schema of `checks`: the named checks, and queries with other names.
 fn checks() -> Json {
     let mut schema = mapping(reference("query"));
     let named = CHECKS.iter().map(|word| {
@@ -236,7 +227,6 @@ fn checks() -> Json {
     schema
 }
 
-/// Returns the schema of `defaults`: the optional keys of each kind.
 fn defaults(vocabulary: &Vocabulary) -> Json {
     let kinds = vocabulary.kinds_with_options().map(|form| {
         let schema = object(form.section.doc, form.optional_keys().into_iter());
@@ -246,19 +236,17 @@ fn defaults(vocabulary: &Vocabulary) -> Json {
     json!({ "type": "object", "properties": kinds, "additionalProperties": false })
 }
 
-/// Returns the schema of a mapping with keys that the author chooses.
+/// Returns the schema of a mapping whose keys the author chooses.
 fn mapping(values: Json) -> Json {
     json!({ "type": "object", "additionalProperties": values })
 }
 
-/// Returns the schema of a value that is a query or one of several kinds.
 fn query_or(forms: &[&'static KindSpec]) -> Json {
     let kinds = forms.iter().flat_map(|form| kinds(form));
     let all: Vec<Json> = std::iter::once(reference("query")).chain(kinds).collect();
     json!({ "anyOf": all })
 }
 
-/// Returns the schemas of a kind: a single schema, or one for each method.
 fn kinds(form: &KindSpec) -> Vec<Json> {
     if form.methods.is_empty() {
         return vec![section(&form.section)];
@@ -281,7 +269,7 @@ fn one_of_words(words: &[Word]) -> Json {
     json!({ "enum": words.iter().map(|word| word.name).collect::<Vec<_>>() })
 }
 
-/// Merges the keys of `grade` that this crate defines with those of the fragment.
+/// Merges the keys of `grade` that this crate defines with the keys in `fragment`.
 fn grade_section(fragment: &Json) -> Json {
     let mut whole = section(&GRADE);
     let own = fragment.get("properties").and_then(Json::as_object);

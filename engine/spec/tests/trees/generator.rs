@@ -106,7 +106,6 @@ const KEYWORDS: &[&str] = &[
     "XOR",
 ];
 
-/// Fragments of texts and names that have a meaning in SQL.
 const FRAGMENTS: &[&str] = &[
     "a", "B", "z1", "_", "'", "''", "\"", "\"\"", "\\", "\\'", "\n", " ", "--", "/*", "*/", ";",
     ".", "`", "$", "%", "(", "ü", "e\u{301}", "🦀", "0", "SELECT", "E'",
@@ -160,7 +159,6 @@ const FUNCTIONS: &[&str] = &[
 pub struct Generator(pub u64);
 
 impl Generator {
-    /// Returns a number below `limit`.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -207,7 +205,6 @@ impl Generator {
         names
     }
 
-    /// Returns a query. If `is_named`, each computed column has a name.
     pub fn query(&mut self, depth: u64, is_named: bool) -> QueryTree {
         let with = match depth {
             0 => Vec::new(),
@@ -376,7 +373,7 @@ impl Generator {
         }
     }
 
-    /// Returns an expression that is not constant, or the position of a column.
+    /// Returns an expression that is not constant or, with `positions`, perhaps the position of a column.
     fn key_expr(&mut self, depth: u64, positions: bool) -> Expr {
         if positions && self.chance(20) {
             return expr(ExprKind::Integer(self.below(3) as i64));
@@ -481,8 +478,7 @@ impl Generator {
             }
             9 => {
                 let mut operands = self.several(2, 4, |random| random.expr(depth));
-                // A list whose only element is a subquery would be parsed as `IN (SELECT ...)`, so the last element is a
-                // literal.
+                // A single subquery would be parsed as `IN (SELECT ...)`, so the last element is a literal.
                 operands.push(self.literal());
                 operation(Operator::In, operands)
             }

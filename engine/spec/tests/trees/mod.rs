@@ -39,7 +39,7 @@ fn printed_trees_are_parsed_to_the_same_trees() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Changes one random place of a text.
+/// Changes a random place of a string.
 fn mutate(text: &str, random: &mut Generator) -> String {
     let mut characters: Vec<char> = text.chars().collect();
     let place = random.below(characters.len() as u64) as usize;
@@ -211,7 +211,7 @@ fn add_queries(declaration: &Declaration, queries: &mut Vec<Query>) {
     }
 }
 
-/// The queries of all pipelines are printed from their keys, and the printed queries have the same keys.
+/// The queries of all pipelines can be printed from their keys, and the printed queries have the same keys.
 #[test]
 fn the_queries_of_all_pipelines_can_be_printed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines");

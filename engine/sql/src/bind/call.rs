@@ -25,7 +25,6 @@ use crate::functions::{
 };
 use crate::relational::{ColumnId, Expr, needs_order_by};
 
-/// A resolved key of an ORDER BY.
 #[derive(Debug, Clone)]
 pub(super) struct OrderKey {
     pub expr: Expr,
@@ -33,7 +32,6 @@ pub(super) struct OrderKey {
     pub nulls_first: bool,
 }
 
-/// An aggregate. An expression refers to its result as a column.
 #[derive(Debug)]
 pub(super) struct PendingAggregate {
     pub id: ColumnId,
@@ -45,7 +43,6 @@ pub(super) struct PendingAggregate {
     pub order_by: Vec<OrderKey>,
 }
 
-/// A window function. An expression refers to its result as a column.
 #[derive(Debug)]
 pub(super) struct PendingWindow {
     pub id: ColumnId,
@@ -56,18 +53,16 @@ pub(super) struct PendingWindow {
     pub partition_by: Vec<Expr>,
     pub order_by: Vec<OrderKey>,
     pub frame: WindowFrame,
-    /// Whether the result depends on the order of rows with equal keys.
+    /// Whether the value depends on the order of rows with equal keys.
     pub depends_on_ties: bool,
 }
 
-/// Scalar functions that accept values of any type, and convert them to text.
+/// Scalar functions that convert arguments of any type to text.
 const TEXT_OF_ANY: [&str; 2] = ["concat", "concat_ws"];
 
-/// The arguments, the FILTER and the ORDER BY of an aggregate.
 type CallParts = (Vec<Expr>, Option<Expr>, Vec<OrderKey>);
 
 impl<'q> Exprs<'_, 'q, '_> {
-    /// Resolves a call.
     pub(super) fn call(
         &mut self,
         call: &'q Call,
@@ -113,8 +108,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         }
     }
 
-    /// Resolves `coalesce`, `nvl` and `nullif` to CASE, so that an argument is evaluated only if it is needed. Returns
-    /// `None` for other functions.
+    /// Resolves `coalesce`, `nvl` and `nullif` to CASE, which evaluates only the arguments that it needs.
     fn conditional(
         &mut self,
         call: &'q Call,
@@ -186,8 +180,7 @@ impl<'q> Exprs<'_, 'q, '_> {
             let help = "compute it in a subquery, or write the condition in HAVING";
             return Err(rejected(at, message, Some(help)));
         }
-        // The arguments of an aggregate are evaluated before the rows are grouped. So they cannot contain aggregates,
-        // window functions or `unnest`.
+        // The arguments of an aggregate are evaluated before the rows are grouped.
         let outside = (
             self.found.aggregates.take(),
             self.found.windows.take(),
@@ -221,7 +214,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         let pending = PendingAggregate {
             id,
             function,
-            // For DISTINCT, equal doubles are one value.
+            // DISTINCT treats equal doubles as one value, including 0.0 and -0.0.
             args: match call.distinct {
                 true => args.into_iter().map(canonical).collect(),
                 false => args,
@@ -244,7 +237,6 @@ impl<'q> Exprs<'_, 'q, '_> {
         Ok(cast(result, &wide))
     }
 
-    /// Resolves arguments, FILTER and ORDER BY of an aggregate.
     fn aggregate_parts(&mut self, call: &'q Call) -> Result<CallParts, QueryError> {
         Ok((
             self.arguments(call)?,
@@ -277,7 +269,6 @@ impl<'q> Exprs<'_, 'q, '_> {
         filter.transpose()
     }
 
-    /// Resolves the keys of an ORDER BY.
     pub(super) fn order_keys(&mut self, keys: &'q [SortKey]) -> Result<Vec<OrderKey>, QueryError> {
         let mut resolved = Vec::with_capacity(keys.len());
         for key in keys {
@@ -296,8 +287,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         let Some(window) = &call.over else {
             return Err(refused(at, format!("{name}() needs OVER (...)")));
         };
-        // All window functions of a SELECT are computed from the same rows. So neither the arguments nor the OVER
-        // clause of a window function can contain another one.
+        // Window functions are computed together, so they cannot contain each other.
         let Some(windows) = self.found.windows.take() else {
             let message = format!("{name}() OVER (...) cannot be used here");
             let help = "compute it in a subquery, or write the condition in QUALIFY";
@@ -313,7 +303,7 @@ impl<'q> Exprs<'_, 'q, '_> {
                 coerced(function.as_ref(), args, &sources, at)?
             }
             WindowFunctionDefinition::WindowUDF(function) => {
-                // `lag(a, 1, b)` returns `b` where there is no earlier row, so `a` and `b` must have a common type.
+                // `lag(a, 1, b)` returns `b` in the first row, so `a` and `b` need a common type.
                 if let ([value, _, default], [of_value, _, of_default]) = (&*args, &*sources) {
                     unified(
                         vec![value.clone(), default.clone()],
@@ -340,8 +330,7 @@ impl<'q> Exprs<'_, 'q, '_> {
             filter,
             partition_by,
             order_by,
-            // The order of rows with equal keys matters to functions that are not aggregates, because they process rows
-            // one by one.
+            // Functions such as `lag` process rows one by one, so the order of rows with equal keys matters.
             depends_on_ties: counts_rows || !is_aggregate || is_order_sensitive(name),
             frame,
         };
@@ -382,7 +371,7 @@ fn is_same(a: &PendingAggregate, b: &PendingAggregate) -> bool {
         && b.order_by.is_empty()
 }
 
-/// Returns an error for a key that contains no column, because it has no effect.
+/// Rejects a key without columns, because such a key has no effect.
 pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Result<(), QueryError> {
     if expr.is_constant() {
         let message = format!(
@@ -394,7 +383,6 @@ pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Resul
     Ok(())
 }
 
-/// Returns an error if a call has a clause that is not one of `supported`.
 fn reject_clauses(call: &Call, supported: &[&str]) -> Result<(), QueryError> {
     let name = call.name.text.as_str();
     let ignores = call.ignores_nulls && !takes_ignore_nulls(name);
@@ -439,13 +427,11 @@ fn unknown(name: &str, at: Position) -> QueryError {
     rejected(at, format!("there is no function `{name}`"), Some(help))
 }
 
-/// Returns the field that describes an argument.
 fn field(arg: &Expr) -> FieldRef {
     Arc::new(Field::new("argument", arg.data_type.clone(), true))
 }
 
-/// Returns a call of a scalar function. The result is converted to the type with which queries compute. For example, a
-/// 32-bit integer becomes a 64-bit integer.
+/// Creates a call of a scalar function. For example, a 32-bit return value is cast to 64 bits.
 pub(super) fn scalar_call(
     function: Arc<ScalarUDF>,
     args: Vec<Expr>,
@@ -455,14 +441,14 @@ pub(super) fn scalar_call(
     let name = function.name().to_owned();
     let mut args = args;
     if name == "trunc" && args.len() == 1 {
-        // With one argument, `trunc` returns 0.0 for -0.0. With two arguments, it keeps the sign.
+        // `trunc(-0.0)` is 0.0, but `trunc(-0.0, 0)` is -0.0.
         args.push(Expr::literal(0_i64.into(), at));
     }
     let mut args = coerced(function.as_ref(), args, sources, at)?;
     if matches!(name.as_str(), "lpad" | "rpad")
         && let Some(length) = args.get_mut(1)
     {
-        // The function reserves memory for the sum of all lengths, and does not accept negative lengths.
+        // `lpad` and `rpad` reserve memory for the sum of all lengths, so no length may be negative.
         *length = at_least_zero(length.clone());
     }
     if name.starts_with("regexp_")
@@ -489,7 +475,6 @@ pub(super) fn scalar_call(
     Ok(cast(Expr::call(function, args, data_type, at), &wide))
 }
 
-/// Returns an integer, or 0 in place of a negative one.
 fn at_least_zero(value: Expr) -> Expr {
     let at = value.at;
     let zero = || Expr::literal(0_i64.into(), at);
@@ -500,7 +485,6 @@ fn at_least_zero(value: Expr) -> Expr {
     Expr::case(vec![(is_negative, zero())], Some(value), at)
 }
 
-/// Casts arguments to the types that a function accepts, or returns an error.
 fn coerced<F: UDFCoercionExt>(
     function: &F,
     args: Vec<Expr>,
@@ -537,7 +521,7 @@ fn coerced<F: UDFCoercionExt>(
     Ok(coerced)
 }
 
-/// Returns an error for an argument of an aggregate or a window function that must be a constant but is not.
+/// Rejects arguments that must be constants but are not, for example the number of `ntile`.
 fn check_constants(name: &str, args: &[Expr], sources: &[&tree::Expr]) -> Result<(), QueryError> {
     let (index, kind) = match name {
         "ntile" => (0, "positive integer"),
@@ -565,7 +549,6 @@ fn check_constants(name: &str, args: &[Expr], sources: &[&tree::Expr]) -> Result
     Err(refused(source.at, message))
 }
 
-/// Returns the type of a list's innermost elements, or the type itself if it is not a list.
 fn innermost(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
@@ -575,7 +558,6 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
-/// Returns the error for arguments that a function does not accept.
 fn not_accepted(
     name: &str,
     args: &[Expr],
@@ -600,7 +582,6 @@ fn not_accepted(
     rejected(at, message, Some(help))
 }
 
-/// Returns the type of the elements of a list.
 pub(super) fn element_type(list: &Expr, source: &tree::Expr) -> Result<DataType, QueryError> {
     match &list.data_type {
         DataType::List(field) | DataType::LargeList(field) => Ok(field.data_type().clone()),
@@ -613,7 +594,7 @@ pub(super) fn element_type(list: &Expr, source: &tree::Expr) -> Result<DataType,
     }
 }
 
-/// Returns the frame of a window. The bounds of a RANGE frame have the type of the ORDER BY key.
+/// Resolves the frame of a window. The bounds of a RANGE frame have the type of the ORDER BY key.
 fn frame(
     window: &tree::Window,
     order_by: &[OrderKey],
@@ -636,14 +617,15 @@ fn frame(
         }
         (FrameUnits::Groups, _) => (WindowFrameUnits::Groups, DataType::UInt64),
         (FrameUnits::Range, [key]) if has_distance && !key.expr.data_type.is_numeric() => {
-            let message = "a frame of RANGE with a distance needs an ORDER BY of numbers";
+            let message =
+                "a frame of RANGE with a distance needs an ORDER BY column that is numeric";
             return Err(refused(at, message));
         }
         (FrameUnits::Range, keys) if has_distance && keys.len() != 1 => {
-            let message = "a frame of RANGE with a distance needs one ORDER BY column";
+            let message = "a frame of RANGE with a distance needs exactly one ORDER BY column";
             return Err(refused(at, message));
         }
-        // Without an ORDER BY, all rows of a partition are equal, so the frame is the entire partition.
+        // Without ORDER BY, all rows of a partition are equal, so the frame is the entire partition.
         (FrameUnits::Range, []) => return Ok(WindowFrame::new(None)),
         (FrameUnits::Range, [first, ..]) => (WindowFrameUnits::Range, first.expr.data_type.clone()),
     };
@@ -663,7 +645,7 @@ fn frame(
     Ok(WindowFrame::new_bounds(units, start, end))
 }
 
-/// Returns the argument of `unnest` in FROM, or an error if it is not a list.
+/// Returns the argument of an `unnest` in FROM, or an error if the argument is not a list.
 pub(super) fn list_class(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
     match TypeClass::of(&expr.data_type) {
         TypeClass::List | TypeClass::Missing => Ok(expr),

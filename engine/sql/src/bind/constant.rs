@@ -1,4 +1,4 @@
-//! Expressions without columns: computed once, when the query is resolved.
+//! Evaluates constant expressions when a query is resolved.
 
 use std::sync::Arc;
 
@@ -16,12 +16,10 @@ use crate::functions::{compiled, is_operator_name};
 use crate::lower::physical_constant;
 use crate::relational::{Expr, ExprKind};
 
-/// Computes an expression whose operands are literals, and returns the value as a literal. Returns other expressions
-/// unchanged.
+/// Replaces an expression of literals by its value.
 ///
-/// # Errors
-/// If an operator or a cast fails. If another function fails, the expression is returned unchanged. The query then
-/// calls the function again, but only if it needs the value.
+/// If an operator or a cast fails, this is an error. If a function fails, the call is kept, and fails only if a row needs
+/// its value.
 pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
     let children = expr.children();
     let is_constant = children.iter().all(|child| child.as_literal().is_some());
@@ -42,7 +40,6 @@ pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError
     }
 }
 
-/// Returns whether an expression is a cast or an operator.
 fn is_plain(kind: &ExprKind) -> bool {
     match kind {
         ExprKind::Call { function, .. } => is_operator_name(function.name()),
@@ -51,7 +48,6 @@ fn is_plain(kind: &ExprKind) -> bool {
     }
 }
 
-/// Computes a constant expression.
 pub(super) fn value(expr: &Expr) -> Result<ScalarValue, DataFusionError> {
     let options = Arc::new(ConfigOptions::default());
     let physical = physical_constant(expr, &options)?;
@@ -63,7 +59,6 @@ pub(super) fn value(expr: &Expr) -> Result<ScalarValue, DataFusionError> {
     }
 }
 
-/// Returns an error for a division of integers by a constant zero.
 pub(super) fn divides_by_zero(
     op: Operator,
     divisor: &Expr,
@@ -78,7 +73,7 @@ pub(super) fn divides_by_zero(
     Ok(())
 }
 
-/// Returns an error for a constant pattern that is not a regular expression.
+/// Rejects a constant that is not a regular expression.
 pub(super) fn check_pattern(
     pattern: &Expr,
     flags: Option<&Expr>,
@@ -103,7 +98,6 @@ pub(super) fn check_pattern(
     ))
 }
 
-/// Returns the literal NULL of a type.
 pub(super) fn null(data_type: &DataType) -> Expr {
     let value = ScalarValue::try_from(data_type).unwrap_or(ScalarValue::Null);
     Expr::literal(value, tree::Position::default())

@@ -19,36 +19,33 @@ use crate::QueryError;
 use crate::functions::{checked_function, is_arithmetic};
 use crate::relational::{ColumnId, Expr, ExprKind};
 
-/// Resolves the expressions of one clause.
 pub(super) struct Exprs<'b, 'q, 't> {
     pub binder: &'b mut Binder<'t>,
     pub scope: &'b Scope<'b>,
     pub parts: &'b Parts<'q>,
-    /// Names of the select list, for clauses that can use them.
+    /// Names of the select list. Empty if the clause cannot use them.
     pub aliases: &'b [(&'q Name, &'q tree::Expr)],
-    /// The parts of the expressions that become operators of their own.
     pub found: Found,
 }
 
-/// The parts of expressions that become operators of the plan, for example subqueries and aggregates. The operator
-/// writes the result of the part into a column, and the expression refers to that column.
+/// Parts of expressions that become operators: subqueries, aggregates, window functions and `unnest`.
+///
+/// The operator writes the value of the part into a column. The expression then refers to this column.
 #[derive(Default)]
 pub(super) struct Found {
     pub subqueries: Vec<Pending>,
     /// Subqueries in the arguments of aggregates.
     pub inside: Vec<Pending>,
-    /// `None` where the clause accepts no aggregates.
+    /// `None` in clauses that accept no aggregates.
     pub aggregates: Option<Vec<PendingAggregate>>,
-    /// `None` where the clause accepts no window functions.
+    /// `None` in clauses that accept no window functions.
     pub windows: Option<Vec<PendingWindow>>,
-    /// For each `unnest`, the column for the elements, and the expression of the list. `None` where the clause accepts
-    /// no `unnest`.
+    /// The column of the elements and the list of each `unnest`. `None` in clauses that accept no `unnest`.
     pub unnested: Option<Vec<(ColumnId, Expr)>>,
 }
 
 impl<'b, 'q, 't> Exprs<'b, 'q, 't> {
-    /// Creates a resolver for a clause that cannot use names of the select list, aggregates, window functions or
-    /// `unnest`.
+    /// Creates a resolver for a clause without aliases, aggregates, window functions and `unnest`.
     pub(super) fn new(
         binder: &'b mut Binder<'t>,
         scope: &'b Scope<'b>,
@@ -65,7 +62,6 @@ impl<'b, 'q, 't> Exprs<'b, 'q, 't> {
 }
 
 impl<'q> Exprs<'_, 'q, '_> {
-    /// Resolves an expression.
     pub(super) fn expr(&mut self, source: &'q tree::Expr) -> Result<Expr, QueryError> {
         let at = source.at;
         let resolved = match &source.kind {
@@ -94,7 +90,6 @@ impl<'q> Exprs<'_, 'q, '_> {
         folded(Expr { at, ..resolved }, source)
     }
 
-    /// Resolves an expression whose type must belong to a class.
     pub(super) fn class(
         &mut self,
         source: &'q tree::Expr,
@@ -105,7 +100,6 @@ impl<'q> Exprs<'_, 'q, '_> {
         of_class(expr, source, class, what)
     }
 
-    /// Resolves two expressions that are compared or combined.
     fn pair(
         &mut self,
         left: &'q tree::Expr,
@@ -113,7 +107,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         what: &str,
     ) -> Result<(Expr, Expr), QueryError> {
         let exprs = (self.expr(left)?, self.expr(right)?);
-        // If two columns have the same name, the message shows their tables, too.
+        // If both columns have the same name, the message also shows their tables.
         let shown = |expr: &tree::Expr| match text(left) == text(right) {
             true => expr.to_string(),
             false => text(expr),
@@ -133,10 +127,11 @@ impl<'q> Exprs<'_, 'q, '_> {
                     "several columns of the select list have the name `{}`",
                     name.text
                 );
-                let help = "give each of them a name of its own, or write its position";
+                let help =
+                    "give each of them a different name, or write the position of the column";
                 return Err(rejected(name.at, message, Some(help)));
             }
-            // No alias can refer to another alias, because it could then also refer to itself.
+            // Without its aliases, an alias cannot refer to itself.
             let aliases = std::mem::take(&mut self.aliases);
             let resolved = self.expr(expr);
             self.aliases = aliases;
@@ -220,7 +215,10 @@ impl<'q> Exprs<'_, 'q, '_> {
                 };
                 Ok(Expr::binary(plan, operands.0, operands.1, result))
             }
-            _ => Err(refused(at, format!("{symbol} has other operands"))),
+            _ => Err(refused(
+                at,
+                format!("{symbol} cannot be applied to these operands"),
+            )),
         }
     }
 
@@ -341,7 +339,6 @@ impl<'q> Exprs<'_, 'q, '_> {
     }
 }
 
-/// Casts expressions to their common type, or returns an error if they have none.
 pub(super) fn unified(
     exprs: Vec<Expr>,
     sources: &[&tree::Expr],
@@ -369,7 +366,6 @@ pub(super) fn unified(
     Ok(exprs.into_iter().map(|expr| cast(expr, &to)).collect())
 }
 
-/// Returns an error if an operand is not an integer.
 fn require_integers(symbol: &str, operands: [(&Expr, &tree::Expr); 2]) -> Result<(), QueryError> {
     for (operand, source) in operands {
         if operand.data_type != DataType::Int64 {
@@ -383,8 +379,7 @@ fn require_integers(symbol: &str, operands: [(&Expr, &tree::Expr); 2]) -> Result
     Ok(())
 }
 
-/// Returns the operator that plans use for `op`, and the type class that the operands must have. The class is `None`
-/// for a comparison, because its operands only need a common type.
+/// Returns the operator of the plan, and the type class of its operands (`None` for comparisons).
 fn plan_operator(op: Operator) -> (Option<TypeClass>, PlanOperator) {
     match op {
         Operator::Or => (Some(TypeClass::Boolean), PlanOperator::Or),
@@ -400,12 +395,12 @@ fn plan_operator(op: Operator) -> (Option<TypeClass>, PlanOperator) {
         Operator::LessOrEqual => (None, PlanOperator::LtEq),
         Operator::Greater => (None, PlanOperator::Gt),
         Operator::GreaterOrEqual => (None, PlanOperator::GtEq),
-        // Only AND remains, because `operation` handles all other operators before.
+        // Only AND remains: `operation` handles all other operators.
         _ => (Some(TypeClass::Boolean), PlanOperator::And),
     }
 }
 
-/// Returns a call of checked arithmetic, whose operands have one type.
+/// Creates a call of checked arithmetic. All `args` must have the same type.
 pub(super) fn arithmetic(op: Operator, args: Vec<Expr>, at: Position) -> Expr {
     let data_type = args
         .first()
@@ -418,7 +413,7 @@ pub(super) fn arithmetic(op: Operator, args: Vec<Expr>, at: Position) -> Expr {
     )
 }
 
-/// Adds or subtracts days, or returns the number of days between two dates.
+/// Adds days to a date, subtracts days from a date, or counts the days between two dates.
 fn date_arithmetic(
     op: Operator,
     left: Expr,

@@ -13,11 +13,9 @@ use crate::QueryError;
 use crate::relation::ROW;
 use crate::relational::{ColumnId, Expr, JoinKind, Relational, conjuncts};
 
-/// The rows of FROM, and the tables whose columns expressions can name.
 pub(super) type BoundFrom = (Relational, Vec<ScopeTable>);
 
 impl Binder<'_> {
-    /// Resolves the items of FROM. Several items are a cross join.
     pub(super) fn from<'q>(
         &mut self,
         from: &'q [tree::From],
@@ -30,7 +28,7 @@ impl Binder<'_> {
             let is_list = matches!(item.first, Source::Unnest { .. });
             bound = Some(match bound {
                 None => self.joins(right, item, parts, outer)?,
-                // The plan of the list already contains the columns of the earlier items.
+                // A list can use the columns of the earlier items, so its plan already contains these items.
                 Some(left) if is_list => {
                     if item.joins.iter().any(|join| keeps_right(join.kind)) {
                         return Err(refused(
@@ -50,7 +48,6 @@ impl Binder<'_> {
         Ok(bound.unwrap_or_else(|| (Relational::one_row(), Vec::new())))
     }
 
-    /// Resolves the joins of an item of FROM.
     fn joins<'q>(
         &mut self,
         mut left: BoundFrom,
@@ -132,7 +129,6 @@ impl Binder<'_> {
         }
     }
 
-    /// Reads a table of the pipeline.
     fn table(&mut self, name: &Name, alias: Option<&Alias>) -> Result<BoundFrom, QueryError> {
         let Some(relation) = self.tables.get(&name.text).cloned() else {
             let message = format!("there is no table `{}`", name.text);
@@ -196,7 +192,6 @@ impl Binder<'_> {
     ) -> Result<BoundFrom, QueryError> {
         check_table_names(&tables, &added, source)?;
         tables.extend(added);
-        // The plan of a list already contains the columns of the left side.
         if matches!(source, Source::Unnest { .. }) {
             return Ok((right, tables));
         }
@@ -220,7 +215,7 @@ impl Binder<'_> {
         }
         let right = self.source(&join.right, parts, outer, None)?;
         check_table_names(&left.1, &right.1, &join.right)?;
-        // A right join is a left join with the sides exchanged.
+        // A right join is a left join with exchanged sides.
         let (kind, is_exchanged) = match join.kind {
             TreeJoin::Inner | TreeJoin::Cross => (JoinKind::Inner, false),
             TreeJoin::Left => (JoinKind::Left, false),
@@ -308,8 +303,7 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
-    /// Merges the two columns of each name in USING into one. The first `width` tables are the left side of the join.
-    /// `is_exchanged` is true for RIGHT JOIN, which is a left join with exchanged sides.
+    /// Merges the columns of USING. The first `width` tables are the left side. `is_exchanged` is true for a RIGHT JOIN.
     fn merge(
         &mut self,
         mut plan: Relational,
@@ -327,8 +321,7 @@ impl Binder<'_> {
                 let named = columns.find(|column| column.name == name.text && !column.is_merged);
                 if let (Some(column), Some(slot)) = (named, found.get_mut(side)) {
                     *slot = Some(column.id);
-                    // Without a table, the name then refers to the column of the side that keeps all its rows. In a
-                    // full join, it refers to neither of the two columns.
+                    // A merged column is named only with its table: `t.a`. A full join merges both columns.
                     column.is_merged = usize::from(!is_exchanged) == side || kind == JoinKind::Full;
                 }
             }
@@ -367,7 +360,7 @@ impl Binder<'_> {
     }
 }
 
-/// Returns whether a join keeps all rows of its right side, or returns only rows of its right side.
+/// Returns whether a join keeps unmatched rows of its right side, or returns only rows of its right side.
 fn keeps_right(kind: TreeJoin) -> bool {
     use TreeJoin::{Cross, Full, Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
     match kind {
@@ -376,7 +369,6 @@ fn keeps_right(kind: TreeJoin) -> bool {
     }
 }
 
-/// Returns an error if a table of FROM has the name of another one.
 fn check_table_names(
     tables: &[ScopeTable],
     added: &[ScopeTable],
@@ -414,7 +406,6 @@ fn scope_table(name: Option<&String>, columns: Vec<OutputColumn>) -> ScopeTable 
     }
 }
 
-/// Renames columns if an alias names them: `AS t(a, b)`.
 fn renamed(
     columns: Vec<OutputColumn>,
     alias: Option<&Alias>,
@@ -429,7 +420,7 @@ fn renamed(
     Ok(columns.collect())
 }
 
-/// Returns an error if there are names, but not one for each column.
+/// Rejects `AS t(a, b)` if the number of names differs from the number of columns.
 fn check_names(names: &[Name], columns: usize) -> Result<(), QueryError> {
     match names.first() {
         Some(first) if names.len() != columns => Err(refused(

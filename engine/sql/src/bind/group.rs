@@ -1,5 +1,4 @@
-//! GROUP BY and aggregates. After grouping, the select list and other expressions can use only the keys of GROUP BY and
-//! the results of aggregates.
+//! Resolves GROUP BY and aggregates.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,19 +11,14 @@ use super::types::{refused, rejected};
 use crate::QueryError;
 use crate::relational::{AggregateCall, ColumnId, Expr, ExprKind, Relational, SortKey};
 
-/// The columns that expressions above GROUP BY can use.
 pub(super) struct Groups {
-    /// The expressions of GROUP BY, with the columns of their values.
     keys: Vec<(Expr, ColumnId)>,
-    /// The columns of the rows below GROUP BY.
+    /// The columns below GROUP BY.
     input: Arc<BTreeSet<ColumnId>>,
 }
 
 impl Groups {
-    /// Replaces each expression of GROUP BY that occurs in `expr` by the column with its value.
-    ///
-    /// # Errors
-    /// If `expr` uses a column of the ungrouped rows outside of the expressions of GROUP BY.
+    /// Replaces keys of GROUP BY in `expr` by their columns. Any other column below GROUP BY is an error.
     pub(super) fn rewrite(&self, expr: Expr, binder: &Binder<'_>) -> Result<Expr, QueryError> {
         expr.replace(&mut |part: &Expr| {
             if let Some((_, id)) = self.keys.iter().find(|(key, _)| key == part) {
@@ -46,7 +40,6 @@ impl Groups {
 }
 
 impl Binder<'_> {
-    /// Groups rows by keys and computes aggregates.
     pub(super) fn grouped(
         &mut self,
         plan: Relational,
@@ -102,8 +95,7 @@ impl Binder<'_> {
                 filter: one.filter,
                 order_by,
             };
-            // `ordered_call` checks whether the keys of ORDER BY determine the argument. The keys are columns, so the
-            // argument must be a column, too.
+            // `ordered_call` compares the argument with the columns of ORDER BY.
             if !call.order_by.is_empty() {
                 for arg in &mut call.args {
                     if arg.as_literal().is_none() {
@@ -123,10 +115,10 @@ impl Binder<'_> {
         Ok((plan, calls))
     }
 
-    /// Computes DISTINCT aggregates in two steps: groups by the keys and the argument, then aggregates these groups
-    /// without DISTINCT. Returns `None` unless all aggregates have the same argument, and neither FILTER nor ORDER BY.
+    /// Removes DISTINCT from aggregates. For this, first groups by the keys and the common argument of the aggregates, and
+    /// then aggregates these groups.
     ///
-    /// Grouping can write values to temporary files. A DISTINCT aggregate keeps its values in memory.
+    /// A grouping can use temporary files, whereas a DISTINCT aggregate keeps its distinct values in memory.
     fn distinct_calls(
         &mut self,
         plan: &Relational,
@@ -162,7 +154,6 @@ impl Binder<'_> {
         Some((plan, calls.collect()))
     }
 
-    /// Returns a key of an ORDER BY.
     pub(super) fn order_key(
         &self,
         expr: Expr,
@@ -176,7 +167,6 @@ impl Binder<'_> {
         })
     }
 
-    /// Adds a column for a key of an ORDER BY.
     pub(super) fn sort_column(&mut self, plan: Relational, key: OrderKey) -> (Relational, SortKey) {
         let (plan, column) = self.with_column(plan, "key", key.expr);
         let key = SortKey {
@@ -188,11 +178,10 @@ impl Binder<'_> {
     }
 }
 
-/// Aggregates for which the operator sorts its rows. It sorts once for all aggregates.
+/// Aggregates whose operator sorts the rows. One sort serves all of them.
 const SORTED_BY_OPERATOR: [&str; 2] = ["string_agg", "nth_value"];
 
-/// Returns an error if `call` is one of [`SORTED_BY_OPERATOR`] and needs a different order than another such aggregate
-/// in `calls`.
+/// Rejects a call of [`SORTED_BY_OPERATOR`] that needs a different order than such a call in `calls`.
 fn check_sorting(
     calls: &[(ColumnId, AggregateCall)],
     call: &AggregateCall,

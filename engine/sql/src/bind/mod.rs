@@ -1,4 +1,4 @@
-//! Resolves names and types of a query, and turns it into a [`Relational`] plan.
+//! Resolves the names and types in a query, and turns the query into a [`Relational`] plan.
 //!
 //! ```text
 //! scope      which column a name refers to          types     which values can be compared or combined
@@ -9,7 +9,7 @@
 //! constant   expressions without columns
 //! ```
 //!
-//! All errors of a query are found here, with their positions, except for values that cannot be computed.
+//! Finds all errors of a query except values that cannot be computed.
 
 mod call;
 mod constant;
@@ -34,14 +34,12 @@ use crate::relational::{ColumnId, Expr, Node, Relational};
 use scope::Parts;
 pub(crate) use types::united;
 
-/// Whether the caller needs the rows of a query in the query's order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowDemand {
     Ordered,
     AnyOrder,
 }
 
-/// A query with resolved names and types.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundQuery {
     pub plan: Relational,
@@ -49,31 +47,26 @@ pub(crate) struct BoundQuery {
     pub catalog: Catalog,
 }
 
-/// A column of a query's result.
 #[derive(Debug, Clone)]
 pub(crate) struct OutputColumn {
     pub name: String,
     pub id: ColumnId,
 }
 
-/// All columns of a plan.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Catalog(Vec<ColumnInfo>);
 
-/// Name, type and origin of a column.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnInfo {
     pub name: String,
     pub data_type: DataType,
-    /// The table from which the column is read, and the column's position in the table. The hidden column `_row` has
-    /// the position after the last column of the table.
+    /// The table of the column, and its position in the table. `_row` has the position after the last column.
     pub source: Option<(String, usize)>,
-    /// Whether equal doubles of the column have equal bits.
+    /// Whether equal doubles of the column have equal bits, so that bits can be compared.
     pub is_canonical: bool,
 }
 
 impl Catalog {
-    /// Returns what is known about a column.
     pub(crate) fn get(&self, id: ColumnId) -> &ColumnInfo {
         #[allow(
             clippy::indexing_slicing,
@@ -90,14 +83,14 @@ impl Catalog {
 }
 
 impl BoundQuery {
-    /// Returns the columns with whose values the query computes, as opposed to those that it only passes on.
+    /// Returns the columns with which the query computes, as opposed to columns that it only copies.
     pub(crate) fn used_columns(&self) -> BTreeSet<ColumnId> {
         let mut used = BTreeSet::new();
         add_used(&self.plan, &mut used);
         used
     }
 
-    /// Returns whether every row of the result comes from one row of the only table that the query scans.
+    /// Returns whether each row of the query comes from one row of the only table that the query scans.
     pub(crate) fn has_single_origin(&self) -> bool {
         fn visit(plan: &Relational, scans: &mut usize, is_outer: &mut bool) {
             use crate::relational::JoinKind;
@@ -125,10 +118,6 @@ fn add_used(plan: &Relational, used: &mut BTreeSet<ColumnId>) {
     }
 }
 
-/// Resolves a query over tables.
-///
-/// # Errors
-/// If a name, a type or the order of the rows is wrong.
 pub(crate) fn bind(
     query: &QueryTree,
     tables: &Tables,
@@ -151,10 +140,8 @@ pub(crate) fn bind(
     })
 }
 
-/// A plan with its columns by name.
 type Bound = (Relational, Vec<OutputColumn>);
 
-/// Resolves the parts of a query.
 struct Binder<'t> {
     tables: &'t Tables,
     catalog: Catalog,
@@ -162,7 +149,6 @@ struct Binder<'t> {
 }
 
 impl Binder<'_> {
-    /// Creates a column for an expression.
     fn column_for(&mut self, name: &str, expr: &Expr) -> ColumnId {
         self.column(name, expr.data_type.clone())
     }
@@ -176,7 +162,7 @@ impl Binder<'_> {
         })
     }
 
-    /// Creates a column with the values of another one, as keys: equal doubles have equal bits.
+    /// Creates a column for the values of `of` as keys: equal doubles have equal bits.
     fn key_column(&mut self, name: &str, of: ColumnId) -> ColumnId {
         let info = self.catalog.get(of);
         let info = ColumnInfo {
@@ -188,7 +174,7 @@ impl Binder<'_> {
         self.catalog.add(info)
     }
 
-    /// Returns an expression in the form in which equal doubles have equal bits.
+    /// Returns an expression whose equal doubles have equal bits.
     fn canonical(&self, expr: Expr) -> Expr {
         let is_canonical = |id: ColumnId| self.catalog.get(id).is_canonical;
         match expr.as_column().is_some_and(is_canonical) {
@@ -197,19 +183,18 @@ impl Binder<'_> {
         }
     }
 
-    /// Returns the function that creates columns that the query does not name.
+    /// Returns a function that creates columns for row numbers.
     fn positions(&mut self) -> impl FnMut(DataType) -> ColumnId + '_ {
         |data_type| self.column(ROW, data_type)
     }
 
-    /// Returns the expression that consists of a column.
     fn reference(&self, id: ColumnId, at: Position) -> Expr {
         Expr::column(id, self.catalog.get(id).data_type.clone(), at)
     }
 
-    /// Adds a column for an expression, unless the expression is already a column of the plan.
+    /// Adds a column for an expression, unless the expression is a column of the plan.
     fn with_column(&mut self, plan: Relational, name: &str, expr: Expr) -> (Relational, ColumnId) {
-        // A column of the outer query is not a column of the plan, so it is computed like other expressions.
+        // A column of the outer query is not a column of this plan.
         if let Some(id) = expr.as_column().filter(|id| plan.columns.contains(id)) {
             return (plan, id);
         }

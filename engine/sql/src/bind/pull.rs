@@ -1,8 +1,9 @@
-//! Moves conditions that use columns of the outer query out of a subquery.
+//! Decorrelates subqueries: moves conditions that use columns of the outer query out of a subquery.
 //!
-//! A subquery is computed once for all rows of the outer query, and then joined. Without the moved conditions, it
-//! computes additional rows, which match no row of the outer query. An expression of the subquery could fail for an
-//! additional row. In this case, [`Binder::restricted`] removes these rows before the expression is evaluated.
+//! A decorrelated subquery is computed once for all rows of the outer query, and then joined. Without the moved conditions,
+//! the subquery computes additional rows, which match no row of the outer query.
+//!
+//! An expression could fail for an additional row. Therefore [`Binder::restricted`] removes these rows first.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,34 +22,30 @@ pub(super) const ONLY_CONDITIONS: &str =
     "a subquery can refer to columns of the outer query only in its WHERE";
 pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer to columns of the outer query only in conditions such as `u.id = t.id`";
 
-/// The outer query of a subquery.
 pub(super) struct Around<'r> {
     pub plan: Relational,
-    /// The rows of the plan and perhaps more rows, without joined subqueries.
+    /// A superset of the rows of `plan`, without joined subqueries, for [`Binder::restricted`].
     pub base: Relational,
     /// Converts expressions of the outer query to expressions over the columns of `plan`.
     pub rewrite: &'r mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
-    /// Where the subquery is written.
     pub at: Position,
 }
 
-/// A subquery without references to the outer query, and the conditions and columns that were moved out of it because
-/// they contain such references.
+/// A decorrelated subquery, and the conditions and columns that were moved out of it.
 pub(super) struct Pulled {
     pub plan: Relational,
-    /// Pairs of a column of the subquery and an expression of the outer query, which must be equal.
+    /// Equalities between a column of the subquery and an expression of the outer query.
     pub equal: EqualPairs,
-    /// The other conditions that were moved out of the subquery.
+    /// The moved conditions that are not in `equal`.
     pub rest: Vec<Expr>,
-    /// Columns that the subquery would compute from columns of the outer query, with their expressions.
+    /// Columns of the subquery whose expressions use columns of the outer query.
     pub outer: Vec<(ColumnId, Expr)>,
 }
 
-/// Columns of a subquery, each with the expression of the outer query to which it must be equal.
+/// Columns of a subquery, each with the expression of the outer query that must have the same value.
 pub(super) type EqualPairs = Vec<(ColumnId, Expr)>;
 
 impl Pulled {
-    /// Replaces the columns in `outer` by their expressions.
     fn inserted(&self, expr: Expr) -> Expr {
         let replaced = expr.clone().replace(&mut |part: &Expr| {
             let id = part.as_column();
@@ -60,7 +57,6 @@ impl Pulled {
 }
 
 impl Binder<'_> {
-    /// Moves all references to the outer query out of a subquery.
     pub(super) fn pulled(
         &mut self,
         subquery: Relational,
@@ -73,8 +69,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Moves conditions that use columns of the outer query out of `plan`, which is a part of a subquery. `can_fail`
-    /// states whether an operator above `plan` in the subquery can fail because of a value.
+    /// Decorrelates `plan`. `can_fail` states whether an operator above can fail because of a value.
     fn pull(
         &mut self,
         plan: Relational,
@@ -194,8 +189,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Applies the conditions that use only columns of the subquery. Moves the other conditions out of the subquery.
-    /// `fails_above` states whether an operator above can fail because of a value.
+    /// Filters by the conditions on the subquery alone, and moves out the other conditions.
     fn pull_conditions(
         &mut self,
         mut pulled: Pulled,
@@ -203,7 +197,7 @@ impl Binder<'_> {
         fails_above: bool,
         around: &mut Around<'_>,
     ) -> Result<Pulled, QueryError> {
-        // The moved conditions by which the rows of the subquery are not restricted yet.
+        // The moved conditions that `restricted` has not used yet.
         let mut moved = Vec::new();
         for condition in conditions {
             let condition = pulled.inserted(condition);
@@ -230,9 +224,10 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
-    /// Removes the rows of a subquery that fulfil the conditions for no row of the outer query. Such a row does not
-    /// occur in the result of the subquery, so an expression above must not fail because of its values. Ignores
-    /// conditions that cannot be evaluated here.
+    /// Removes the rows of a subquery that match no row of the outer query, because later expressions must not fail for
+    /// these rows.
+    ///
+    /// Ignores conditions that contain columns which are not available here.
     fn restricted(
         &mut self,
         subquery: Relational,
@@ -257,11 +252,12 @@ impl Binder<'_> {
     }
 }
 
-/// Maximum number of operators of an outer query that are executed a second time to restrict the rows of a subquery.
+/// Maximum number of operators of an outer query that [`Binder::restricted`] may copy into the plan.
+///
 /// Without a limit, each level of nested queries could double the plan.
 const MAX_BASE_NODES: usize = 100;
 
-/// Returns whether a plan has at most `nodes` operators.
+/// Returns whether a plan has at most `nodes` operators, and subtracts their number from `nodes`.
 fn is_small(plan: &Relational, nodes: &mut usize) -> bool {
     if *nodes == 0 {
         return false;
@@ -271,8 +267,7 @@ fn is_small(plan: &Relational, nodes: &mut usize) -> bool {
     inputs.all(|input| is_small(input, nodes))
 }
 
-/// Returns the two sides of an equality if one side uses only columns of a subquery (`own`), and the other side uses
-/// none of them. The side of the subquery comes first.
+/// Returns the two sides of an equality: with only columns of the subquery (`own`), and without any.
 fn sides(condition: &Expr, own: &BTreeSet<ColumnId>) -> Option<(Expr, Expr)> {
     let ExprKind::Binary(Operator::Eq, left, right) = &condition.kind else {
         return None;
@@ -293,7 +288,7 @@ fn sides(condition: &Expr, own: &BTreeSet<ColumnId>) -> Option<(Expr, Expr)> {
     Some((pair.0.as_ref().clone(), pair.1.as_ref().clone()))
 }
 
-/// Returns whether a plan uses columns that none of its operators creates.
+/// Returns whether a plan is correlated: it uses columns that none of its operators creates.
 fn has_outer_columns(plan: &Relational) -> bool {
     let inputs = plan.node.inputs();
     let is_own = |id: &ColumnId| inputs.iter().any(|input| input.columns.contains(id));

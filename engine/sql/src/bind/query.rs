@@ -12,7 +12,6 @@ use crate::QueryError;
 use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 
 impl Binder<'_> {
-    /// Resolves a query. `outer` contains the names of the outer query.
     pub(super) fn query<'q>(
         &mut self,
         query: &'q QueryTree,
@@ -30,7 +29,7 @@ impl Binder<'_> {
             parts = parts.with(part);
         }
         let (plan, columns) = match &query.body {
-            // The ORDER BY of a SELECT can use more than the columns of its result.
+            // The ORDER BY of a SELECT can also use columns that are not selected.
             Body::Select(select) => self.select(select, &query.order_by, &parts, outer)?,
             body => {
                 let (plan, columns) = self.body(body, &parts, outer)?;
@@ -121,8 +120,7 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Returns the common types of the columns of two branches of a set operation. `types` are the types of the columns
-    /// `first`. `tables` are the names of the branches' tables, for messages.
+    /// Returns a common type for each column of two branches of a set operation.
     fn common_types(
         &self,
         types: &[DataType],
@@ -142,7 +140,7 @@ impl Binder<'_> {
         pairs
             .zip(first.iter().zip(columns))
             .map(|((a, b), (column, other))| {
-                // Equal types need no conversion, so columns that are only passed on keep their type.
+                // Columns with equal types keep their storage type.
                 if *a == b {
                     return Ok(b);
                 }
@@ -165,8 +163,7 @@ impl Binder<'_> {
             .collect()
     }
 
-    /// Converts `columns` of a plan to `types`, and applies `convert` to the converted expressions. Returns the plan
-    /// and its new columns.
+    /// Casts `columns` of a plan to `types`, applies `convert`, and returns the new columns.
     fn with_types(
         &mut self,
         mut plan: Relational,
@@ -193,7 +190,6 @@ impl Binder<'_> {
         (plan, ids)
     }
 
-    /// Returns the distinct rows.
     pub(super) fn distinct(&mut self, plan: Relational, columns: Vec<OutputColumn>) -> Bound {
         let types = self.types(&columns);
         let (plan, ids) = self.with_types(plan, &columns, &types, canonical);
@@ -222,8 +218,7 @@ impl Binder<'_> {
         (plan.aggregated(keys, Vec::new()), outputs)
     }
 
-    /// Returns the distinct rows of the left side that have an equal row on the right side (INTERSECT), or that have no
-    /// such row (EXCEPT).
+    /// Resolves INTERSECT and EXCEPT to a semi join or an anti join, and removes duplicates.
     fn matched(
         &mut self,
         ((left, left_columns), (right, right_columns)): (Bound, Bound),
@@ -242,7 +237,7 @@ impl Binder<'_> {
             nulls_equal: true,
             ..JoinSpec::new(kind)
         };
-        // The join precedes the removal of equal rows. So the removal has to keep fewer rows in memory.
+        // The join runs before duplicates are removed, so that fewer rows are kept in memory.
         let plan = left.joined(right, spec, &mut self.positions())?;
         let columns = left_columns.into_iter().zip(left_ids);
         let columns = columns.map(|(column, id)| OutputColumn { id, ..column });
@@ -268,7 +263,7 @@ impl Binder<'_> {
             for (index, source) in row.iter().enumerate() {
                 let value = exprs.expr(source)?;
                 if !value.is_constant() || !exprs.found.subqueries.is_empty() {
-                    return Err(refused(source.at, "VALUES contains constants only"));
+                    return Err(refused(source.at, "VALUES must contain only constants"));
                 }
                 if let (Some(column), Some(of)) = (by_column.get_mut(index), sources.get_mut(index))
                 {
@@ -298,7 +293,7 @@ impl Binder<'_> {
         Ok((Relational::values(ids, rows.collect()), columns))
     }
 
-    /// Sorts the result of a set operation by the ORDER BY of its query, which can use the columns of the result.
+    /// Sorts the rows of a set operation. ORDER BY can use only the columns of these rows.
     fn ordered<'q>(
         &mut self,
         plan: Relational,
@@ -339,7 +334,7 @@ impl Binder<'_> {
         Ok((self.sorted(plan, keys)?, columns))
     }
 
-    /// Sorts rows. Rows with equal keys keep their order.
+    /// Sorts rows stably: rows with equal keys keep their order.
     pub(super) fn sorted(
         &mut self,
         plan: Relational,
@@ -364,7 +359,7 @@ impl Binder<'_> {
     }
 }
 
-/// Returns the index of the column if a key is the position of a column.
+/// Returns the column index if a key is the number of a column, as in `ORDER BY 2`.
 pub(super) fn position(key: &tree::Expr, columns: usize) -> Result<Option<usize>, QueryError> {
     let tree::ExprKind::Integer(number) = key.kind else {
         return Ok(None);
@@ -381,7 +376,7 @@ pub(super) fn position(key: &tree::Expr, columns: usize) -> Result<Option<usize>
     }
 }
 
-/// Returns the name of the table if a branch of a set operation reads only one, otherwise an empty string.
+/// Returns the name of the table if a SELECT reads only one table. Otherwise returns an empty string.
 fn only_table(branch: &Body) -> &str {
     let Body::Select(select) = branch else {
         return "";

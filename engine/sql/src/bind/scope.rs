@@ -1,4 +1,4 @@
-//! Names of tables and columns, and what they refer to.
+//! Resolves names of tables and columns.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,15 +10,13 @@ use crate::QueryError;
 use crate::error::place;
 use crate::relational::ColumnId;
 
-/// The parts of WITH (common table expressions) that a query can use. If several have the same name, a lookup finds the
-/// latest.
+/// The parts of WITH that a query can use, with the latest part first.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts<'q>(Option<Rc<DefinedPart<'q>>>);
 
 #[derive(Debug)]
 struct DefinedPart<'q> {
     part: &'q Part,
-    /// The parts that this part can use.
     earlier: Parts<'q>,
 }
 
@@ -30,7 +28,6 @@ impl<'q> Parts<'q> {
         })))
     }
 
-    /// Returns the part with this name, and the parts that it can use.
     pub(super) fn find(&self, name: &str) -> Option<(&'q Part, Parts<'q>)> {
         let mut next = self.0.as_ref();
         while let Some(defined) = next {
@@ -43,30 +40,27 @@ impl<'q> Parts<'q> {
     }
 }
 
-/// A column that a name can refer to.
 #[derive(Debug, Clone)]
 pub(super) struct ScopeColumn {
     pub name: String,
     pub id: ColumnId,
     /// Whether `*` leaves the column out.
     pub is_hidden: bool,
-    /// Whether USING merged the column with a column of another table, so that only `table.column` refers to it.
+    /// Whether USING merged this column into another one. Only `table.column` refers to a merged column.
     pub is_merged: bool,
 }
 
-/// A table of FROM, and its columns.
 #[derive(Debug, Clone)]
 pub(super) struct ScopeTable {
-    /// `None` for a subquery without a name.
     pub name: Option<String>,
     pub columns: Vec<ScopeColumn>,
 }
 
-/// The tables of FROM in the order in which they are written, and the scope of the outer query.
+/// The tables of FROM in the order of the query, and the scope of the outer query.
 #[derive(Debug, Default)]
 pub(super) struct Scope<'s> {
     pub tables: Vec<ScopeTable>,
-    /// For each name, the columns with this name that can be found without a table name.
+    /// For each name, the columns that the name without a table can mean.
     by_name: HashMap<String, Vec<ColumnId>>,
     pub outer: Option<&'s Scope<'s>>,
 }
@@ -88,18 +82,15 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Returns the table with this name in this FROM.
     pub(super) fn table(&self, name: &str) -> Option<&ScopeTable> {
         let mut tables = self.tables.iter();
         tables.find(|table| table.name.as_deref() == Some(name))
     }
 
-    /// Returns whether this FROM or the FROM of an outer query has a table with this name.
     pub(super) fn has_table(&self, name: &str) -> bool {
         self.table(name).is_some() || self.outer.is_some_and(|outer| outer.has_table(name))
     }
 
-    /// Returns the column that a name refers to in this FROM. `None` if there is no such column.
     pub(super) fn own(
         &self,
         table: Option<&Name>,
@@ -122,7 +113,6 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Returns the error for a name that several columns have.
     fn ambiguous(&self, name: &Name) -> QueryError {
         let has = |table: &&ScopeTable| table.columns.iter().any(|column| column.name == name.text);
         let mut tables = self.tables.iter().filter(has);
@@ -134,7 +124,6 @@ impl<'s> Scope<'s> {
         rejected(name.at, message, Some(help))
     }
 
-    /// Returns the column that a name refers to in this FROM or in the FROM of an outer query.
     pub(super) fn find(
         &self,
         table: Option<&Name>,
@@ -145,7 +134,7 @@ impl<'s> Scope<'s> {
             if let Some(found) = one.own(table, name)? {
                 return Ok(Some(found));
             }
-            // A table hides tables with the same name in outer queries.
+            // A table hides the tables of outer queries that have the same name.
             if table.is_some_and(|table| one.table(&table.text).is_some()) {
                 return Ok(None);
             }
@@ -155,15 +144,13 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Returns the error for a name that several columns of one table have.
 fn several_columns(table: Option<&str>, name: &Name) -> QueryError {
     let table = table.map_or("the subquery".to_owned(), |table| format!("`{table}`"));
     let message = format!("{table} has several columns `{}`", name.text);
-    let help = "give each of them a name of its own with AS";
+    let help = "give each of them a different name with AS";
     rejected(name.at, message, Some(help))
 }
 
-/// Returns the error for a column that does not exist.
 pub(super) fn missing_column(table: Option<&Name>, name: &Name) -> QueryError {
     QueryError::Rejected {
         message: match table {

@@ -1,4 +1,4 @@
-//! Resolves SELECT: its clauses in the order in which SQL applies them.
+//! Resolves the clauses of SELECT in the order in which SQL applies them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,20 +20,17 @@ use crate::relational::{
     ColumnId, Expr, Relational, SortKey as PlanKey, WindowCall, WindowSpec, distinct,
 };
 
-/// An item of a select list: a column, or an expression.
 enum ListItem<'q> {
     Column(OutputColumn),
     Expr { name: String, expr: &'q tree::Expr },
 }
 
-/// A key of the ORDER BY of a SELECT.
 enum SelectKey {
-    /// The item of the select list with this index.
+    /// An index into the select list.
     Item(usize),
     Expr(Expr),
 }
 
-/// The clauses of a SELECT, resolved over the rows of FROM.
 struct Clauses<'q> {
     items: Vec<(String, Expr)>,
     having: Option<Expr>,
@@ -42,7 +39,6 @@ struct Clauses<'q> {
 }
 
 impl Binder<'_> {
-    /// Resolves a SELECT and the ORDER BY of its query.
     pub(super) fn select<'q>(
         &mut self,
         select: &'q Select,
@@ -143,7 +139,7 @@ impl Binder<'_> {
         self.finish(plan, columns, (select.distinct, &computed), keys, groups)
     }
 
-    /// Joins the subqueries of expressions that are evaluated above the groups.
+    /// Joins the subqueries of expressions that are evaluated above GROUP BY.
     fn attach_above(
         &mut self,
         groups: Option<&Groups>,
@@ -153,7 +149,7 @@ impl Binder<'_> {
         let Some(groups) = groups.filter(|_| !subqueries.is_empty()) else {
             return self.attach(plan, subqueries, &mut Ok);
         };
-        // `rewrite` reads a copy of the catalog, because `attach` adds columns to the catalog itself.
+        // `rewrite` reads a copy of the catalog, because `attach` adds columns to the original.
         let catalog = Binder {
             tables: self.tables,
             catalog: self.catalog.clone(),
@@ -163,7 +159,6 @@ impl Binder<'_> {
         self.attach(plan, subqueries, &mut rewrite)
     }
 
-    /// Applies DISTINCT and ORDER BY.
     fn finish(
         &mut self,
         mut plan: Relational,
@@ -214,8 +209,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Rewrites an expression so that it uses the columns that exist after grouping. If `groups` is `None`, the query
-    /// has no groups, and the expression stays unchanged.
+    /// Replaces keys of GROUP BY by their columns, if the query has groups.
     fn above(&self, groups: Option<&Groups>, expr: Expr) -> Result<Expr, QueryError> {
         match groups {
             Some(groups) => groups.rewrite(expr, self),
@@ -223,7 +217,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Keeps the rows for which WHERE is true. Subqueries that are conditions become semi joins and anti joins.
+    /// Applies WHERE. Subqueries that are conditions become semi joins and anti joins.
     fn filter<'q>(
         &mut self,
         mut plan: Relational,
@@ -239,7 +233,7 @@ impl Binder<'_> {
         };
         let (lookups, plain): (Vec<&tree::Expr>, Vec<&tree::Expr>) =
             conditions.into_iter().partition(is_lookup);
-        // The rows that the conditions without subqueries keep.
+        // The rows after the conditions without subqueries.
         let mut base = plan.clone();
         for condition in plain {
             let mut exprs = Exprs::new(self, scope, parts);
@@ -271,7 +265,6 @@ impl Binder<'_> {
         Ok(plan)
     }
 
-    /// Resolves the keys of GROUP BY.
     fn keys<'q>(
         &mut self,
         plan: Relational,
@@ -315,7 +308,7 @@ impl Binder<'_> {
         Ok((plan, resolved))
     }
 
-    /// Computes window functions. Those with the same partitions and order share an operator and its sort.
+    /// Computes window functions. Functions with equal partitions and order share a sort.
     fn windows(
         &mut self,
         mut plan: Relational,
@@ -369,8 +362,7 @@ impl Binder<'_> {
             };
             prepared.push((spec, (window.id, call)));
         }
-        // If an aggregate is computed from all rows of a partition, their order does not matter. So it can use the sort
-        // of another window function.
+        // An aggregate over an entire partition needs no order, so it can use the sort of another function.
         let is_of_partition = |spec: &WindowSpec, call: &WindowCall| {
             let (start, end) = (&call.frame.start_bound, &call.frame.end_bound);
             !spec.depends_on_ties && start.is_unbounded() && end.is_unbounded()
@@ -401,7 +393,6 @@ impl Binder<'_> {
 }
 
 impl<'b, 'q> Exprs<'b, 'q, '_> {
-    /// Resolves the clauses of a SELECT that follow WHERE.
     fn clauses(
         &mut self,
         select: &'q Select,
@@ -420,7 +411,7 @@ impl<'b, 'q> Exprs<'b, 'q, '_> {
             });
         }
         self.aliases = aliases;
-        // `unnest` cannot be used in HAVING, QUALIFY and ORDER BY, and window functions cannot be used in HAVING.
+        // HAVING, QUALIFY and ORDER BY cannot contain `unnest`, and HAVING cannot contain window functions.
         let unnested = self.found.unnested.take();
         let windows = self.found.windows.take();
         let having = select.having.as_ref();
@@ -464,7 +455,6 @@ impl<'b, 'q> Exprs<'b, 'q, '_> {
     }
 }
 
-/// Returns the items of a select list. Wildcards are replaced by the columns that they stand for.
 fn list<'q>(items: &'q [Item], scope: &Scope<'_>) -> Result<Vec<ListItem<'q>>, QueryError> {
     let mut list = Vec::with_capacity(items.len());
     for item in items {
@@ -548,7 +538,6 @@ fn add_wildcard<'q>(
     Ok(())
 }
 
-/// Returns the names that a select list defines with AS, and their expressions.
 fn aliases(items: &[Item]) -> Vec<(&Name, &tree::Expr)> {
     let named = items.iter().filter_map(|item| match item {
         Item::Expr {
@@ -560,7 +549,7 @@ fn aliases(items: &[Item]) -> Vec<(&Name, &tree::Expr)> {
     named.collect()
 }
 
-/// Adds the operands of AND to `found`, or the condition itself if it is not an AND.
+/// Adds the operands of AND to `found`. A condition without AND is its only operand.
 fn split<'q>(condition: &'q tree::Expr, found: &mut Vec<&'q tree::Expr>) {
     match &condition.kind {
         tree::ExprKind::Operation {
@@ -571,7 +560,7 @@ fn split<'q>(condition: &'q tree::Expr, found: &mut Vec<&'q tree::Expr>) {
     }
 }
 
-/// Returns a condition without NOT, and whether the number of NOTs is odd.
+/// Strips all NOTs from a condition, and returns whether their number is odd.
 fn unnegated(condition: &tree::Expr) -> (&tree::Expr, bool) {
     match &condition.kind {
         tree::ExprKind::Operation {

@@ -1,11 +1,10 @@
-//! Converts subqueries in expressions to joins (decorrelation).
+//! Converts subqueries in expressions to joins.
 //!
-//! When all expressions of a clause are resolved, [`Binder::attach`] joins their subqueries to the rows of the outer query.
-//! The result of a subquery is then a column, to which the expression refers. Each join keeps the rows of the outer query
-//! and their order.
+//! [`Binder::attach`] joins the subqueries of a clause to the rows of the outer query, and keeps these rows and their
+//! order. The expression then refers to a column of the joined subquery.
 //!
-//! A subquery that refers to columns of the outer query is *correlated*. `pull` moves the conditions with such columns out
-//! of the subquery, and the equalities among these conditions become keys of the join.
+//! A subquery that uses columns of the outer query is *correlated*. `pull` moves the conditions with these columns out
+//! of the subquery. Equalities among these conditions become keys of the join.
 //!
 //! | expression | join |
 //! |---|---|
@@ -30,7 +29,7 @@ use crate::QueryError;
 use crate::functions::{find_aggregate, single_row};
 use crate::relational::{AggregateCall, ColumnId, Expr, JoinKind, JoinSpec, Node, Relational};
 
-/// A subquery. An expression refers to its result as a column.
+/// A subquery whose value becomes a column of the outer query.
 #[derive(Debug)]
 pub(super) struct Pending {
     plan: Relational,
@@ -40,11 +39,10 @@ pub(super) struct Pending {
 
 #[derive(Debug)]
 enum PendingKind {
-    /// The value of the only row.
     Value(ScalarResult),
-    /// Whether there is a row. The column contains the result.
+    /// Whether the subquery has rows, as a boolean column.
     Exists(ColumnId),
-    /// Whether the value is in a column of the subquery.
+    /// Whether `column` of the subquery contains `value`.
     In {
         value: Expr,
         column: ColumnId,
@@ -52,23 +50,20 @@ enum PendingKind {
     },
 }
 
-/// The value of a subquery that returns one row.
 #[derive(Debug)]
 struct ScalarResult {
-    /// The column of the subquery.
     column: ColumnId,
-    /// The columns with the value of a row and with the number of rows.
+    /// The columns with a value of the subquery and with its number of rows.
     first: ColumnId,
     count: ColumnId,
-    /// The column with the value. `None` if the subquery may return several rows. A subquery that aggregates all its
-    /// rows, for example, returns only one row.
+    /// The column with the value. `None` if the subquery may have several rows.
     single: Option<ColumnId>,
-    /// The value if there are no rows to aggregate, for a subquery that aggregates all its rows.
+    /// The value for an empty input, for a subquery that aggregates all its rows.
     empty: Option<Expr>,
 }
 
 impl Pending {
-    /// Returns whether the result is computed from one of these columns of the outer query.
+    /// Returns whether the left side of `IN (SELECT ...)` uses one of these columns of the outer query.
     fn uses(&self, columns: &BTreeSet<ColumnId>) -> bool {
         match &self.kind {
             PendingKind::In { value, .. } => !value.columns().is_disjoint(columns),
@@ -77,7 +72,7 @@ impl Pending {
     }
 }
 
-/// Removes and returns the subqueries whose result is computed from one of these columns.
+/// Removes and returns each `x IN (SELECT ...)` in which `x` uses one of these columns.
 pub(super) fn take_using(pending: &mut Vec<Pending>, columns: &BTreeSet<ColumnId>) -> Vec<Pending> {
     let (using, others) = std::mem::take(pending)
         .into_iter()
@@ -87,7 +82,6 @@ pub(super) fn take_using(pending: &mut Vec<Pending>, columns: &BTreeSet<ColumnId
 }
 
 impl<'q> Exprs<'_, 'q, '_> {
-    /// Resolves a subquery whose only row is a value.
     pub(super) fn scalar_subquery(
         &mut self,
         query: &'q QueryTree,
@@ -114,7 +108,7 @@ impl<'q> Exprs<'_, 'q, '_> {
                 result.single = Some(single);
                 self.binder.reference(single, at)
             }
-            // Several rows are an error only where the expression needs the value.
+            // Several rows are an error only if the expression needs the value.
             false => self.binder.checked_value(&result, at),
         };
         let kind = PendingKind::Value(result);
@@ -152,7 +146,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         Ok(self.binder.reference(result, at))
     }
 
-    /// Resolves the subquery of `value IN (...)`. Converts `value` and the column of the subquery to a common type.
+    /// Resolves the subquery of `value IN (...)`, and casts both sides to a common type.
     pub(super) fn looked_up(
         &mut self,
         value: Expr,
@@ -194,8 +188,7 @@ impl<'q> Exprs<'_, 'q, '_> {
 }
 
 impl Binder<'_> {
-    /// Joins subqueries to `plan`, which adds the columns with their results. `rewrite` converts expressions of the
-    /// outer query to expressions over the columns of `plan`.
+    /// Joins subqueries to `plan`. `rewrite` makes expressions of the outer query valid above `plan`.
     pub(super) fn attach(
         &mut self,
         plan: Relational,
@@ -206,8 +199,7 @@ impl Binder<'_> {
         self.attach_to(plan, &base, pending, rewrite)
     }
 
-    /// Joins subqueries like [`Binder::attach`]. `base` must contain all rows of `plan`, and no joined subqueries. It
-    /// may contain more rows.
+    /// Joins subqueries like [`Binder::attach`]. `base` contains at least the rows of `plan`, without joined subqueries.
     pub(super) fn attach_to(
         &mut self,
         mut plan: Relational,
@@ -255,8 +247,7 @@ impl Binder<'_> {
         Ok(plan)
     }
 
-    /// Moves the conditions that use columns of the outer query out of a subquery. Returns an error if such a condition
-    /// is not an equality.
+    /// Decorrelates a subquery. All moved conditions must be equalities.
     fn pulled_keys(
         &mut self,
         subquery: Relational,
@@ -272,7 +263,6 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
-    /// Joins the value of a subquery, so that the columns of its result exist.
     fn attach_value(
         &mut self,
         around: &mut Around<'_>,
@@ -298,8 +288,7 @@ impl Binder<'_> {
         if let (Some(single), Some(empty), false) =
             (result.single, &result.empty, pulled.equal.is_empty())
         {
-            // After grouping by the keys, the subquery has one row for each key in its input. For any other key, the
-            // original subquery would have aggregated no rows and returned `empty`.
+            // A key that does not occur in the subquery has no group, so its value is `empty`.
             let present = self.column("present", DataType::Boolean);
             let yes = Expr::literal(true.into(), Position::default());
             let right = pulled.plan.computed(vec![(present, yes)]);
@@ -325,7 +314,7 @@ impl Binder<'_> {
         Ok(joined.computed(single))
     }
 
-    /// Returns the value of a subquery as an expression that fails if the subquery has several rows.
+    /// Returns an expression for the value of a subquery. It fails if the subquery has several rows.
     fn checked_value(&self, result: &ScalarResult, at: Position) -> Expr {
         let args = vec![
             self.reference(result.first, at),
@@ -335,9 +324,10 @@ impl Binder<'_> {
         Expr::call(single_row(), args, data_type, at)
     }
 
-    /// Counts the rows of a subquery for each key, and joins the number. If `value` is given, also joins the number of
-    /// rows in which this column is not missing. `more` contains keys in addition to those of `pulled`. Returns the
-    /// columns with both numbers.
+    /// Counts, for each key, the rows of a subquery and the rows in which `value` is not NULL. Joins both numbers to the
+    /// rows of `plan`.
+    ///
+    /// `more` contains additional keys.
     fn attach_counts(
         &mut self,
         plan: Relational,
@@ -362,7 +352,7 @@ impl Binder<'_> {
         Ok((joined, [rows, values]))
     }
 
-    /// Joins the test whether a value is in a column of a subquery.
+    /// Joins a boolean column: whether a column of the subquery contains a value.
     fn attach_in(
         &mut self,
         plan: Relational,
@@ -394,7 +384,7 @@ impl Binder<'_> {
         Ok(plan.computed(vec![(id, found)]))
     }
 
-    /// Keeps the rows for which a subquery has rows or, if `negated`, has none.
+    /// Keeps the rows for which a subquery has rows. If `negated`, keeps the other rows.
     pub(super) fn filter_exists(
         &mut self,
         plan: Relational,
@@ -418,7 +408,7 @@ impl Binder<'_> {
         self.filter_matches(plan, pulled, None, negated)
     }
 
-    /// Keeps the rows whose value is in a column of a subquery or, if `negated`, is certainly not in it.
+    /// Applies `value IN (SELECT ...)` or, if `negated`, NOT IN as a condition of WHERE.
     pub(super) fn filter_in(
         &mut self,
         plan: Relational,
@@ -449,8 +439,7 @@ impl Binder<'_> {
             let plan = self.attach_in(plan, &pulled, (value, column), id)?;
             return Ok(plan.filtered(vec![self.reference(id, at).not()]));
         }
-        // The anti join keeps rows whose value was not found, but a comparison with a missing value is unknown. NOT IN
-        // is true only if the subquery has no rows, or if neither the value nor any value of the column is missing.
+        // NOT IN is true if no row matches and neither side contains NULL, or if the subquery has no rows.
         let (plan, [rows, values]) = self.attach_counts(plan, &pulled, Some(column), &[])?;
         let plan = self.filter_matches(plan, pulled, Some((column, value.clone())), true)?;
         let is_empty = has_rows(self.reference(rows, at)).not();
@@ -466,8 +455,7 @@ impl Binder<'_> {
         Ok(plan.filtered(vec![certain]))
     }
 
-    /// Keeps the rows of `plan` that have a match in the subquery or, if `negated`, the rows without a match. If
-    /// `value` is given, its expression over `plan` must also equal its column of the subquery.
+    /// Applies a semi join or, if `negated`, an anti join. `value` is an additional pair of columns to compare.
     fn filter_matches(
         &mut self,
         plan: Relational,
@@ -490,8 +478,7 @@ impl Binder<'_> {
         plan.joined_on(pulled.plan, kind, conditions, &mut self.positions())
     }
 
-    /// Returns the keys of an aggregation by the columns in `equal`. Also returns `equal` with these keys in place of
-    /// its columns.
+    /// Returns the columns in `equal` as keys of an aggregation, and `equal` with the new key columns.
     pub(super) fn grouped_keys(
         &mut self,
         equal: &[(ColumnId, Expr)],
@@ -513,13 +500,12 @@ impl Binder<'_> {
         (keys, pairs)
     }
 
-    /// Joins `right`, a plan that has one row.
     fn join_one(&mut self, plan: Relational, right: Relational) -> Result<Relational, QueryError> {
         let spec = JoinSpec::unique(JoinKind::Inner, Vec::new());
         plan.joined(right, spec, &mut self.positions())
     }
 
-    /// Joins `right`, a plan that has at most one row for each combination of keys.
+    /// Joins `right`, which must have at most one row for each combination of keys.
     fn join_keys(
         &mut self,
         mut plan: Relational,
@@ -537,7 +523,7 @@ impl Binder<'_> {
     }
 }
 
-/// Returns whether a count of rows is above zero. The count is missing where a left join found no group.
+/// Returns whether `count` is above zero. The count is NULL where a left join found no group.
 fn has_rows(count: Expr) -> Expr {
     let zero = Expr::literal(0_i64.into(), count.at);
     let positive = Expr::binary(Operator::Gt, count, zero, DataType::Boolean);
@@ -570,7 +556,7 @@ fn count_call(value: Option<Expr>) -> AggregateCall {
     call("count", value.unwrap_or_else(one))
 }
 
-/// Returns the plan without the operators that have no effect on whether it has rows.
+/// Strips operators that do not change whether the plan has rows.
 fn only_rows(plan: Relational) -> Relational {
     match plan.node.as_ref() {
         Node::Compute { input, .. } | Node::Sort { input, .. } => only_rows(input.clone()),
@@ -583,16 +569,16 @@ fn only_rows(plan: Relational) -> Relational {
     }
 }
 
-/// Returns the value that a column has if there are no rows to aggregate, for example 0 for a count. Returns `None`
-/// unless the plan aggregates all its rows to one.
+/// Returns the value of a column for an empty input, for example 0 for a count.
 fn value_of_no_rows(plan: &Relational, column: ColumnId) -> Option<Expr> {
     let expr = Expr::column(column, DataType::Null, Position::default());
     substituted(plan, expr, Vec::new())
 }
 
-/// Returns the value that an expression over the columns of `plan` has if there are no rows to aggregate. `conditions`
-/// filter the result of the aggregation, so the value is NULL if one of them is not true. Returns `None` unless the
-/// plan aggregates all its rows to one.
+/// Returns the value that `expr` has if the input of the plan is empty. This value is NULL if one of the conditions is not
+/// true.
+///
+/// Returns `None` unless the plan aggregates all its rows to one row.
 fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<Expr> {
     match plan.node.as_ref() {
         Node::Aggregate { keys, calls, .. } if keys.is_empty() => {
@@ -612,7 +598,7 @@ fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<E
                     }
                 })
             };
-            // If a value cannot be computed, the expression stays, and fails if a row needs it.
+            // If a value cannot be computed, the expression stays, and fails if a row needs its value.
             let literal = |expr: Expr| {
                 let replaced = expr.replace(&mut |part: &Expr| match part.as_column() {
                     Some(id) => of_call(id).map(Some).ok_or(()),

@@ -1,7 +1,6 @@
-//! Types of values: which types can be compared or combined, and which casts this requires.
+//! Type rules: which values can be compared or combined, and which casts are inserted.
 //!
-//! Text and numbers are never converted into each other implicitly. Queries compute with 64-bit integers and doubles,
-//! whatever the types of the columns are.
+//! Text and numbers are never cast into each other implicitly. Queries compute with 64-bit integers and doubles.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::error::place;
 use crate::functions::canonical_key;
 use crate::relational::{Expr, ExprKind};
 
-/// A class of types. Values of one class can be compared and combined.
+/// A class of types whose values can be compared and combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeClass {
     Text,
@@ -24,9 +23,9 @@ pub(super) enum TypeClass {
     Boolean,
     Time,
     List,
-    /// The type of NULL.
+    /// The type of the literal NULL.
     Missing,
-    /// Bytes and other types that queries only pass on.
+    /// Types that queries only pass on, for example bytes.
     Other,
 }
 
@@ -58,10 +57,9 @@ impl TypeClass {
     }
 }
 
-/// The type of times with a date and a time of day.
 pub(super) const TIMESTAMP: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
-/// Returns the type in which queries compute with values of this type.
+/// Returns the type in which queries compute with values of this storage type.
 pub(super) fn computed_type(data_type: &DataType) -> DataType {
     match data_type {
         integer if integer.is_integer() => DataType::Int64,
@@ -76,12 +74,11 @@ pub(super) fn computed_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Returns the type of lists with elements of a type.
 pub(super) fn list_of(element: DataType) -> DataType {
     DataType::List(Arc::new(Field::new_list_field(element, true)))
 }
 
-/// Returns the type to which values of both types can be converted without a CAST in the query.
+/// Returns the type to which both types are cast implicitly. `None` if both types need an explicit CAST.
 pub(super) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     let (a, b) = (computed_type(a), computed_type(b));
     match (&a, &b) {
@@ -96,12 +93,8 @@ pub(super) fn common(a: &DataType, b: &DataType) -> Option<DataType> {
     }
 }
 
-/// Returns the type of a column that contains the values of two columns, which are given by name and type.
-///
-/// # Errors
-/// If the types cannot be combined.
+/// Returns the common type of two columns, given by name and type, or an error.
 pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataType, QueryError> {
-    // Equal types need no conversion.
     let both = if a.1 == b.1 {
         Some(b.1.clone())
     } else {
@@ -110,8 +103,7 @@ pub(crate) fn united(a: (&str, &DataType), b: (&str, &DataType)) -> Result<DataT
     both.ok_or_else(|| mismatch(a, b, "one column", Position::default()))
 }
 
-/// Returns the error for two values that cannot be compared or combined. Each value is given by its text and its type.
-/// `what` is the end of the message, for example `compared`.
+/// Returns a type error for two values. `what` ends the message, for example `compared`.
 pub(super) fn mismatch(
     (one, one_type): (&str, &DataType),
     (other, other_type): (&str, &DataType),
@@ -124,7 +116,6 @@ pub(super) fn mismatch(
     rejected(at, message, Some(help(a, b)))
 }
 
-/// Converts an expression to a type, or returns it if it has the type.
 pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
     if expr.data_type == *to {
         return expr;
@@ -142,14 +133,12 @@ pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
     Expr::new(kind, to.clone(), at)
 }
 
-/// Converts an expression to the type in which queries compute with it.
 pub(super) fn widened(expr: Expr) -> Expr {
     let to = computed_type(&expr.data_type);
     cast(expr, &to)
 }
 
-/// Converts doubles to a form in which equal doubles have equal bits: there is one NaN, and -0.0 becomes 0.0. Returns
-/// expressions of other types unchanged.
+/// Gives equal doubles equal bits: one NaN, and 0.0 for -0.0.
 pub(super) fn canonical(expr: Expr) -> Expr {
     if !expr.data_type.is_floating() {
         return expr;
@@ -172,7 +161,6 @@ pub(super) fn canonical(expr: Expr) -> Expr {
     Expr::call(canonical_key(), vec![expr], DataType::Float64, at)
 }
 
-/// Casts two expressions to their common type, so that they can be compared.
 pub(super) fn compared(
     (left, right): (Expr, Expr),
     texts: (&dyn Fn() -> String, &dyn Fn() -> String),
@@ -189,7 +177,7 @@ pub(super) fn compared(
     }
 }
 
-/// Converts a text literal to a time if the other operand is a time, as in `day < '2020-01-31'`.
+/// Casts a text literal to a time if the other operand is a time, as in `day < '2020-01-31'`.
 fn time_literals(left: Expr, right: Expr) -> (Expr, Expr) {
     let is_time = |expr: &Expr| TypeClass::of(&expr.data_type) == TypeClass::Time;
     let as_time = |expr: Expr, other: &DataType| match expr.as_literal() {
@@ -211,13 +199,11 @@ fn time_literals(left: Expr, right: Expr) -> (Expr, Expr) {
     }
 }
 
-/// Returns `left op right` for a comparison of values of one type.
 pub(super) fn comparison(op: Operator, left: Expr, right: Expr) -> Expr {
     Expr::binary(op, canonical(left), canonical(right), DataType::Boolean)
 }
 
-/// Returns the expression if its type belongs to `class`, and otherwise an error. `what` is the subject of the error
-/// message. An expression that is NULL is converted to a type of the class.
+/// Checks that the type of an expression is in `class`. Casts NULL to a type of the class.
 pub(super) fn of_class(
     expr: Expr,
     source: &tree::Expr,
@@ -246,10 +232,9 @@ pub(super) fn of_class(
     Err(rejected(source.at, message, Some(help(found, class))))
 }
 
-/// Formats an expression of the query for a message.
 pub(super) fn text(expr: &tree::Expr) -> String {
     let expr = match &expr.kind {
-        // The table of a column is known from the place of the error.
+        // The position of the error shows the table.
         tree::ExprKind::Column { name, .. } => return name.text.clone(),
         _ => expr.to_string(),
     };
@@ -269,7 +254,6 @@ pub(super) fn rejected(
     }
 }
 
-/// Returns an error without help.
 pub(super) fn refused(at: Position, message: impl Into<String>) -> QueryError {
     rejected(at, message, None::<String>)
 }

@@ -1,8 +1,7 @@
-//! Checks outputs before any file is read: determines the columns of an output, if they are known without the files, and
-//! warns about public outputs that contain the answers.
+//! Determines before a run which columns an output has, and whether a public output reveals the answers.
 //!
-//! An answer is often computed from a single column, for example by `one_hot` or `json_get`. A public output that contains
-//! this column reveals the answer. So the checker follows a column of the answers back through all tables and functions.
+//! An answer is often computed from one column, for example by `one_hot` or `json_get`. A public output with this column
+//! reveals the answer. Therefore the columns of the answers are traced back through tables and functions.
 
 use std::mem::replace;
 
@@ -18,12 +17,11 @@ use crate::relation::RelationColumn;
 use crate::trace::{Origin, Trace};
 
 impl CheckedQueries<'_> {
-    /// Returns the names of the columns of the output at `path`, for example `public/train.csv`. Returns `None` unless the
-    /// output is a CSV file whose columns are all known.
+    /// Returns the column names of the CSV output at `path`, such as `public/train.csv`, if all of them are known.
     pub fn output_columns(&mut self, path: &str) -> Option<Vec<String>> {
         let checker = &mut self.0;
         let query = output(checker, path)?.declaration.query("csv")?;
-        // A file may have more columns than are declared, and `*` selects them.
+        // `*` also selects the undeclared columns of a file.
         if query.tree().has_wildcard() && checker.reads_file(&query.tables) {
             return None;
         }
@@ -32,8 +30,11 @@ impl CheckedQueries<'_> {
         is_known.then(|| columns.iter().map(|column| column.name.clone()).collect())
     }
 
-    /// Returns a warning for each public output that reveals one of these columns of the output at `answers` for all rows:
-    /// the public output keeps all rows of a table, and contains the only column from which the answers are computed.
+    /// Returns a warning for each public output that reveals one of the columns `names` of the answers. `answers` is the
+    /// path of the output that contains the answers.
+    ///
+    /// A public output reveals a column if it contains the only value from which the column is computed, for all rows of a
+    /// table.
     pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
         let checker = &mut self.0;
         let Some(answers) = output(checker, answers).and_then(|output| rows(output)) else {
@@ -78,10 +79,10 @@ fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
     Diagnostic::warning(PUBLISHED, span, message).help(help)
 }
 
-/// The code of the warning, and its name under the key `accepted` of a pipeline that accepts the warning.
+/// The code of the warning, which is also its name under the pipeline key `accepted`.
 pub const PUBLISHED: &str = "published-answers";
 
-/// Returns the output at `path`, which begins with the section `public` or `private`.
+/// Finds an output by its path, which begins with `public` or `private`.
 fn output<'a>(checker: &PipelineChecker<'a>, path: &str) -> Option<&'a Output> {
     let (section, inner) = path.split_once('/')?;
     let outputs = match section {
@@ -91,7 +92,6 @@ fn output<'a>(checker: &PipelineChecker<'a>, path: &str) -> Option<&'a Output> {
     outputs.iter().find(|output| output.path.value == inner)
 }
 
-/// Returns the query for the rows of an output.
 fn rows(output: &Output) -> Option<&Query> {
     let mut settings = output.declaration.settings();
     settings.find_map(|(key, setting)| match (&key.value, &setting.value) {
@@ -100,7 +100,6 @@ fn rows(output: &Output) -> Option<&Query> {
     })
 }
 
-/// Returns whether a query has one row for each row of its only table.
 fn keeps_rows(tree: &QueryTree) -> bool {
     let Body::Select(select) = &tree.body else {
         return false;
@@ -116,7 +115,6 @@ fn keeps_rows(tree: &QueryTree) -> bool {
 }
 
 impl PipelineChecker<'_> {
-    /// Resolves a query, and returns the columns of its tables.
     fn bound(&mut self, query: &Query) -> Option<(Vec<(String, Columns)>, BoundQuery)> {
         let tables = query.tables.iter();
         let tables = tables.map(|name| Some((name.clone(), self.table(name)?)));
@@ -126,8 +124,7 @@ impl PipelineChecker<'_> {
         Some((tables, bound))
     }
 
-    /// Returns the values from which the column `name` of a query's result is computed, in the table that the query reads,
-    /// in the table from which this table is made, and so on. Each of them determines the column.
+    /// Returns all values that determine the column `name` of a query, from the tables of the query back to the first table.
     fn origins(&mut self, query: &Query, name: &str) -> Vec<Origin> {
         let mut origins = Vec::new();
         let mut next = self.traced(query, name, true);
@@ -138,7 +135,7 @@ impl PipelineChecker<'_> {
         origins
     }
 
-    /// Follows a value back through tables that keep all rows of another table, to the first table that contains it.
+    /// Traces a value back through tables that keep all rows of another table.
     fn followed(&mut self, mut origin: Origin) -> Origin {
         while let Some(before) = self.before(&origin, false) {
             origin = before;
@@ -156,8 +153,11 @@ impl PipelineChecker<'_> {
         trace.column(column.id)
     }
 
-    /// Returns the value from which `origin` is made, if its table keeps all rows of another table, or is a part of one. A
-    /// column of a JSON file is a member of the column `record`.
+    /// Returns the value from which `origin` is copied or computed.
+    ///
+    /// Returns `None` unless the rows of the origin's table come from one other table.
+    ///
+    /// A column of a JSON file is a member of the column `record`.
     fn before(&mut self, origin: &Origin, follows_functions: bool) -> Option<Origin> {
         let mut tables = self.pipeline.tables.iter();
         let table: &Table = tables.find(|one| one.has(&origin.table))?;

@@ -1,9 +1,9 @@
-//! Operators on numbers, and `||` with a limit for the size of its result.
+//! Operators on numbers, and `||` with a size limit.
 //!
-//! An operation on integers fails if the result exceeds 64 bits, and shows the operands in the message. `a << b` is `a`
-//! times 2 to the power of `b`, and `a >> b` is `a` divided by this power, rounded down. The number of bits `b` must be
-//! from 0 to 63, because processors and databases disagree about other numbers. Operations on doubles follow IEEE 754,
-//! but every NaN has the same bits.
+//! - Integer operators fail if the value exceeds 64 bits. The message shows the operands.
+//! - `a << b` is `a` times 2 to the power of `b`, and `a >> b` is `a` divided by this power, rounded down.
+//! - The number of bits `b` must be from 0 to 63, because processors and databases differ for other numbers.
+//! - Operators on doubles follow IEEE 754, but every NaN has the same bits.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use super::bounded::{allowed, check_size, sum_of_lengths};
 use super::canonical::{canonical_value, one_nan};
 use crate::error::FunctionError;
 
-/// The operators that [`CheckedArithmetic`] computes. The symbol of an operator is the name of its function.
+/// The operators of [`CheckedArithmetic`]. Each function has the name of its operator's symbol.
 const OPERATORS: [Operator; 9] = [
     Operator::Add,
     Operator::Subtract,
@@ -43,12 +43,10 @@ pub(crate) fn is_arithmetic(op: Operator) -> bool {
     OPERATORS.contains(&op)
 }
 
-/// Returns whether a function computes one of [`OPERATORS`].
 pub(crate) fn is_operator_name(name: &str) -> bool {
     OPERATORS.iter().any(|op| op.symbol() == name)
 }
 
-/// Returns the function for an operator whose operands have the same type.
 pub(crate) fn checked_function(op: Operator) -> ScalarUDF {
     ScalarUDF::from(CheckedArithmetic {
         op,
@@ -126,7 +124,7 @@ impl CheckedArithmetic {
         }
     }
 
-    /// Returns the error for the first row that fails, with its operands.
+    /// Finds the first row that fails, and returns its error with the operands.
     fn failed(&self, error: ArrowError, operands: &[ArrayRef]) -> DataFusionError {
         let rows = operands.first().map_or(0, |operand| operand.len());
         let slices = |row| {
@@ -204,7 +202,6 @@ fn datum(value: &ColumnarValue) -> Result<Box<dyn Datum>> {
     })
 }
 
-/// Returns the result as a scalar if all operands are scalars, and as an array otherwise.
 fn result(array: ArrayRef, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
     let is_scalar = operands
         .iter()

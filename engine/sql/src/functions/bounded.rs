@@ -1,12 +1,11 @@
 //! Limits the size of the strings and lists that functions return.
 //!
-//! A call such as `repeat(x, 1000000000)` would allocate all memory before its result could be checked. Therefore an
-//! upper bound of the result's size is computed before each call. If it exceeds a limit that depends on the query's
-//! memory, the call is an error.
+//! A call such as `repeat(x, 1000000000)` would use all memory before the size of the returned string could be checked.
+//! Therefore an upper bound of the size is computed before each call. The limit depends on the query's memory.
 //!
-//! [`growth`] lists functions with a bound of their own. All other functions are assumed to return at most a small
-//! multiple of their arguments. If this multiple exceeds the limit, the function is called for parts of the batch, and
-//! the actual sizes of the results are added.
+//! Functions in [`growth`] have their own bounds. All other functions return at most a small multiple of the size of their
+//! arguments. If this multiple exceeds the limit, the function is called for parts of the batch, and the actual sizes are
+//! added up.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
 use arrow::compute::cast;
@@ -21,10 +20,9 @@ use super::scalar::ResultSize;
 use crate::QueryLimits;
 use crate::error::FunctionError;
 
-/// Limit in bytes for calls outside of a running query, for example during constant folding.
+/// Limit in bytes for calls that are evaluated during planning.
 const FOLDING_CALL_BYTES: u64 = 1 << 20;
 
-/// Returns the maximum number of bytes that a call may return.
 pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     let Some(limits) = args.config_options.extensions.get::<QueryLimits>() else {
         return Ok(FOLDING_CALL_BYTES);
@@ -33,10 +31,9 @@ pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     Ok(limits.max_call_bytes())
 }
 
-/// Maximum size in bytes of a text or list in one row, and of all rows of a batch together.
+/// Maximum size in bytes of a value, and of all values of a batch together.
 const MAX_VALUE_BYTES: u64 = i32::MAX as u64;
 
-/// Returns an error if the result of a call would be too large.
 pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<()> {
     if size.largest > MAX_VALUE_BYTES {
         let message = format!(
@@ -49,7 +46,7 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
         // A call may return an eighth of the query's memory.
         let needed = size.total.saturating_mul(8).div_ceil(10_000_000) * 10;
         let message = format!(
-            "{name} returns {} MB for one batch: the query needs {needed} MB or more",
+            "{name} returns {} MB for one batch: the query needs {needed} MB of memory or more",
             size.total.div_ceil(1_000_000)
         );
         return Err(FunctionError::error(Failure::Machine, message));
@@ -57,26 +54,22 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
     Ok(())
 }
 
-/// Computes an upper bound of the size of a call's result before the call. The parameters are the arguments of the
-/// call, the number of rows, and the limit. A rough bound is sufficient if it does not exceed the limit.
+/// Bounds the size of a call, from its arguments, the number of rows, and the limit.
 type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 
-/// How the size of a function's result is bounded.
 #[derive(Clone, Copy)]
 enum Growth {
-    /// The size is known before the call.
     Known(SizeOf),
-    /// The size is known before the call, but depends on the value of an argument. If the planner does not know that
-    /// value, batches have few rows.
+    /// The size depends on an argument. If the planner does not know its value, batches have few rows.
     Counted(SizeOf),
-    /// Each row has an upper bound, which may be much larger than the actual size. If the bounds of all rows together
-    /// exceed the limit, the function is called for a few rows at a time. If the bound of a single row exceeds the
-    /// limit, the call is an error.
+    /// The bound of a row may be much larger than the actual size of the row's value.
+    ///
+    /// If the bound of all rows exceeds the limit, the function is called for a few rows at a time. If the bound of a single
+    /// row exceeds the limit, this is an error.
     AtMost(SizeOf),
 }
 
-/// Returns how the result of a function grows. Returns `None` for a function with linear growth: a row of the result is
-/// at most [`LINEAR_GROWTH`] times as large as the arguments of the row, plus [`ROW_BYTES`].
+/// Returns the bound of a function. `None` means linear growth, with [`LINEAR_GROWTH`] and [`ROW_BYTES`].
 fn growth(name: &str) -> Option<Growth> {
     Some(match name {
         "repeat" => Growth::Counted(|args, rows, _| products(args, rows, 0)),
@@ -95,21 +88,16 @@ fn growth(name: &str) -> Option<Growth> {
     })
 }
 
-/// Maximum ratio between the size of a row's result and the size of the row's arguments, for all functions without an
-/// entry in [`growth`]. For example, a list of characters needs five bytes for each character, and changing the case
-/// of a string can triple its length.
+/// Maximum ratio between the size of a value and of its arguments. A list of characters needs five bytes per character.
 const LINEAR_GROWTH: u64 = 8;
-/// Maximum size in bytes of a row's result if the arguments are empty, for the same functions. Such a result consists
-/// of the digits of a hash or a number, or the offsets of a list.
+/// Maximum size in bytes of a value whose arguments are empty. The SHA-256 of an empty string has 64 digits.
 const ROW_BYTES: u64 = 128;
 
-/// Default number of rows per batch.
 pub(crate) const BATCH_ROWS: usize = 8192;
-/// Number of rows per batch if the value of an argument determines the size of a result.
+/// Number of rows per batch if an argument determines the size of a function's values.
 const GROWING_BATCH_ROWS: usize = 256;
 
-/// Returns the number of rows per batch for a call of a function. `constants` contains the value of each argument that
-/// is constant, and `None` for the other arguments.
+/// Returns the number of rows per batch for a function. `constants` contains `None` for arguments that vary.
 pub(crate) fn rows_for(
     name: &str,
     constants: &[Option<&ScalarValue>],
@@ -124,7 +112,7 @@ pub(crate) fn rows_for(
         .enumerate()
         .map(|(index, constant)| match constant {
             Some(constant) => Some((*constant).clone()),
-            // If the first argument is not known, it is assumed to be a string of typical length.
+            // An unknown first argument is assumed to be a string of typical length.
             None if index == 0 && !is_series => Some(ScalarValue::Utf8(Some("x".repeat(64)))),
             None => None,
         });
@@ -138,7 +126,7 @@ pub(crate) fn rows_for(
     rows_of_bytes(size.total, limits)
 }
 
-/// Returns the number of rows per batch for a constant that is copied for each row.
+/// Returns the number of rows per batch for a constant that is copied to each row.
 pub(crate) fn rows_of(constant: &ScalarValue, limits: &QueryLimits) -> usize {
     let length = constant.to_array().map_or(0, |array| length(&array, 0));
     rows_of_bytes(length, limits)
@@ -151,8 +139,7 @@ fn rows_of_bytes(bytes: u64, limits: &QueryLimits) -> usize {
         .clamp(1, BATCH_ROWS)
 }
 
-/// Calls a function if its result does not exceed the limit for a call. Otherwise returns an error, if possible before
-/// the call.
+/// Calls a function unless the size of its values exceeds the limit.
 pub(super) fn bounded_call(
     function: &ScalarUDF,
     args: ScalarFunctionArgs,
@@ -169,7 +156,7 @@ pub(super) fn bounded_call(
         .iter()
         .map(|arg| (is_array(arg), bytes(arg, rows)));
     let sizes: Vec<(bool, u64)> = sizes.collect();
-    // A result may always be as large as the largest argument, which is already in memory.
+    // The largest argument is already in memory, so the values may be as large as this argument.
     let largest = sizes.iter().filter(|size| size.0).map(|size| size.1).max();
     let limit = allowed(&args)?.max(largest.unwrap_or(0));
     let linear = sizes
@@ -205,7 +192,7 @@ pub(super) fn bounded_call(
     )
 }
 
-/// Calls the function for `count` rows at a time, and stops if the results together exceed the limit.
+/// Calls the function for `count` rows at a time, and stops if all values together exceed the limit.
 fn piecewise(
     function: &ScalarUDF,
     name: &str,
@@ -239,7 +226,6 @@ fn piecewise(
     Ok(ColumnarValue::Array(arrow::compute::concat(&pieces)?))
 }
 
-/// Returns the size of a value in all rows together, in bytes.
 fn bytes(value: &ColumnarValue, rows: usize) -> u64 {
     match value {
         ColumnarValue::Array(array) => array_bytes(array),
@@ -250,7 +236,7 @@ fn bytes(value: &ColumnarValue, rows: usize) -> u64 {
     }
 }
 
-/// Returns the size of the values of an array, without the parts of its buffers that belong to other rows.
+/// Returns the size of the values of an array, without parts of its buffers that belong to other rows.
 fn array_bytes(array: &ArrayRef) -> u64 {
     let rows = array.len();
     let bytes = match array.data_type() {
@@ -272,7 +258,6 @@ fn array_bytes(array: &ArrayRef) -> u64 {
     bytes as u64
 }
 
-/// Returns the size in bytes of the value in each row.
 fn lengths(value: &ColumnarValue, rows: usize) -> Vec<u64> {
     match value {
         ColumnarValue::Scalar(scalar) => {
@@ -293,12 +278,10 @@ fn length(array: &ArrayRef, row: usize) -> u64 {
     }
 }
 
-/// Returns the size of all arguments together.
 pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> ResultSize {
     result_size(sums_of_lengths(args, rows))
 }
 
-/// Returns the size of all arguments of each row together.
 fn sums_of_lengths(args: &[ColumnarValue], rows: usize) -> Vec<u64> {
     let mut sums = vec![0_u64; rows];
     for arg in args {
@@ -317,7 +300,7 @@ fn result_size(sizes: impl IntoIterator<Item = u64>) -> ResultSize {
     size
 }
 
-/// Returns the integer in each row, with 0 for missing and negative numbers.
+/// Returns the integer of each row, and 0 for NULL and negative integers.
 fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>> {
     let Some(arg) = args.get(index) else {
         return Ok(vec![0; rows]);
@@ -330,7 +313,7 @@ fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>>
         .collect())
 }
 
-/// Size of an element of a list in addition to its text: an offset.
+/// Size in bytes of the offset of a list element.
 const OFFSET_BYTES: u64 = 8;
 
 /// Multiplies the size of the first argument, plus `more` bytes, by the second argument.
@@ -343,7 +326,7 @@ fn products(args: &[ColumnarValue], rows: usize, more: u64) -> Result<ResultSize
     })))
 }
 
-/// Computes the size of a padded text. A character of the padding takes up to four bytes.
+/// Computes the size of a padded string. A character of the padding has up to four bytes.
 fn padded_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let is_wide = args.get(2).is_some_and(|fill| match fill {
         ColumnarValue::Scalar(fill) => !fill.to_string().is_ascii(),
@@ -375,7 +358,6 @@ fn series_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize
             None => (0.0, first.unwrap_or(0.0)),
         };
         let count = (stop - start) / step.filter(|step| *step != 0.0).unwrap_or(1.0);
-        // The conversion saturates.
         ((count.max(0.0) + 1.0) * 8.0) as u64
     });
     Ok(result_size(sizes))
@@ -385,7 +367,7 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
     let [text, from, to] = args else {
         return Ok(ResultSize::default());
     };
-    // The number of occurrences of `from` is at most the length of the text divided by the length of `from`.
+    // The text contains `from` at most as often as the length of `from` fits into the length of the text.
     let (sources, tos) = (lengths(from, rows), lengths(to, rows));
     let most = lengths(text, rows)
         .into_iter()
@@ -417,7 +399,6 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
     Ok(size)
 }
 
-/// Computes the size of joined strings, whose separator is the first argument.
 fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let separators = (args.len() as u64).saturating_sub(3);
     let separator = args.first().map(|separator| lengths(separator, rows));
@@ -428,8 +409,7 @@ fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultS
     })))
 }
 
-/// Computes an upper bound of the size of printed lists. Each innermost element adds its bytes, the separator, the
-/// string for missing elements, and the digits of a number.
+/// Bounds the size of `array_to_string`.
 fn printed_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     const NUMBER_BYTES: u64 = 26;
     let list = args.first().map(|list| list.to_array(rows)).transpose()?;
@@ -444,7 +424,7 @@ fn printed_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSiz
     Ok(result_size(sizes))
 }
 
-/// Returns the number and the size of the innermost elements of lists.
+/// Counts the innermost elements of lists. Returns their number and their size in bytes.
 fn elements(array: &ArrayRef) -> (u64, u64) {
     match array.as_list_opt::<i32>() {
         Some(list) => {
@@ -458,7 +438,6 @@ fn elements(array: &ArrayRef) -> (u64, u64) {
     }
 }
 
-/// Computes an upper bound of the size of a list of groups. A group is at most the entire text.
 fn groups_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let [text, pattern, ..] = args else {
         return Ok(ResultSize::default());
@@ -474,8 +453,7 @@ fn groups_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize
     ))
 }
 
-/// Computes an upper bound of the size of formatted values. Each conversion adds the digits of the largest double and
-/// the largest width in the format.
+/// Bounds the size of `printf`: each conversion may have all digits of a double and the largest width.
 fn formatted_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     const DIGITS: u64 = 350;
     let Some(format) = args.first() else {

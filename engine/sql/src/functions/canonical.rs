@@ -1,12 +1,10 @@
-//! One representation of NaN and of zero.
+//! Normalizes NaN and zero, so that equal doubles have equal bits on all processors.
 //!
-//! IEEE 754 has many NaNs. The NaN that `0.0 / 0.0` returns is negative on x86 and positive on ARM, so in a sort it would
-//! be the smallest value on x86 and the largest on ARM. IEEE 754 also has two zeros, which are equal but differ in their
-//! bits. DataFusion's operators sometimes compare the values and sometimes the bits. Therefore:
+//! IEEE 754 has many NaNs. For example, `0.0 / 0.0` is a negative NaN on x86 and a positive NaN on ARM. DataFusion's
+//! operators compare sometimes values and sometimes bits.
 //!
-//! * Every NaN that an operator or function returns has the same bits (`with_one_nan`). It is the largest double.
-//! * Doubles that are compared also have only one zero (`canonical_key`): operands of comparisons, and keys of joins,
-//!   groups, partitions and sorts. All comparisons of bits are then comparisons of values.
+//! * Every NaN that a function returns has the same bits (`with_one_nan`). In comparisons, this NaN is the largest double.
+//! * Before doubles are compared, -0.0 is also replaced with 0.0 (`canonical_key`).
 
 use std::sync::Arc;
 
@@ -17,29 +15,26 @@ use datafusion_expr::{ColumnarValue, ScalarUDF, Signature, Volatility};
 
 use super::scalar::SimpleFunction;
 
-/// The bits of the only NaN.
 const NAN: f64 = f64::from_bits(0x7FF8_0000_0000_0000);
 
-/// Returns a double with the canonical NaN.
 #[inline]
 pub(super) fn one_nan(value: f64) -> f64 {
     if value.is_nan() { NAN } else { value }
 }
 
-/// Returns a double as a key: with the canonical NaN and without -0.0.
+/// Replaces any NaN by the canonical NaN, and -0.0 by 0.0.
 #[inline]
 pub(super) fn key(value: f64) -> f64 {
-    // The sum of -0.0 and 0.0 is 0.0. All other values stay the same.
+    // -0.0 + 0.0 is 0.0, and adding 0.0 changes no other value.
     one_nan(value + 0.0)
 }
 
-/// Converts each double in a column of doubles, or of lists of doubles, to its canonical form. Returns `None` if all
-/// doubles have this form already, or if the column contains no doubles.
+/// Applies `canonical` to each double of a column, including doubles in lists. `None` if nothing changes.
 fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<ArrayRef> {
     match array.data_type() {
         DataType::Float64 => {
             let doubles = array.as_primitive::<Float64Type>();
-            // The loop has no early exit, so the compiler can vectorize it.
+            // The loop has no early exit, so that the compiler can vectorize it.
             let differs = doubles.values().iter().fold(false, |differs, value| {
                 differs | (canonical(*value).to_bits() != value.to_bits())
             });
@@ -60,7 +55,6 @@ fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<Ar
     }
 }
 
-/// Returns the canonical form of all doubles of a value.
 pub(super) fn canonical_value(
     value: ColumnarValue,
     canonical: impl Fn(f64) -> f64 + Copy,
@@ -77,7 +71,6 @@ pub(super) fn canonical_value(
     })
 }
 
-/// Converts the doubles of a column to keys.
 pub(super) fn key_array(array: &ArrayRef) -> ArrayRef {
     changed(array, key).unwrap_or_else(|| array.clone())
 }
@@ -91,15 +84,14 @@ fn function(name: &'static str, canonical: fn(f64) -> f64) -> Arc<ScalarUDF> {
     )))
 }
 
-/// Returns the function `canonical_key`, which gives equal doubles equal bits. Plans apply it to each value that is
-/// compared: keys of joins, groups, partitions and sorts, and operands of comparisons, IN and CASE. Values of other
-/// types stay the same.
+/// Returns the function `canonical_key`, which gives equal doubles equal bits.
+///
+/// Plans apply this function to all keys, and to the operands of comparisons, IN and CASE.
 pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
     function("canonical_key", key)
 }
 
-/// Returns the function `ordered_bits`, which maps the result of `canonical_key` for a double to an integer. Different
-/// doubles have different integers, and the order of the integers is the order of the doubles.
+/// Returns the function `ordered_bits`, which maps canonical keys of doubles to integers in the same order.
 pub(crate) fn ordered_bits() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(SimpleFunction::new(
         "ordered_bits",
@@ -116,7 +108,7 @@ pub(crate) fn ordered_bits() -> Arc<ScalarUDF> {
     )))
 }
 
-/// Returns a column with the canonical NaN, for a column that no function of this module has computed.
+/// Replaces the NaNs of a column by the canonical NaN, for columns that no [`canonical_key`] computed.
 pub(crate) fn with_one_nan(array: ArrayRef) -> ArrayRef {
     changed(&array, one_nan).unwrap_or(array)
 }

@@ -1,9 +1,7 @@
-//! `min` and `max` of doubles in their total order.
+//! `min` and `max` of doubles in their total order: -0.0 is less than 0.0, and NaN is the greatest value.
 //!
-//! DataFusion's grouped `min` and `max` compare doubles with `<`. For this operator, -0.0 and 0.0 are equal, and NaN is
-//! neither less nor greater than other numbers, so the result depends on the order of the rows. Its `max` also starts
-//! with the smallest finite double, which is greater than -infinity. In this module, -0.0 is less than 0.0, and NaN is
-//! greater than all other numbers.
+//! DataFusion's grouped `min` and `max` compare with `<`, which orders neither NaN nor the two zeros. Therefore the value of
+//! these functions depends on the order of the rows.
 
 use std::sync::Arc;
 
@@ -15,7 +13,7 @@ use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_o
 
 use super::describe_like_plain;
 
-/// Returns the version of `min` or `max` that uses the total order. `None` for other functions.
+/// Returns `min` or `max` with the total order. `None` for other functions.
 pub(super) fn ordered(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     let is_max = match plain.name() {
         "max" => true,
@@ -61,7 +59,6 @@ impl AggregateUDFImpl for Extreme {
                 *current = new;
             }
         };
-        // Each group starts with the value at the opposite end of the order.
         let worst = f64::from_bits(f64::NAN.to_bits() | f64::MAX.to_bits());
         let first = if is_max { -worst } else { worst };
         let groups = PrimitiveGroupsAccumulator::<Float64Type, _>::new(&DataType::Float64, choose);

@@ -1,7 +1,4 @@
-//! `first_seen(x) OVER (...)`: numbers the distinct values of `x` in order of first appearance, from 0.
-//!
-//! It replaces pandas' `factorize` and loops that renumber values in order of appearance. Missing values are treated as
-//! one value.
+//! `first_seen(x) OVER (...)`: numbers distinct values in order of first appearance, like pandas' `factorize`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,7 +51,7 @@ struct Evaluator;
 
 impl PartitionEvaluator for Evaluator {
     fn evaluate_all(&mut self, values: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
-        // In this form, equal doubles have equal bits, so they are one key.
+        // Equal doubles get equal bits, so that they are one key.
         let column = key_array(&values[0]);
         let mut seen: HashMap<ScalarValue, i64> = HashMap::new();
         let mut numbers = Vec::with_capacity(rows);

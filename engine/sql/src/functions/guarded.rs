@@ -1,9 +1,8 @@
-//! The wrapper [`Guarded`], through which queries call all scalar functions. It guarantees:
+//! The wrapper [`Guarded`] of all scalar functions.
 //!
-//! * The size of a string or list that a function returns is limited (see `bounded`).
-//! * NaN has one representation in results. Functions that compare elements of lists treat -0.0 and 0.0 as equal.
-//!
-//! All functions are wrapped, so no list of the functions that need a wrapper has to be maintained.
+//! * It limits the size of the strings and lists that a function returns (see `bounded`).
+//! * It gives all NaNs the same bits. With the wrapper, functions that compare elements of lists treat -0.0 and 0.0 as
+//!   equal.
 
 use std::sync::Arc;
 
@@ -16,7 +15,6 @@ use datafusion_expr::{
 use super::bounded::bounded_call;
 use super::canonical::{canonical_value, key, one_nan};
 
-/// Functions that compare elements of lists.
 const COMPARES_ELEMENTS: &[&str] = &[
     "array_distinct",
     "array_except",
@@ -30,7 +28,6 @@ const COMPARES_ELEMENTS: &[&str] = &[
     "array_union",
 ];
 
-/// Wraps a function in [`Guarded`].
 pub(super) fn guarded(function: &Arc<ScalarUDF>) -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(Guarded {
         compares_elements: COMPARES_ELEMENTS.contains(&function.name()),

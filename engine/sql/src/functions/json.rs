@@ -1,16 +1,12 @@
 //! Functions for JSON values in cells.
 //!
-//! * `json_get(record, 'path')`: the value at a path inside a JSON value. A path consists of object keys and list indices
-//!   (from 0), separated by dots. A string is returned as it is, and any other value as JSON. The result is missing if the
-//!   path does not exist or leads to null.
-//! * `json_list(list)`: the elements of a JSON list as a list of strings, each as `json_get` returns it. The result is
-//!   missing if the value is null, and it is an error if the value is not a list.
-//! * `json_project(record, template)`: the members of the object `record` whose keys also occur in the object `template`,
-//!   in the order of `template`. A key of `template` that `record` lacks is an error.
-//! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. An existing member keeps its
-//!   position, and a new member is added at the end. Numbers, booleans and lists keep their type, a missing value becomes
-//!   null, and all other values become strings.
-//! * `json_without(record, 'key', ...)`: the object `record` without the members with these keys.
+//! * `json_get(record, 'path')`: the value at a path of keys and list indices (from 0), separated by dots. Strings are
+//!   returned without quotes. Null and a missing path return NULL.
+//! * `json_list(list)`: the elements of a JSON list, each as `json_get` returns it. Null returns NULL.
+//! * `json_project(record, template)`: the members of `record` that `template` also has, in the order of `template`. It is
+//!   an error if `record` lacks a member of `template`.
+//! * `json_with(record, 'key', value, ...)`: the object `record` with these members set. New members are added at the end.
+//! * `json_without(record, 'key', ...)`: the object `record` without these members.
 
 use std::sync::Arc;
 
@@ -54,7 +50,7 @@ fn get(columns: &[ArrayRef]) -> Result<ArrayRef> {
     })
 }
 
-/// Returns a text unchanged, another value as JSON, and `None` for null.
+/// Returns a string unchanged, another value as JSON, and `None` for null.
 fn text_of(function: &str, value: &JsonValue) -> Result<Option<String>> {
     match value {
         JsonValue::Null => Ok(None),
@@ -173,7 +169,6 @@ fn without(columns: &[ArrayRef]) -> Result<ArrayRef> {
     })
 }
 
-/// Converts a column to strings.
 pub(crate) fn texts(column: &ArrayRef) -> Result<StringArray> {
     Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
 }
@@ -195,7 +190,6 @@ pub(super) fn argument_error(message: impl Into<String>) -> DataFusionError {
     DataFusionError::Execution(message.into())
 }
 
-/// Parses a JSON object.
 fn object(function: &str, text: &str) -> Result<JsonObject> {
     match parse(text)? {
         JsonValue::Object(object) => Ok(object),
@@ -203,8 +197,7 @@ fn object(function: &str, text: &str) -> Result<JsonObject> {
     }
 }
 
-/// Cells that can be converted to JSON values. Numbers, booleans and lists keep their type, and all other values become
-/// strings.
+/// Cells that can be converted to JSON. Types without a variant become strings.
 pub(super) enum JsonCells {
     Lists(ListArray),
     Integers(arrow::array::Int64Array),

@@ -1,8 +1,7 @@
-//! Transcendental functions of doubles, computed by a libm in Rust.
+//! Transcendental functions of doubles.
 //!
-//! The results of the system's libm differ in their last digits between systems, and on one system between processors.
-//! The crate `libm` uses only operations that IEEE 754 defines exactly, so the results have the same bits everywhere.
-//! Outside of its domain, a function returns NaN or an infinity, like NumPy.
+//! The system's math library returns different last digits on different systems and processors. Therefore this module uses
+//! the crate `libm`, which uses only operations that IEEE 754 defines exactly.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -43,7 +42,6 @@ const UNARY: [Unary; 22] = [
     ("signum", sign),
 ];
 
-/// Returns the functions of this module.
 pub(super) fn functions() -> impl Iterator<Item = SimpleFunction> {
     let unary = UNARY
         .into_iter()
@@ -89,7 +87,7 @@ fn two(columns: &[ArrayRef], compute: impl Fn(f64, f64) -> f64) -> Result<ArrayR
     Ok(Arc::new(binary::<_, _, _, Float64Type>(x, y, compute)?))
 }
 
-/// Returns the logarithm of `x` to `base`. For the bases 2 and 10, the logarithms of powers of the base are exact.
+/// Returns the logarithm of `x` to `base`. Logarithms of powers of 2 and 10 to these bases are exact.
 fn log(base: f64, x: f64) -> f64 {
     match base {
         2.0 => libm::log2(x),
@@ -98,7 +96,7 @@ fn log(base: f64, x: f64) -> f64 {
     }
 }
 
-/// Returns the sign of `x` as a number. The sign of both zeros is 0.0.
+/// Returns the sign of `x` as a number. The sign of 0.0 and -0.0 is 0.0.
 fn sign(x: f64) -> f64 {
     match x {
         0.0 => 0.0,

@@ -1,12 +1,11 @@
-//! The functions that queries can call: functions of DataFusion, and functions of this directory. `list.txt` lists all of
-//! them.
+//! The functions that queries can call. `list.txt` lists all of them.
 //!
 //! | Module | Content |
 //! |---|---|
 //! | `table` | the names and kinds of all functions |
-//! | `guarded` | a wrapper of all scalar functions that limits their memory and ensures a single NaN |
-//! | `bounded` | an upper bound of the size of a result, computed before the call |
-//! | `canonical` | one representation of NaN and of zero |
+//! | `guarded` | a wrapper of all scalar functions that limits their memory and normalizes NaN |
+//! | `bounded` | upper bounds of the size of values, computed before the call |
+//! | `canonical` | normalizes NaN and zero |
 //! | `arithmetic` | operators on numbers |
 //! | `exact` | sums, means and variances that do not depend on the order of the rows |
 //! | `extreme` | `min` and `max` of doubles |
@@ -48,8 +47,7 @@ use guarded::guarded;
 pub(crate) use single_row::{cancellable, single_row};
 use table::{FunctionKind, functions, listed};
 
-/// Implements the methods that are the same for all replacements of an aggregate. Some describe the original aggregate,
-/// which is the field `plain`. The others state that the result does not depend on the order of the rows.
+/// Implements the methods that all replacements of an aggregate share. The field `plain` is the original aggregate.
 macro_rules! describe_like_plain {
     () => {
         fn name(&self) -> &str {
@@ -79,7 +77,7 @@ macro_rules! describe_like_plain {
 }
 use describe_like_plain;
 
-/// Functions that depend on the clock, randomness or the system. Some of them do not exist in DataFusion.
+/// Functions that depend on the clock, on randomness or on the system, including functions of other dialects.
 pub(crate) const NON_DETERMINISTIC: &[&str] = &[
     "current_date",
     "current_time",
@@ -98,8 +96,7 @@ pub(crate) const NON_DETERMINISTIC: &[&str] = &[
     "uuidv7",
 ];
 
-/// Aggregates whose result depends on the order of the rows. In other aggregates, `ORDER BY` in the parentheses would
-/// have no effect, so it is an error.
+/// Aggregates whose value depends on the order of the rows. ORDER BY in other aggregates is an error.
 const ORDER_SENSITIVE: &[&str] = &[
     "array_agg",
     "first_value",
@@ -108,7 +105,6 @@ const ORDER_SENSITIVE: &[&str] = &[
     "string_agg",
 ];
 
-/// Functions that accept `IGNORE NULLS`.
 const NULL_TREATMENT: &[&str] = &["first_value", "lag", "last_value", "lead", "nth_value"];
 
 static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(|| {
@@ -153,7 +149,6 @@ static WINDOWS: LazyLock<HashMap<&'static str, Arc<WindowUDF>>> = LazyLock::new(
     chosen(plain, is_window, |function| function.name()).collect()
 });
 
-/// Returns those of `functions` that `list.txt` lists with a kind for which `is_wanted` returns true.
 fn chosen<F>(
     functions: Vec<Arc<F>>,
     is_wanted: fn(FunctionKind) -> bool,
@@ -165,24 +160,19 @@ fn chosen<F>(
     })
 }
 
-/// Returns the scalar function `name`, which must be in lower case. The size of the function's results is limited, and
-/// its doubles have the same bits on all processors. For `coalesce`, the planner uses CASE instead, which does not
-/// evaluate arguments after the first value that is not missing.
+/// Returns the scalar function `name`, in lower case. The planner replaces `coalesce` by CASE.
 pub(crate) fn find_scalar(name: &str) -> Option<Arc<ScalarUDF>> {
     SCALARS.get(listed(name)?.name).cloned()
 }
 
-/// Returns the aggregate `name`, which must be in lower case.
 pub(crate) fn find_aggregate(name: &str) -> Option<Arc<AggregateUDF>> {
     AGGREGATES.get(listed(name)?.name).cloned()
 }
 
-/// Returns the window function `name`, which must be in lower case.
 pub(crate) fn find_window(name: &str) -> Option<Arc<WindowUDF>> {
     WINDOWS.get(listed(name)?.name).cloned()
 }
 
-/// Returns the names of all functions, with their other names. They are candidates for suggestions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let names = |function: &'static table::ListedFunction| {
         std::iter::once(function.name).chain(function.aliases.iter().copied())
@@ -190,12 +180,10 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     functions().iter().flat_map(names)
 }
 
-/// Returns whether the result of an aggregate depends on the order of the rows.
 pub(crate) fn is_order_sensitive(name: &str) -> bool {
     ORDER_SENSITIVE.contains(&name)
 }
 
-/// Returns whether a function accepts `IGNORE NULLS`.
 pub(crate) fn takes_ignore_nulls(name: &str) -> bool {
     NULL_TREATMENT.contains(&name)
 }

@@ -1,5 +1,4 @@
-//! `printf(format, value...)`: formats like C, with `%d`, `%f`, `%e`, `%g`, `%s`, flags, width and precision. The
-//! result is missing if a value is missing.
+//! `printf(format, value...)`: formats like C, with `%d`, `%f`, `%e`, `%g`, `%s`, flags, width and precision.
 
 use arrow::array::ArrayRef;
 use datafusion_common::Result;

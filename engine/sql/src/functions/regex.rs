@@ -1,10 +1,9 @@
-//! `regexp_match(text, pattern, flags)` returns the groups of the first match, or the entire match if the pattern has no
-//! groups. A group that does not take part in the match is missing, and so is the result if nothing matches.
-//! (DataFusion's function leaves out such groups, which changes the positions of the groups after them.)
+//! Replaces two functions of DataFusion:
 //!
-//! `regexp_replace(text, pattern, replacement, flags)` replaces the first match, or all matches if the flags contain `g`.
-//! In the replacement, a backslash and a digit stand for a group, `\0` and `\&` for the entire match, and `\\` for a
-//! backslash. All other characters stand for themselves. (DataFusion's function also replaces `$1` and `$name`.)
+//! - `regexp_match(text, pattern, flags)` returns NULL for groups that do not take part in the match. DataFusion's function
+//!   drops these groups.
+//! - `regexp_replace(text, pattern, replacement, flags)` interprets `\1`, `\0`, `\&` and `\\` in the replacement, but
+//!   not `$1` and `$name`.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -51,7 +50,7 @@ fn match_groups(columns: &[ArrayRef]) -> Result<ArrayRef> {
             lists.append_null();
             continue;
         };
-        // The first group is the entire match.
+        // `groups` begins with the entire match.
         let entire = usize::from(groups.len() > 1);
         for group in groups.iter().skip(entire) {
             lists
@@ -69,7 +68,6 @@ fn replace(columns: &[ArrayRef]) -> Result<ArrayRef> {
     for row in 0..rows.texts.len() {
         match rows.at(row)? {
             Some(replaced) => {
-                // Writing to a builder does not fail.
                 let _ = replaced.write(&mut out);
                 out.append_value("");
             }
@@ -79,8 +77,7 @@ fn replace(columns: &[ArrayRef]) -> Result<ArrayRef> {
     Ok(Arc::new(out.finish()))
 }
 
-/// Returns an upper bound of the size of a call's result. Only counts the matches if the bound without counting exceeds
-/// `limit`.
+/// Bounds the size of `regexp_replace`. Counts the matches only if a rough bound exceeds `limit`.
 pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<ResultSize> {
     let columns = args.iter().map(|arg| arg.to_array(rows));
     let mut cells = Rows::new(&columns.collect::<Result<Vec<_>>>()?)?;
@@ -98,8 +95,7 @@ pub(super) fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> 
     Ok(ResultSize::default())
 }
 
-/// The patterns of all rows, and the pattern that was compiled last, which is reused because it is the same in almost
-/// every row.
+/// The patterns of all rows, and the last compiled pattern, which most rows share.
 struct Patterns {
     texts: StringArray,
     flags: Option<StringArray>,
@@ -115,7 +111,6 @@ impl Patterns {
         })
     }
 
-    /// Returns the pattern in a row. `None` if it or its flags are missing.
     fn at(&mut self, row: usize) -> Result<Option<&Pattern>> {
         let columns = std::iter::once(&self.texts).chain(&self.flags);
         if columns.into_iter().any(|column| column.is_null(row)) {
@@ -141,11 +136,9 @@ struct Rows {
 
 struct Pattern {
     regex: Regex,
-    /// Whether all matches are replaced.
     all: bool,
 }
 
-/// A part of a replacement.
 enum Part {
     Text(String),
     Group(usize),
@@ -166,7 +159,6 @@ impl Rows {
         })
     }
 
-    /// Returns the replacement in a row. `None` if an argument is missing.
     fn at(&mut self, row: usize) -> Result<Option<Replaced<'_>>> {
         if self.texts.is_null(row) || self.replacements.is_null(row) {
             return Ok(None);
@@ -185,7 +177,7 @@ impl Rows {
     }
 }
 
-/// Compiles a pattern with flags. The flag `g` is ignored, because it concerns only replacements.
+/// Compiles a pattern with flags. Ignores the flag `g`, which concerns only replacements.
 pub(crate) fn compiled(pattern: &str, flags: &str) -> std::result::Result<Regex, regex::Error> {
     match flags.replace('g', "").as_str() {
         "" => Regex::new(pattern),
@@ -202,7 +194,6 @@ impl Pattern {
     }
 }
 
-/// Splits a replacement into literal text and groups.
 fn parts(replacement: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -229,7 +220,7 @@ fn parts(replacement: &str) -> Vec<Part> {
     parts
 }
 
-/// The text of a row whose matches are replaced.
+/// The text of a row, whose matches of `pattern` are replaced by `parts`.
 struct Replaced<'r> {
     text: &'r str,
     pattern: &'r Pattern,
@@ -277,8 +268,7 @@ impl Replaced<'_> {
         out.write_str(&self.text[end..])
     }
 
-    /// Returns an upper bound of the size of the result, in bytes. If `is_counted`, the matches are counted, so the bound is
-    /// lower. Otherwise each position of the text is assumed to match.
+    /// Returns an upper bound of the size in bytes. If `is_counted` is false, each position of the text is assumed to match.
     fn max_bytes(&self, is_counted: bool) -> u64 {
         let length = self.text.len() as u64;
         let (count, matched) = match (self.pattern.all, is_counted) {

@@ -1,7 +1,6 @@
-//! `round_half_even(x, digits)`: rounds a number to a number of decimals like NumPy's `round`.
+//! `round_half_even(x, digits)`: rounds like NumPy's `round`.
 //!
-//! The number is scaled by a power of ten, rounded to the nearest integer with ties to even, and scaled back. Negative
-//! `digits` round to tens, hundreds and so on. The result is missing if an argument is missing.
+//! Scales the number by a power of ten, rounds it to the nearest integer (ties to even), and scales it back.
 
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn round(number: f64, digits: i64) -> f64 {
-    // The powers are the nearest doubles. Those up to 22 are exact.
+    // Powers of ten up to 22 are exact doubles.
     let power = |digits: u64| format!("1e{digits}").parse().unwrap_or(f64::INFINITY);
     match digits {
         0 => number.round_ties_even(),

@@ -1,4 +1,4 @@
-//! The shared implementation of DataFusion's trait for this crate's scalar functions.
+//! Implements DataFusion's trait for the scalar functions of this crate.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -9,10 +9,8 @@ use arrow::datatypes::DataType;
 use datafusion_common::{Result, ScalarValue, internal_datafusion_err};
 use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
-/// Computes the result of a function, with one cell per row of the arguments.
 type Call = Box<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
 
-/// A deterministic scalar function.
 pub(crate) struct SimpleFunction {
     name: &'static str,
     signature: Signature,
@@ -21,8 +19,7 @@ pub(crate) struct SimpleFunction {
 }
 
 impl SimpleFunction {
-    /// Creates a function. `signature` states the types of the arguments, `returns` computes the type of the result
-    /// from these types, and `call` computes the result.
+    /// Creates a function. `returns` computes its return type from the types of the arguments.
     pub fn new(
         name: &'static str,
         signature: Signature,
@@ -37,7 +34,6 @@ impl SimpleFunction {
         }
     }
 
-    /// Creates a function that returns text.
     pub fn text(
         name: &'static str,
         signature: fn(Volatility) -> Signature,
@@ -95,14 +91,13 @@ impl ScalarUDFImpl for SimpleFunction {
     }
 }
 
-/// Returns the arguments of a function whose signature states their number.
+/// Returns the arguments as an array. The signature must state their number.
 pub(super) fn arguments<const COUNT: usize>(columns: &[ArrayRef]) -> Result<&[ArrayRef; COUNT]> {
     let message = || internal_datafusion_err!("a function has {} arguments", columns.len());
     columns.try_into().map_err(|_| message())
 }
 
-/// The string that was parsed last, and its parsed form. Some columns, for example patterns, contain the same string in
-/// almost every row, so it need not be parsed again.
+/// The string parsed last, and its parsed form. Most rows of a column of patterns contain the same string.
 pub(super) struct LastParsed<T>(Option<(String, T)>);
 
 impl<T> Default for LastParsed<T> {
@@ -112,7 +107,7 @@ impl<T> Default for LastParsed<T> {
 }
 
 impl<T> LastParsed<T> {
-    /// Returns the parsed form of a string. Parses it only if it differs from the last string.
+    /// Returns the parsed form of a string. Parses the string only if it differs from the last one.
     pub fn get(&mut self, text: &str, parse: impl FnOnce(&str) -> Result<T>) -> Result<&T> {
         let last = match self.0.take() {
             Some(last) if last.0 == text => last,
@@ -122,8 +117,7 @@ impl<T> LastParsed<T> {
     }
 }
 
-/// Builds a column from the result of `text(row, cell)` for each row of `texts`. The result is missing if the cell is
-/// missing or `text` returns `None`.
+/// Maps each cell of `texts` by `text(row, cell)`. Returns NULL for NULL cells and for `None`.
 pub(super) fn map_texts(
     texts: &StringArray,
     mut text: impl FnMut(usize, &str) -> Result<Option<String>>,
@@ -139,17 +133,14 @@ pub(super) fn map_texts(
     Ok(Arc::new(out.finish()))
 }
 
-/// The size of the result of a call.
+/// Upper bounds, in bytes, of the size of the values that a call returns: of all rows together, and of the largest row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ResultSize {
-    /// Size of all rows together, in bytes.
     pub total: u64,
-    /// Size of the largest row, in bytes.
     pub largest: u64,
 }
 
 impl ResultSize {
-    /// Adds a row.
     pub(super) fn add(&mut self, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
         self.largest = self.largest.max(bytes);

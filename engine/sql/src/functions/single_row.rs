@@ -1,4 +1,4 @@
-//! Functions that the planner calls, and queries cannot.
+//! Functions that only the planner calls.
 
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ use super::guarded::guarded;
 use super::scalar::SimpleFunction;
 use crate::error::FunctionError;
 
-/// Returns a function that returns its argument, and fails if the query has been cancelled. It is part of the condition
-/// of a join. A join may compare many pairs before it returns a row, and until then no guard between operators can
-/// check for cancellation.
+/// Returns a function that returns its argument, and fails if the query was cancelled.
+///
+/// The conditions of joins contain this function, because a join may compare many pairs of rows before a row reaches a
+/// guard.
 pub(crate) fn cancellable() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     let function = SimpleFunction::new(
@@ -25,7 +26,7 @@ pub(crate) fn cancellable() -> Arc<ScalarUDF> {
     guarded(&Arc::new(ScalarUDF::from(function)))
 }
 
-/// Returns the function `single_row(value, rows)`. It returns `value`, and fails if `rows` is greater than 1.
+/// Returns the function `single_row(value, rows)`, which returns `value`, and fails if `rows` exceeds 1.
 pub(crate) fn single_row() -> Arc<ScalarUDF> {
     Arc::new(ScalarUDF::from(SimpleFunction::new(
         "single_row",

@@ -1,7 +1,4 @@
 //! `split_words(text)`: the words of a text as a list, like Python's `str.split()`.
-//!
-//! Words are separated by whitespace of any length, and empty words are dropped. The result is missing if the text is
-//! missing.
 
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
 //! `strptime(text, format)`: parses a string as a timestamp, like Python's `datetime.strptime`.
 //!
-//! A directive reads as many digits as it allows, and never tries fewer. So `111` does not match `%d%m`, although
-//! Python reads it as the 11th of January. Parts of the timestamp that the format does not contain are taken from
-//! `1900-01-01 00:00:00`.
+//! A directive reads as many digits as it allows, and does not backtrack. Therefore `111` does not match `%d%m`. Python
+//! backtracks, and reads `111` as the 11th of January. The default date is 1900-01-01.
 
 use std::sync::Arc;
 
@@ -52,20 +51,19 @@ fn call(columns: &[ArrayRef]) -> datafusion_common::Result<ArrayRef> {
     Ok(Arc::new(out.finish()))
 }
 
-/// A text that is not a time, or a format that is not supported.
+/// A string that does not match the format, or an unsupported format.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct TimeError {
-    /// Index of the text.
+    /// Index of the string.
     pub row: usize,
     message: String,
 }
 
-/// Reads strings as `strptime` does. A missing string becomes a missing time.
+/// Parses strings as `strptime` does. NULL stays NULL.
 ///
 /// # Errors
-/// If a string does not match the format (the first such string is reported), or if the format has an unknown
-/// directive.
+/// If a string does not match the format, or if a directive is unknown.
 pub fn times(texts: &StringArray, format: &str) -> Result<TimestampMicrosecondArray, TimeError> {
     let mut out = TimestampMicrosecondBuilder::with_capacity(texts.len());
     for (row, text) in texts.iter().enumerate() {
@@ -75,7 +73,7 @@ pub fn times(texts: &StringArray, format: &str) -> Result<TimestampMicrosecondAr
     Ok(out.finish())
 }
 
-/// Returns a message about the first directive of a format that [`times`] cannot read.
+/// Returns a message about the first directive that [`times`] does not support.
 pub fn unknown_directive(format: &str) -> Option<String> {
     let mut characters = format.chars();
     while characters.any(|character| character == '%') {
@@ -92,7 +90,7 @@ fn unsupported(directive: Option<char>) -> String {
     format!("`%{directive}` is not supported; use %Y, %y, %m, %b, %B, %d, %H, %M, %S, %f and %%")
 }
 
-/// Returns the microseconds since 1970 of a time, or a message.
+/// Returns the microseconds since 1970, or a message.
 fn microseconds(text: &str, format: &str) -> Result<i64, String> {
     let time = Time::parse(text, format)?;
     let time = time.and_then(|time| time.microseconds());
@@ -111,10 +109,7 @@ struct Time {
 }
 
 impl Time {
-    /// Parses a string. Returns `None` if it does not match the format.
-    ///
-    /// # Errors
-    /// If the format has an unknown directive.
+    /// Parses a string. Returns `None` if it does not match the format. An unknown directive is an error.
     fn parse(text: &str, format: &str) -> Result<Option<Time>, String> {
         let mut time = Time {
             year: 1900,
@@ -148,8 +143,7 @@ impl Time {
         Ok(rest.is_empty().then_some(time))
     }
 
-    /// Reads the part of the time that `directive` names, for example the month, from the beginning of `rest`. Returns
-    /// false if `rest` does not begin with such a part.
+    /// Parses a directive from the front of `rest`. Returns false if `rest` does not match the directive.
     fn read(&mut self, directive: Option<char>, rest: &mut &str) -> Result<bool, String> {
         let digits = |count, rest: &mut &str| number(count, rest).map(|(value, _)| value);
         let (part, found) = match directive {
@@ -183,7 +177,6 @@ impl Time {
         Ok(found.is_some())
     }
 
-    /// Returns the microseconds since 1970. `None` for a date or time that does not exist.
     fn microseconds(&self) -> Option<i64> {
         let is_leap = self.year % 4 == 0 && (self.year % 100 != 0 || self.year % 400 == 0);
         let days = match self.month {
@@ -198,7 +191,7 @@ impl Time {
             && self.hour < 24
             && self.minute < 60
             && self.second < 60;
-        // Years begin in March, so that the leap day is the last day.
+        // Years begin in March here, so that the leap day is the last day of a year.
         let (year, month) = match self.month {
             1 | 2 => (self.year - 1, self.month + 9),
             _ => (self.year, self.month - 3),
@@ -210,14 +203,13 @@ impl Time {
     }
 }
 
-/// Removes a prefix.
+/// Removes `prefix` from the front of `rest`. Returns whether `rest` began with `prefix`.
 fn skip(rest: &mut &str, prefix: &str) -> bool {
     let after = rest.strip_prefix(prefix);
     *rest = after.unwrap_or(rest);
     after.is_some()
 }
 
-/// Reads at most `count` digits. Returns the number and how many digits it has.
 fn number(count: usize, rest: &mut &str) -> Option<(i64, u32)> {
     let digits = rest.bytes().take(count).take_while(u8::is_ascii_digit);
     let (digits, after) = rest.split_at(digits.count());
@@ -241,7 +233,7 @@ fn month(length: usize, rest: &mut &str) -> Option<i64> {
 mod tests {
     use super::Time;
 
-    /// The microseconds since 1970 of Python's `datetime.strptime`, or `None` where it raises an error.
+    /// The expected microseconds are those of Python. `None` means that Python raises an error.
     #[test]
     fn times_are_those_of_python() {
         for (text, format, expected) in [

@@ -1,36 +1,28 @@
-//! The functions that queries can call, as `list.txt` states them.
+//! The functions of `list.txt`.
 
 use std::sync::LazyLock;
 
-/// A function that queries can call.
 #[derive(Debug)]
 pub(crate) struct ListedFunction {
     pub kind: FunctionKind,
-    /// The name, in lower case.
     pub name: &'static str,
-    /// Other names of the function.
     pub aliases: Vec<&'static str>,
 }
 
-/// The kind of a function, by the values that its result depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FunctionKind {
-    /// The values of one row.
     Scalar,
-    /// The values of a group or a window.
     Aggregate,
-    /// The rows of a window.
     Window,
-    /// The values of a group, or the rows of a window.
     Both,
-    /// The planner replaces the call: it creates rows or columns.
+    /// The planner replaces the call by rows or columns.
     Planned,
 }
 
 static FUNCTIONS: LazyLock<Vec<ListedFunction>> =
     LazyLock::new(|| include_str!("list.txt").lines().filter_map(parse).collect());
 
-/// Parses a line of the list. Returns `None` for headings and text.
+/// Parses a line of `list.txt`. Returns `None` for headings and text.
 fn parse(line: &'static str) -> Option<ListedFunction> {
     let mut fields = line.split(" | ");
     let kind = match fields.next()? {
@@ -51,12 +43,10 @@ fn parse(line: &'static str) -> Option<ListedFunction> {
     })
 }
 
-/// Returns all functions.
 pub(crate) fn functions() -> &'static [ListedFunction] {
     &FUNCTIONS
 }
 
-/// Returns the function with this name or alias, in lower case.
 pub(crate) fn listed(name: &str) -> Option<&'static ListedFunction> {
     let names =
         |function: &&ListedFunction| function.name == name || function.aliases.contains(&name);

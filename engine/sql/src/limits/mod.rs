@@ -1,4 +1,4 @@
-//! Limits of a running query: its memory, its temporary files, and its cancellation.
+//! Limits of a running query: memory, temporary files and cancellation.
 
 pub(crate) mod spill;
 
@@ -17,17 +17,16 @@ use datafusion_execution::memory_pool::{
 use parking_lot::Mutex;
 use thiserror::Error;
 
-/// The error of a cancelled query.
 #[derive(Debug, Error)]
 #[error("stopped")]
 pub(crate) struct QueryCancelled;
 
-/// Limits of a running query.
+/// The limits of a running query.
 #[derive(Clone)]
 pub struct QueryLimits {
-    /// Memory in bytes. Sorts, groups and joins that need more write to temporary files.
+    /// Memory in bytes. Sorts, groups and joins that need more memory use temporary files.
     pub memory: u64,
-    /// Returns true if the query has been cancelled. Called for every batch that passes between operators.
+    /// Returns true if the query was cancelled. Called for every batch that passes between operators.
     pub stop: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -40,7 +39,6 @@ impl QueryLimits {
         }
     }
 
-    /// Returns an error if the query has been cancelled.
     pub(crate) fn check(&self) -> Result<()> {
         if (self.stop)() {
             return Err(DataFusionError::External(Box::new(QueryCancelled)));
@@ -48,19 +46,17 @@ impl QueryLimits {
         Ok(())
     }
 
-    /// Returns the number of bytes that operators may reserve: half of the memory. The other half is for copies, which
-    /// operators make without a reservation when they merge, concatenate or emit data.
+    /// Returns the number of bytes that operators may reserve. The other half of the memory is for copies that operators
+    /// make without a reservation.
     pub(crate) fn accounted_bytes(&self) -> usize {
         usize::try_from(self.memory / 2).unwrap_or(usize::MAX)
     }
 
-    /// Returns the maximum estimated size in bytes of a join side that is kept in memory. If a side is larger, both
-    /// sides are sorted.
+    /// Returns the maximum estimated size in bytes of a join side that is kept in memory.
     pub(crate) fn max_build_side_bytes(&self) -> usize {
         self.accounted_bytes() / 2
     }
 
-    /// Returns the maximum number of bytes that one function call may return.
     pub(crate) fn max_call_bytes(&self) -> u64 {
         (self.memory / 8).max(1 << 20)
     }
@@ -74,7 +70,7 @@ impl fmt::Debug for QueryLimits {
     }
 }
 
-/// Functions and operators read the limits from the options of their session.
+/// Lets functions and operators read the limits from the options of their session.
 impl ConfigExtension for QueryLimits {
     const PREFIX: &'static str = "query_limits";
 }
@@ -101,20 +97,18 @@ impl ExtensionOptions for QueryLimits {
     }
 }
 
-/// A memory pool that records how much memory the query would have needed when a request exceeded the limit.
+/// A memory pool that estimates how much memory a query needs.
 ///
-/// The last request that failed ended the query. Its consumer probably grows with the rows that are read, so its size
-/// is extrapolated to all rows. Otherwise the error would name only a little more memory than is available, and the
-/// query would fail again and again. Earlier requests that failed are not extrapolated, because their consumers wrote
-/// temporary files instead.
+/// The last failed request for memory ended the query. Its size is extrapolated from the rows read so far to all rows.
+/// Earlier failed requests are not extrapolated, because the operators that sent them used temporary files instead.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
-    /// The largest total, in bytes, of the reserved memory and a request that failed.
+    /// The largest total, in bytes, of the reserved memory and a failed request.
     failed_total: AtomicUsize,
-    /// The same total of the last request that failed, extrapolated to all rows.
+    /// The total of the last failed request, extrapolated to all rows.
     last_extrapolated: AtomicUsize,
-    /// For each scan and each sort, the number of rows that it has returned and the number of all its rows.
+    /// For each scan and sort, the number of rows returned so far, and the number of all rows.
     scans: Mutex<Vec<(Arc<AtomicU64>, u64)>>,
 }
 
@@ -128,17 +122,17 @@ impl QueryPool {
         }
     }
 
-    /// Adds an operator that will return `rows` rows. Returns the counter of the rows that it has returned.
+    /// Registers an operator with `rows` rows. Returns the counter of the rows returned so far.
     pub(crate) fn start_scan(&self, rows: u64) -> Arc<AtomicU64> {
         let read = Arc::new(AtomicU64::new(0));
         self.scans.lock().push((Arc::clone(&read), rows));
         read
     }
 
-    /// Returns the size to which memory of `bytes` grows if it is proportional to the rows that are read.
+    /// Extrapolates memory of `bytes` from the rows read so far to all rows.
     fn extrapolated(&self, bytes: usize) -> usize {
         let scans = self.scans.lock();
-        // A scan that was dropped is ignored: no operator holds its counter any more.
+        // No operator holds the counter of a dropped scan, so this scan is ignored.
         let running = scans.iter().filter(|(read, _)| Arc::strong_count(read) > 1);
         let grown = running.filter_map(|(read, rows)| {
             let read = read.load(Ordering::Relaxed);
@@ -148,8 +142,10 @@ impl QueryPool {
         grown.max().unwrap_or(bytes)
     }
 
-    /// Returns a memory limit in bytes with which the query probably succeeds, or 0 if no request failed. It is twice
-    /// the limit that the failed request needed, because further requests would follow.
+    /// Returns the memory limit in bytes that the query probably needs, or 0 if no request failed.
+    ///
+    /// The largest total is multiplied by four: operators may reserve only half of a limit, and the query would have sent
+    /// further requests.
     pub(crate) fn required_bytes(&self) -> u64 {
         let totals = [&self.failed_total, &self.last_extrapolated];
         let totals = totals.map(|total| total.load(Ordering::Relaxed) as u64);

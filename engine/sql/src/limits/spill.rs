@@ -1,7 +1,7 @@
-//! Temporary files for query data that exceeds the memory limit.
+//! Temporary files of sorts, groups and joins.
 //!
-//! DataFusion reads its own temporary files through a thread pool. If the system cannot start another thread, such a
-//! read fails or waits forever. Therefore the files in this module are read on the thread of the query's step.
+//! DataFusion reads its own temporary files through a thread pool, which fails or blocks if the system cannot start
+//! another thread. The files of this module are read on the thread of the query's step.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -16,10 +16,9 @@ use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::spill_file::{SpillFile, SpillWriter, TempFileFactory};
 use futures::{Stream, stream};
 
-/// Maximum number of bytes per read.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Creates unlinked files in a directory. The operating system deletes them when they are closed.
+/// Creates unlinked files in a directory. The system deletes an unlinked file when it is closed.
 pub(crate) struct SpillDirectory(pub Arc<Path>);
 
 impl TempFileFactory for SpillDirectory {
@@ -34,7 +33,6 @@ impl TempFileFactory for SpillDirectory {
 
 struct SpillFileData {
     file: File,
-    /// Number of bytes written.
     bytes: AtomicU64,
 }
 
@@ -68,7 +66,7 @@ impl SpillFile for QuerySpillFile {
     }
 }
 
-/// Reads the next bytes at `offset`. Returns no bytes at the end of the file.
+/// Reads at most [`CHUNK_BYTES`] at `offset`. Returns no bytes at the end of the file.
 fn read_at(file: &File, offset: u64) -> io::Result<Bytes> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let count = loop {

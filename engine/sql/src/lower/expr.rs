@@ -1,4 +1,4 @@
-//! Expressions that DataFusion evaluates.
+//! Converts expressions to DataFusion's physical expressions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,6 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Returns the expression that reads a column.
     pub(super) fn column(&self, id: ColumnId) -> Result<Arc<dyn PhysicalExpr>> {
         if let Some(index) = self.columns.iter().position(|own| *own == id) {
             return Ok(column_at(&self.schema, index));
@@ -46,7 +45,6 @@ impl Layout {
         }
     }
 
-    /// Converts an expression over these columns to DataFusion's form.
     pub(super) fn expr(
         &self,
         expr: &Expr,
@@ -104,7 +102,6 @@ impl Layout {
     }
 }
 
-/// Converts an expression without columns to DataFusion's form.
 pub(crate) fn physical_constant(
     expr: &Expr,
     options: &Arc<ConfigOptions>,
@@ -112,7 +109,6 @@ pub(crate) fn physical_constant(
     Layout::default().expr(expr, options)
 }
 
-/// Returns a call of a function whose result has this type.
 pub(super) fn call(
     function: &Arc<ScalarUDF>,
     args: Vec<Arc<dyn PhysicalExpr>>,

@@ -1,7 +1,7 @@
-//! Joins: which side is kept in memory, and whether the rows keep their order.
+//! Lowers joins: which side is kept in memory, and whether the rows keep their order.
 //!
-//! A hash join keeps one side in memory, and reads the rows of the other side in their order. If the first side is too
-//! large for the memory, both sides are sorted by the keys instead, because sorts can use temporary files.
+//! A hash join keeps one side in memory, and reads the rows of the other side in order. If neither side fits into memory,
+//! both sides are sorted by the keys of the join.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use crate::functions::{cancellable, ordered_bits};
 use crate::physical::{ConstantSlot, Guard, Plan, Prepared, SameRows, SkipRepeated, row_bytes};
 use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 
-/// Size in bytes of a row's entry in a hash table, in addition to the row itself.
+/// Size in bytes of an entry of a hash table, without the row itself.
 const HASH_ENTRY_BYTES: u64 = 24;
 
-/// Maximum ratio between the sizes of the right and the left side. Up to this ratio, the right side is kept in memory
-/// even if it is larger, because the rows then keep the order of the left side.
+/// Maximum ratio of the right side's size to the left side's size. Up to this ratio, the right side may be kept in memory,
+/// to keep the order of the left side.
 const MAX_RATIO_FOR_ORDER: u64 = 4;
 
 impl Lowering<'_> {
@@ -79,8 +79,7 @@ impl Lowering<'_> {
         self.narrowed(joined, needed)
     }
 
-    /// Joins a right side that must have a single row. The values of this row become constants of the left rows.
-    /// `in_order` states whether the caller reads the rows in the order in which they arrive.
+    /// Joins a right side with a single row, whose values become constants.
     fn with_constants(
         &self,
         left: &Relational,
@@ -158,7 +157,6 @@ impl Lowering<'_> {
             true => MAX_RATIO_FOR_ORDER,
             false => 1,
         };
-        // The operator keeps its first input in memory. If that is the right side, the sides are exchanged.
         let keeps_right = sides.right.bytes <= sides.left.bytes.saturating_mul(ratio);
         let is_exchanged = match (sides.left.bytes < limit, sides.right.bytes < limit) {
             (false, false) => return self.sort_merge(left, right, spec),
@@ -202,7 +200,6 @@ impl Lowering<'_> {
         Ok(Lowered { arrival, ..plan })
     }
 
-    /// Sorts both sides by the keys.
     fn sort_merge(&self, left: Lowered, right: Lowered, spec: &JoinSpec) -> Result<Lowered> {
         let pairs = pairs(&spec.on, &left, &right)?.into_iter();
         let pairs = pairs.map(|(a, b)| {
@@ -242,7 +239,7 @@ impl Lowering<'_> {
         Ok(joined(Arc::new(plan), &left, &right, join_type))
     }
 
-    /// Returns a key in a form that DataFusion's merge join can compare. The merge join cannot compare NaN.
+    /// Converts doubles to integers of the same order, because DataFusion's merge join cannot compare NaN.
     fn merged_key(&self, key: Arc<dyn PhysicalExpr>, plan: &Plan) -> Result<Arc<dyn PhysicalExpr>> {
         if key.data_type(&plan.schema())? != DataType::Float64 {
             return Ok(key);
@@ -255,8 +252,7 @@ impl Lowering<'_> {
         ))
     }
 
-    /// Returns a condition over pairs of rows. It checks for cancellation, because a join may compare many pairs before
-    /// it returns a row.
+    /// Converts a condition, and adds a check for cancellation. A join may compare many pairs before it returns a row.
     fn join_filter(&self, filter: &Expr, build: &Lowered, probe: &Lowered) -> Result<JoinFilter> {
         let mut used: BTreeSet<ColumnId> = filter.columns();
         if self.is_traced && filter.can_fail() {
@@ -264,13 +260,13 @@ impl Lowering<'_> {
             used.extend(columns.filter(|id| self.is_row(**id)));
         }
         if used.is_empty() {
-            // Without a column, DataFusion's merge join treats a batch of pairs as empty.
+            // DataFusion's merge join treats a batch of pairs without columns as empty.
             used.extend(build.columns.first());
         }
         let mut indices = Vec::new();
         let mut fields: Vec<Field> = Vec::new();
         let mut columns = Vec::new();
-        // DataFusion's merge join needs the columns of its first input before those of its second.
+        // DataFusion's merge join needs the columns of its first input first.
         for (side, which) in [(build, JoinSide::Left), (probe, JoinSide::Right)] {
             let schema = side.plan.schema();
             for (index, id) in side.columns.iter().enumerate() {
@@ -302,19 +298,17 @@ impl Lowering<'_> {
     }
 }
 
-/// Returns whether the order of the left rows is the order of the result.
+/// Returns whether the joined rows have the order of the left rows.
 fn keeps_order(spec: &JoinSpec) -> bool {
     spec.is_unique || matches!(spec.kind, JoinKind::Semi | JoinKind::Anti)
 }
 
-/// The estimated size of a side of a join.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
     pub rows: u64,
     pub bytes: u64,
 }
 
-/// The estimated sizes of both sides of a join.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
     pub left: Size,
@@ -336,7 +330,7 @@ fn null_equality(spec: &JoinSpec) -> NullEquality {
     }
 }
 
-/// Returns DataFusion's type of a join. If `is_exchanged`, the left side of the query is DataFusion's right side.
+/// Returns DataFusion's type of a join. `is_exchanged` means that the left side is DataFusion's right input.
 fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     match (kind, is_exchanged) {
         (JoinKind::Inner, _) => JoinType::Inner,
@@ -350,8 +344,9 @@ fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     }
 }
 
-/// Adds a stated order to `probe`, the second input of a hash join. The join keeps the order in which rows arrive from this
-/// input only if the input's plan states an order. Any order can be stated, because the guard above the join states none.
+/// States an order for `probe`. Without a stated order, a hash join would not keep the order of its second input.
+///
+/// The stated order need not be true, because the guard above the join hides the order from other operators.
 fn in_stated_order(probe: Plan) -> Plan {
     let schema = probe.schema();
     let order = schema.fields().first().and_then(|_| {
@@ -375,7 +370,6 @@ fn pairs(on: &[(ColumnId, ColumnId)], left: &Lowered, right: &Lowered) -> Result
     pairs.collect()
 }
 
-/// Returns both sides of a join, each with the positions of its keys among its columns.
 fn compared(
     on: &[(ColumnId, ColumnId)],
     [left, right]: [&Lowered; 2],
@@ -394,7 +388,6 @@ fn compared(
     ])
 }
 
-/// Returns a join with its columns.
 fn joined(plan: Plan, build: &Lowered, probe: &Lowered, join_type: JoinType) -> Lowered {
     let columns = match join_type {
         JoinType::LeftSemi | JoinType::LeftAnti => build.columns.clone(),

@@ -1,11 +1,9 @@
 //! Finds the row for which an expression fails.
 //!
-//! Operators evaluate a batch at a time, and their errors name no row. After a query has failed because of a value, it is
-//! lowered again with the positions of the tables' rows, and with each expression that can fail wrapped in [`Located`].
-//! Where an expression fails, bisection narrows the batch to one row, and the expression is narrowed to its smallest part
-//! that fails. Queries that succeed have no extra cost.
+//! Errors of operators name no row. If a query fails because of a value, the query is lowered again, with row numbers and
+//! with [`Located`] around each expression that can fail. Bisection then finds the row.
 //!
-//! The rows after GROUP BY, UNION ALL and unnest are not rows of a table, so a message about them shows only the values.
+//! Rows above GROUP BY, UNION ALL and unnest are not rows of a table. Therefore messages about these rows show only values.
 
 use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
@@ -24,19 +22,19 @@ use super::{Layout, Lowering};
 use crate::error::{LocatedError, message_of, place};
 use crate::relational::{Expr, ExprKind};
 
-/// Maximum number of values that a message shows, and maximum number of characters of each value.
+/// Maximum number of values in a message, and maximum number of characters of each value.
 const MAX_SHOWN_VALUES: usize = 3;
 const MAX_SHOWN_CHARACTERS: usize = 60;
 
-/// An expression whose error names the row.
+/// An expression whose errors name the row.
 #[derive(Debug)]
 pub(super) struct Located {
     expr: Expr,
     physical: Arc<dyn PhysicalExpr>,
     layout: Layout,
-    /// For each column of the rows, its name. `None` if the query does not name it.
+    /// The name of each column. `None` if the query does not name the column.
     names: Vec<Option<String>>,
-    /// For each table with known rows: the column with the position of the row, and the name of the table.
+    /// For each table whose rows are known: the column with the row numbers, and the name of the table.
     rows: Vec<(usize, String)>,
     options: Arc<ConfigOptions>,
 }
@@ -124,7 +122,6 @@ impl Located {
         }
     }
 
-    /// Returns a message with the cause, the row, and the row's values.
     fn message(&self, expr: &Expr, error: &DataFusionError, batch: &RecordBatch) -> String {
         let mut text = message_of(error);
         if batch.num_rows() != 1 {
@@ -161,7 +158,7 @@ impl Located {
     }
 }
 
-/// Returns the first row of a batch for which an expression fails even if only this row is evaluated.
+/// Returns the first row of a batch for which an expression fails when only this row is evaluated.
 fn first_failing_row(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
     let (mut start, mut length) = (0, batch.num_rows());
     let fails = |start, length| expr.evaluate(&batch.slice(start, length)).is_err();
@@ -176,7 +173,6 @@ fn first_failing_row(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Optio
     (length == 1 && fails(start, 1)).then_some(start)
 }
 
-/// Formats the first value of an array for a message.
 fn value_text(array: &Arc<dyn Array>) -> String {
     if array.is_null(0) {
         return "missing".to_owned();
@@ -220,7 +216,7 @@ impl PhysicalExpr for Located {
         self.physical.return_field(schema)
     }
 
-    // The parts belong to the wrapped expression, and nothing replaces them after a plan is built.
+    // Nothing replaces parts of an expression after the plan is built.
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         Vec::new()
     }

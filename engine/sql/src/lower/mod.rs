@@ -1,13 +1,11 @@
-//! Turns a [`Relational`] plan into operators that DataFusion executes.
+//! Converts a [`Relational`] plan to operators that DataFusion executes.
 //!
 //! ```text
 //! expr      expressions          join      joins: which side is kept in memory, or whether both are sorted
 //! located   the row for which an expression fails
 //! ```
 //!
-//! No optimizer runs afterwards: the plan that is executed is the plan that is built here. Each operator gets only the
-//! columns that a later operator reads. A sort is omitted where the rows provably arrive in its order ([`Arrival`]), and
-//! `proof` checks the finished plan.
+//! No optimizer runs afterwards. A sort is omitted if the rows provably arrive in the order of this sort ([`Arrival`]).
 
 mod expr;
 mod join;
@@ -47,20 +45,17 @@ use expr::Layout;
 pub(crate) use expr::physical_constant;
 use located::Located;
 
-/// How joins treat their sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sides {
     /// A side is kept in memory if its estimated size is small enough. Otherwise both sides are sorted.
     InMemory,
-    /// Both sides are always sorted.
     Sorted,
 }
 
-/// How a query is executed.
 pub(crate) struct Lowering<'a> {
     pub tables: &'a Tables,
     pub catalog: &'a Catalog,
-    /// The columns of tables of which only the origins are read.
+    /// The columns of tables whose origins are read instead of their values.
     pub opaque: &'a BTreeSet<ColumnId>,
     pub limits: &'a QueryLimits,
     pub options: Arc<ConfigOptions>,
@@ -69,22 +64,19 @@ pub(crate) struct Lowering<'a> {
     pub is_traced: bool,
 }
 
-/// The order in which the rows of an operator arrive.
 #[derive(Debug, Clone, PartialEq)]
 enum Arrival {
-    /// In an order that may be different each time.
+    /// The order may differ between runs.
     Unknown,
-    /// In a determined order, in which these columns are sorted.
+    /// The order is determined, and these columns are sorted.
     Sorted(Vec<SortKey>),
 }
 
-/// An operator with its columns and the order of its rows.
 #[derive(Clone)]
 struct Lowered {
     plan: Plan,
-    /// The columns of the operator, in order.
     columns: Vec<ColumnId>,
-    /// Columns with the same value for all rows. They are not part of the operator's rows.
+    /// Columns with the same value in all rows. The operator's rows do not contain these columns.
     constants: BTreeMap<ColumnId, Arc<ConstantSlot>>,
     arrival: Arrival,
 }
@@ -98,7 +90,6 @@ impl Lowered {
         }
     }
 
-    /// Returns whether the rows arrive in this order.
     fn arrives_in(&self, ordering: &LexOrdering) -> Result<bool> {
         let Arrival::Sorted(keys) = &self.arrival else {
             return Ok(false);
@@ -110,15 +101,13 @@ impl Lowered {
     }
 }
 
-/// The columns of an operator that the operators above it read.
+/// The columns that the operators above read.
 type Needed = BTreeSet<ColumnId>;
 
 impl Lowering<'_> {
-    /// Returns the operators of a query. The columns of the topmost operator are the columns of the query's result.
-    /// `in_order` states whether the caller reads the rows in the order in which they arrive.
+    /// Returns the operators of a query. An error is a defect of this crate.
     ///
-    /// # Errors
-    /// Returns an error if an operator cannot be created, which is a defect of this crate.
+    /// `in_order` states whether the order in which rows arrive matters to the caller.
     pub(crate) fn query(&self, query: &BoundQuery, in_order: bool) -> Result<Plan> {
         let needed = query.columns.iter().map(|column| column.id).collect();
         let lowered = self.lower(&query.plan, &needed, in_order)?;
@@ -132,7 +121,7 @@ impl Lowering<'_> {
         Ok(Guard::pass(Arc::new(plan)))
     }
 
-    /// Lowers a plan. `in_order` states whether the caller reads the rows in the order in which they arrive.
+    /// Lowers a plan. `in_order` states whether the order in which rows arrive matters to the caller.
     fn lower(&self, plan: &Relational, needed: &Needed, in_order: bool) -> Result<Lowered> {
         let lowered = match plan.node.as_ref() {
             Node::OneRow => self.rows(&[], &[Vec::new()])?,
@@ -307,8 +296,7 @@ impl Lowering<'_> {
         }
         let mut constants = input.constants;
         for (id, expr) in computed {
-            // A column that only refers to a constant stays a constant. If it became a column of the rows, an error in
-            // the constant's computation would be reported even if no row needed the value.
+            // As a column of the rows, a constant would fail even if no row needed its value.
             let constant = expr.as_column().and_then(|column| constants.get(&column));
             if let Some(constant) = constant.cloned() {
                 constants.insert(*id, constant);
@@ -325,12 +313,10 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns whether a column stays in the rows.
     fn is_kept(&self, id: ColumnId, needed: &Needed) -> bool {
         needed.contains(&id) || self.is_traced && self.is_row(id)
     }
 
-    /// Returns whether a column contains the position of a table's row.
     fn is_row(&self, id: ColumnId) -> bool {
         let source = self.catalog.get(id).source.as_ref();
         source.is_some_and(|(table, index)| {
@@ -339,7 +325,6 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the columns of `input` that are in `needed` or that `exprs` use.
     fn with_used<'e>(
         &self,
         needed: &Needed,
@@ -358,8 +343,7 @@ impl Lowering<'_> {
         below
     }
 
-    /// Converts an expression over rows to DataFusion's form. If `is_traced` is set, the error of the expression names
-    /// the row.
+    /// Converts an expression over rows. If `is_traced` is set, its errors name the row.
     fn expr(&self, expr: &Expr, layout: &Layout) -> Result<Arc<dyn PhysicalExpr>> {
         let physical = layout.expr(expr, &self.options)?;
         if self.is_traced && expr.can_fail() {
@@ -368,7 +352,7 @@ impl Lowering<'_> {
         Ok(physical)
     }
 
-    /// Removes columns that are not needed, and adds needed columns that are constants.
+    /// Removes unneeded columns, and adds needed constants as columns.
     fn narrowed(&self, lowered: Lowered, needed: &Needed) -> Result<Lowered> {
         let is_kept = |id: &ColumnId| self.is_kept(*id, needed);
         let constants = lowered
@@ -616,8 +600,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Sorts by keys, unless the rows arrive in this order. `fetch` is the number of sorted rows that the caller reads,
-    /// or `None` if it reads all.
+    /// Sorts by keys, unless the rows arrive in this order. The caller reads at most `fetch` rows.
     fn sort(
         &self,
         input: &Relational,
@@ -697,12 +680,11 @@ impl Lowering<'_> {
     }
 }
 
-/// Returns the name of a column in the rows of operators.
 fn name(id: ColumnId) -> String {
     format!("c{}", id.0)
 }
 
-/// Returns the order in which rows arrive if only `columns` are kept.
+/// Returns the arrival order if only `columns` are kept.
 fn kept_arrival(arrival: &Arrival, columns: &[ColumnId]) -> Arrival {
     match arrival {
         Arrival::Unknown => Arrival::Unknown,
@@ -728,7 +710,6 @@ fn internal<T>(message: String) -> Result<T> {
     Err(DataFusionError::Internal(message))
 }
 
-/// Returns the column at a position.
 fn column_at(schema: &SchemaRef, index: usize) -> Arc<dyn PhysicalExpr> {
     let name = schema.fields().get(index).map_or("", |field| field.name());
     Arc::new(Column::new(name, index))

@@ -1,5 +1,4 @@
-//! Guards are operators between all other operators. They check for cancellation, account for memory, and remove empty
-//! batches.
+//! Guards between operators check for cancellation, account for memory, and drop empty batches.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,22 +16,18 @@ use crate::QueryLimits;
 use crate::error::MemoryError;
 use crate::limits::QueryPool;
 
-/// Assumed size in bytes of a batch without columns or without data.
 const EMPTY_BATCH_BYTES: usize = 1 << 10;
 
-/// Checks for cancellation between two operators, and accounts for memory.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
-    /// Number of copies of each row that the operator above stores without accounting for their memory. The guard
-    /// accounts for it instead.
+    /// Number of copies of each row that the operator above stores without reserving their memory.
     copies: usize,
-    /// The expected number of rows. If the memory does not suffice, the error names the memory that this number of rows
-    /// would need, extrapolated from the rows so far.
+    /// The expected number of rows, to which an error extrapolates the needed memory.
     rows: Option<u64>,
 }
 
 impl Guard {
-    /// Guards an operator. An operator that has a guard already is returned unchanged.
+    /// Guards an operator, unless the operator is a guard.
     pub(crate) fn pass(input: Plan) -> Plan {
         match Node::<Guard>::downcast(input.as_ref()) {
             Some(_) => input,
@@ -40,37 +35,36 @@ impl Guard {
         }
     }
 
-    /// Guards an operator that returns about this number of rows after it has read all of its input.
+    /// Guards an operator that returns about `rows` rows, after it has read its entire input.
     pub(crate) fn after_all(input: Plan, rows: u64) -> Plan {
         let rows = Some(rows);
         Guard { rows, copies: 0 }.above(input)
     }
 
-    /// States the order of rows for an operator that requires it. `None` states no order.
+    /// States the order of rows for an operator that requires one. `None` states no order.
     pub(crate) fn ordered(input: Plan, order: Option<LexOrdering>) -> Plan {
         let properties = properties_with(input.schema(), order);
         Node::plan(Guard::default(), vec![input], properties)
     }
 
-    /// Adds a guard that accounts for the memory of rows that the operator above stores. If `copied` is true, that
-    /// operator stores each row twice. `rows` is the expected number of rows.
+    /// Guards rows that the operator above stores, once or (`copied`) twice, and accounts for their memory.
     pub(crate) fn count(input: Plan, copied: bool, rows: u64) -> Plan {
         let (copies, rows) = (1 + usize::from(copied), Some(rows));
         Guard { copies, rows }.above(input)
     }
 
-    /// Creates the plan of a guard. The plan does not pass on the order, the equal columns and the constant columns
-    /// that the input states, because DataFusion infers some of them wrongly. For example, it treats a constant of the
-    /// outer side of a join as a constant of the joined rows. It would then neither sort by this column nor compare all
-    /// groups.
+    /// Creates a guard. The guard hides what DataFusion infers about the order of the input's rows and about constant
+    /// columns.
+    ///
+    /// Some of these inferences are wrong. In an outer join, a column can be constant in the optional input, but NULL in
+    /// some joined rows. DataFusion infers that the column is constant in the joined rows, too.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)
     }
 }
 
-/// Converts an error of the input if it is a lack of memory. Otherwise the operator above would mistake it for a lack
-/// of its own memory.
+/// Converts a lack of memory. Otherwise the operator above would treat the error as its own.
 fn of_input(error: DataFusionError) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(text) => {
@@ -113,8 +107,7 @@ impl Operator for Guard {
                     return Poll::Ready(Some(Err(stopped)));
                 }
                 return match ready!(input.poll_next_unpin(context)) {
-                    // Drops empty batches. The operator above would evaluate constants for an empty batch, which can
-                    // fail although no row needs their values.
+                    // The operator above would evaluate constants for an empty batch, and could fail.
                     Some(Ok(batch)) if batch.num_rows() == 0 => continue,
                     next => Poll::Ready(next.map(|batch| batch.map_err(of_input).and_then(&count))),
                 };

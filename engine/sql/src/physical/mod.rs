@@ -1,14 +1,14 @@
-//! Operators of this crate, next to DataFusion's.
+//! The operators of this crate, in addition to DataFusion's.
 //!
-//! * `operator`: the parts that all operators of this crate share.
+//! * `operator`: the shared implementation of all operators.
 //! * `scan`: the leaf that reads a [`Relation`](crate::Relation).
-//! * `rows`: rows in memory, the rows of several inputs (UNION ALL), LIMIT and OFFSET, and the positions of rows.
-//! * `unnested`: returns a row for each element of lists.
-//! * `prepared`: reads a single row, whose values become constants of other operators.
+//! * `rows`: rows in memory, UNION ALL, LIMIT and OFFSET, and row numbers.
+//! * `unnested`: returns a row for each element of a list.
+//! * `prepared`: reads a single row, whose values become constants.
 //! * `same_rows`: skips the join of EXCEPT if both sides have the same rows in the same order.
-//! * `repeated`: drops repeated rows from the right side of a semi or anti join, in which rows are only looked up.
-//! * `windows`: evaluates window functions on a few partitions at a time, not on all rows.
-//! * `guard`: between all operators, checks for cancellation and accounts for memory that an operator does not reserve.
+//! * `repeated`: drops repeated rows from the right side of a semi or anti join.
+//! * `windows`: evaluates window functions on a few partitions at a time.
+//! * `guard`: between all operators, checks for cancellation and accounts for memory.
 
 mod guard;
 mod operator;

@@ -1,7 +1,4 @@
-//! Shared implementation of this crate's physical operators.
-//!
-//! DataFusion's [`ExecutionPlan`] has many methods that are implemented in the same way by all operators of this crate.
-//! [`Operator`] contains what differs, and [`Node`] adds inputs and properties.
+//! Implements DataFusion's [`ExecutionPlan`] once for all operators of this crate.
 
 use std::fmt;
 use std::pin::Pin;
@@ -22,26 +19,21 @@ use futures::Stream;
 
 pub(crate) type Plan = Arc<dyn ExecutionPlan>;
 
-/// Batches of rows. Each is computed when it is read.
+/// A stream of batches. Each batch is computed when it is read.
 pub(super) type Batches = Pin<Box<dyn Stream<Item = Result<RecordBatch>> + Send>>;
 
-/// The behaviour of an operator.
 pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
-    /// Name in printed plans.
     const NAME: &'static str;
-    /// For each input, whether the output rows have the order of that input.
+    /// Whether the output rows have the order of an input, for each input.
     const KEEPS_ORDER: &'static [bool];
 
-    /// Starts to produce the rows of a node with this operator.
     fn start(&self, node: &Node<Self>, context: &Arc<TaskContext>) -> Result<Batches>;
 
-    /// Returns the operator's parameters, for a printed plan.
     fn details(&self) -> String {
         String::new()
     }
 }
 
-/// A plan node that consists of an operator and its inputs.
 #[derive(Debug)]
 pub(crate) struct Node<T> {
     operator: Arc<T>,
@@ -50,13 +42,11 @@ pub(crate) struct Node<T> {
 }
 
 impl<T: Operator> Node<T> {
-    /// Returns the operator of a plan node if it has type `T`.
     pub(crate) fn downcast(plan: &dyn ExecutionPlan) -> Option<&T> {
         let node = plan.downcast_ref::<Node<T>>();
         node.map(|node| node.operator.as_ref())
     }
 
-    /// Creates a node whose rows have these properties.
     pub(super) fn plan(operator: T, inputs: Vec<Plan>, properties: Arc<PlanProperties>) -> Plan {
         Arc::new(Node {
             operator: Arc::new(operator),
@@ -65,7 +55,7 @@ impl<T: Operator> Node<T> {
         })
     }
 
-    /// Creates a node whose rows have the properties of its first input.
+    /// Creates a node whose rows have the properties of its input.
     pub(super) fn above(operator: T, input: Plan) -> Plan {
         let properties = Arc::clone(input.properties());
         Node::plan(operator, vec![input], properties)
@@ -75,7 +65,6 @@ impl<T: Operator> Node<T> {
         Arc::clone(&self.operator)
     }
 
-    /// Starts to produce the rows of an input.
     pub(super) fn input(
         &self,
         index: usize,
@@ -149,12 +138,12 @@ impl<T: Operator> ExecutionPlan for Node<T> {
     }
 }
 
-/// Returns the properties of rows that have a schema, and an order that is not stated.
+/// Returns properties of rows with a schema. No order is stated.
 pub(super) fn properties_of(schema: SchemaRef) -> Arc<PlanProperties> {
     properties_with(schema, None)
 }
 
-/// Returns the properties of rows that have a schema, and this order if one is given.
+/// Returns properties of rows with a schema and, if given, an order.
 pub(super) fn properties_with(
     schema: SchemaRef,
     order: Option<LexOrdering>,
@@ -165,11 +154,11 @@ pub(super) fn properties_with(
         EmissionType::Incremental,
         Boundedness::Bounded,
     );
-    // Guards check for cancellation between operators, so DataFusion need not add its own checks.
+    // Guards check for cancellation, so DataFusion adds no checks.
     Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative))
 }
 
-/// Returns a batch of `rows` rows. The number is stated, because a batch may have no columns.
+/// Returns a batch of `rows` rows, which may have no columns.
 pub(super) fn batch_of(
     schema: &SchemaRef,
     columns: Vec<ArrayRef>,

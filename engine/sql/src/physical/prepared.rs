@@ -1,8 +1,7 @@
-//! Values of a single row, as constants of the operators above.
+//! Reads a single row, whose values become constants of the operators above.
 //!
-//! The value of an uncorrelated subquery is the same for all rows. As a column of the rows, the value would be copied
-//! for each row, and functions could not prepare it once for all rows, for example compile a pattern. Instead,
-//! [`Prepared`] reads the value before the first row, and the expression [`ConstantColumn`] returns it.
+//! If the value of an uncorrelated subquery were a column, it would be copied for each row. In addition, functions could not
+//! use the value to prepare their work, for example compile a pattern only once.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -20,14 +19,14 @@ use parking_lot::Mutex;
 use super::operator::{Batches, Node, Operator, Plan};
 use crate::error::is_of_value;
 
-/// A value that is known when the first row arrives.
+/// A value that is computed before the first row arrives.
 #[derive(Debug)]
 pub(crate) struct ConstantSlot {
     data_type: DataType,
     value: Mutex<Option<ConstantValue>>,
 }
 
-/// The value, or the error with which its computation failed. The error is reported only if a row needs the value.
+/// The value, or the error of its computation. The error is reported only if a row needs the value.
 type ConstantValue = std::result::Result<ScalarValue, Arc<DataFusionError>>;
 
 impl ConstantSlot {
@@ -42,7 +41,6 @@ impl ConstantSlot {
 /// Reads the only row of its second input before the rows of its first input.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// One slot for each column of the row.
     slots: Vec<Arc<ConstantSlot>>,
 }
 
@@ -92,7 +90,6 @@ impl Operator for Prepared {
     }
 }
 
-/// The value of a slot.
 #[derive(Debug)]
 pub(crate) struct ConstantColumn(pub Arc<ConstantSlot>);
 

@@ -1,11 +1,8 @@
-//! Drops repeated rows from the side of a semi or anti join in which rows are only looked up.
+//! Drops repeated rows from the looked-up side of a semi or anti join.
 //!
-//! For each row, DataFusion's hash join visits all rows of the other side with the same key, although one of them would
-//! suffice. If both sides repeat a value n times, this takes n * n visits. Even a small bundle can have a large n,
-//! because files whose rows are all equal compress to almost nothing.
-//!
-//! Dropping repeated rows of the looked-up side does not change the result. [`SkipRepeated`] remembers a limited number
-//! of rows, so it may pass on some rows more than once.
+//! DataFusion's hash join visits all looked-up rows with the same key, although one of these rows suffices. If both sides
+//! repeat a value n times, the join takes n * n visits. Even a small bundle can have a large n, because equal rows compress
+//! well.
 
 use std::sync::Arc;
 
@@ -21,10 +18,10 @@ use futures::StreamExt;
 
 use super::operator::{Batches, Node, Operator, Plan};
 
-/// Number of rows that are remembered.
+/// Number of rows that are remembered. A repeated row that was forgotten is passed on again.
 const REMEMBERED_ROWS: usize = 1 << 14;
 
-/// Maximum total size in bytes of the remembered rows. When it is exceeded, all rows are forgotten.
+/// Maximum total size in bytes of the remembered rows. If it is exceeded, all rows are forgotten.
 const REMEMBERED_BYTES: usize = 4 << 20;
 
 fn sort_fields(schema: &SchemaRef) -> Vec<SortField> {
@@ -34,12 +31,12 @@ fn sort_fields(schema: &SchemaRef) -> Vec<SortField> {
         .collect()
 }
 
-/// Passes on each distinct row of its input at least once, and drops most of the repeated rows.
+/// Passes on each distinct row at least once, and drops most repeated rows.
 #[derive(Debug)]
 pub(crate) struct SkipRepeated;
 
 impl SkipRepeated {
-    /// Skips repeated rows, if rows of these types can be compared.
+    /// Drops repeated rows if rows of these types can be compared.
     pub(crate) fn plan(input: Plan) -> Plan {
         match RowConverter::supports_fields(&sort_fields(&input.schema())) {
             true => Node::above(SkipRepeated, input),
@@ -66,27 +63,23 @@ impl Operator for SkipRepeated {
     }
 }
 
-/// A row that was passed on. Most rows are not repeated, so the content of a row is only stored when its hash occurs
-/// for the second time.
+/// A row that was passed on. Its content is stored only when its hash occurs for the second time.
 #[derive(Debug, Clone, Default)]
 struct Remembered {
     hash: u64,
     row: Option<Box<[u8]>>,
 }
 
-/// The rows that were passed on so far, as far as they are remembered.
 struct PassedRows {
     converter: RowConverter,
-    /// Each row has one place, which depends on its hash.
+    /// One place per hash modulo the number of places.
     remembered: Vec<Remembered>,
-    /// Total size of the contents in `remembered`.
     bytes: usize,
-    /// The hashes of the rows of a batch. They are a field only to reuse the memory.
+    /// The hashes of the rows of a batch. The field exists only to reuse its memory.
     hashes: Vec<u64>,
 }
 
 impl PassedRows {
-    /// Returns the batch without the rows that equal a remembered row.
     fn drop_repeated(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         self.hashes.clear();
         self.hashes.resize(batch.num_rows(), 0);
@@ -114,7 +107,7 @@ impl PassedRows {
                 Some(other) if **other == *content => {
                     is_kept.get_or_insert_with(|| vec![true; batch.num_rows()])[row] = false;
                 }
-                // Another row has the same hash.
+                // Another row with the same hash.
                 Some(_) => {}
                 None => {
                     self.bytes += content.len();

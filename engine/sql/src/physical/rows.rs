@@ -12,12 +12,11 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 
-/// Reads its inputs one after the other. Rows keep the order in which the inputs return them.
+/// Returns the rows of all inputs, one input after the other.
 #[derive(Debug)]
 pub(crate) struct Concat;
 
 impl Concat {
-    /// Concatenates inputs whose columns have the same types and names.
     pub(crate) fn plan(inputs: Vec<Plan>) -> Result<Plan> {
         let Some(first) = inputs.first() else {
             return internal_err!("a union must have at least one branch");
@@ -32,13 +31,11 @@ impl Concat {
 
 impl Operator for Concat {
     const NAME: &'static str = "Concat";
-    // The rows of each input keep their order, and all rows of an input precede those of the next. DataFusion's flags
-    // cannot express this order, but `proof` has a rule for this operator.
+    // DataFusion's flags cannot express an order across inputs. `proof` has a rule for this operator.
     const KEEPS_ORDER: &'static [bool] = &[];
 
     fn start(&self, node: &Node<Concat>, context: &Arc<TaskContext>) -> Result<Batches> {
         let (schema, context) = (node.schema(), Arc::clone(context));
-        // Each input starts when the previous one has ended.
         let inputs = futures::stream::iter(node.inputs.clone());
         let batches = inputs.map(move |input| input.execute(0, Arc::clone(&context)));
         Ok(Box::pin(batches.try_flatten().map(move |batch| {
@@ -48,12 +45,11 @@ impl Operator for Concat {
     }
 }
 
-/// Adds a column with the position of each row, from 0.
+/// Adds a column with the number of each row, from 0.
 #[derive(Debug)]
 pub(crate) struct Numbered;
 
 impl Numbered {
-    /// Adds the column `name` as the last one.
     pub(crate) fn plan(input: Plan, name: &str) -> Plan {
         let fields = input.schema().fields().iter().cloned().collect::<Vec<_>>();
         let number = Arc::new(Field::new(name, DataType::Int64, false));
@@ -82,18 +78,15 @@ impl Operator for Numbered {
     }
 }
 
-/// Returns batches that are in memory, in the given order.
 #[derive(Debug)]
 pub(crate) struct Rows(Vec<RecordBatch>);
 
 impl Rows {
-    /// Returns the rows of a batch.
     pub(crate) fn plan(batch: RecordBatch) -> Plan {
         let properties = properties_of(batch.schema());
         Rows::with_properties(vec![batch], properties)
     }
 
-    /// Returns the rows of batches that an operator with these properties has returned.
     pub(super) fn with_properties(
         batches: Vec<RecordBatch>,
         properties: Arc<PlanProperties>,
@@ -101,7 +94,6 @@ impl Rows {
         Node::plan(Rows(batches), Vec::new(), properties)
     }
 
-    /// Returns whether there is at most one row.
     pub(crate) fn is_single(&self) -> bool {
         self.0.iter().map(RecordBatch::num_rows).sum::<usize>() <= 1
     }
@@ -121,13 +113,12 @@ impl Operator for Rows {
     }
 }
 
-/// Passes on `fetch` rows after the first `skip`.
 #[derive(Debug)]
 pub(crate) struct FirstRows {
     skip: usize,
     fetch: usize,
-    /// Whether the operator also reads the rows after the last row that it passes on. If so, an error in one of these
-    /// rows is always reported. Otherwise it would depend on the batch size whether the error is found.
+    /// Whether later rows are read, too, because they may cause errors. Otherwise the batch size would determine whether
+    /// such an error is reported.
     reads_all: bool,
 }
 

@@ -1,8 +1,7 @@
 //! Skips the join of EXCEPT if both sides have the same rows in the same order.
 //!
-//! Most checks of pipelines verify that two files list the same identifiers, and usually both files have the same
-//! order. So both sides are first read in parallel and compared. At the first difference, the comparison ends and the
-//! join runs, which reads both sides again.
+//! Most checks of pipelines compare identifiers that are in the same order. Therefore both sides are first compared row by
+//! row. At the first difference, the join runs and reads both sides again.
 
 use std::sync::Arc;
 
@@ -16,26 +15,23 @@ use futures::{StreamExt, TryStreamExt};
 use super::operator::{Batches, Node, Operator, Plan};
 use super::{Guard, Scan};
 
-/// Returns whether a plan only reads a relation.
 fn reads_only(plan: &Plan) -> bool {
     let passes = plan.is::<ProjectionExec>() || Node::<Guard>::downcast(plan.as_ref()).is_some();
     Node::<Scan>::downcast(plan.as_ref()).is_some()
         || passes && plan.children().into_iter().all(reads_only)
 }
 
-/// Returns no rows if both sides have the same rows in the same order, and otherwise the result of the join. The inputs
-/// are the two sides and the join, in this order.
+/// Returns no rows if both sides are equal, otherwise the rows of the join. The inputs are both sides and the join.
 #[derive(Debug)]
 pub(crate) struct SameRows {
-    /// The columns of each side to compare.
     keys: [Vec<usize>; 2],
 }
 
 impl SameRows {
-    /// Compares two inputs, each given with the columns to compare, before `join` runs. `join` must return the rows of
-    /// one input that have no equal row in the other. Both inputs should have the same number of rows.
+    /// Compares two inputs by some of their columns before `join` runs.
     ///
-    /// If the inputs differ, they are read twice. Therefore inputs that compute something are not compared.
+    /// `join` must return the rows of one input that have no equal row in the other input. If the inputs differ, `join`
+    /// reads them a second time. Therefore inputs that compute something are not compared.
     pub(crate) fn around(join: Plan, inputs: [(Plan, Vec<usize>); 2]) -> Plan {
         if !inputs.iter().all(|(input, _)| reads_only(input)) {
             return join;
@@ -46,7 +42,6 @@ impl SameRows {
         Node::plan(SameRows { keys }, vec![one, other, join], properties)
     }
 
-    /// Returns the index of the join among the inputs. The other inputs are only compared.
     pub(crate) fn join_index(&self) -> usize {
         2
     }
@@ -87,16 +82,15 @@ impl Operator for SameRows {
     }
 }
 
-/// Reads one side of the join batch by batch.
 struct SideReader {
     input: SendableRecordBatchStream,
     keys: Vec<usize>,
-    /// The remaining rows of the last batch.
+    /// The rows of the current batch that were not compared yet.
     batch: Option<RecordBatch>,
 }
 
 impl SideReader {
-    /// Reads the next batch if the current one is empty. `None` at the end.
+    /// Reads the next batch if the current batch is empty. Returns `None` at the end.
     async fn batch(&mut self) -> Result<Option<&RecordBatch>> {
         while self.batch.as_ref().is_none_or(|one| one.num_rows() == 0) {
             self.batch = match self.input.next().await.transpose()? {
@@ -107,7 +101,6 @@ impl SideReader {
         Ok(self.batch.as_ref())
     }
 
-    /// Removes the first `count` rows from the batch and returns their keys.
     fn take(&mut self, count: usize) -> Vec<ArrayRef> {
         let Some(batch) = self.batch.take() else {
             return Vec::new();
@@ -120,7 +113,6 @@ impl SideReader {
     }
 }
 
-/// Returns whether two sides have the same keys in the same order.
 async fn is_same(mut one: SideReader, mut other: SideReader) -> Result<bool> {
     loop {
         let rows = one.batch().await?.map(RecordBatch::num_rows);

@@ -1,4 +1,4 @@
-//! The leaf operator of a plan, which reads a relation.
+//! The leaf operator, which reads a relation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::functions::with_one_nan;
 use crate::limits::QueryPool;
 use crate::relation::{Relation, RelationBatch};
 
-/// Assumed size in bytes of a string or another value without a fixed size, for estimates.
+/// Assumed size in bytes of a value without a fixed size, for example a string.
 const ASSUMED_TEXT_BYTES: usize = 48;
 
-/// The content of a column of the scan: values of one of the relation's columns, origins, or row numbers.
+/// The content of a scanned column: values of the relation, origins, or row numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ScanColumn {
     Value(usize),
@@ -26,18 +26,15 @@ pub(crate) enum ScanColumn {
     Position,
 }
 
-/// Reads the columns `scanned` of a relation, in row order unless `any_order` is set.
 #[derive(Clone)]
 pub(crate) struct Scan {
     relation: Arc<dyn Relation>,
     scanned: Arc<[ScanColumn]>,
     schema: SchemaRef,
-    /// True if the rows may come in any order.
     any_order: bool,
 }
 
 impl Scan {
-    /// Creates the plan of a scan.
     pub(crate) fn plan(
         relation: Arc<dyn Relation>,
         scanned: Vec<ScanColumn>,
@@ -57,12 +54,10 @@ impl Scan {
         Node::plan(scan, Vec::new(), properties)
     }
 
-    /// Returns whether the rows may come in any order.
     pub(crate) fn is_unordered(&self) -> bool {
         self.any_order
     }
 
-    /// Returns the index of the column with the position of each row.
     pub(crate) fn position(&self) -> Option<usize> {
         let mut kinds = self.scanned.iter();
         kinds.position(|kind| *kind == ScanColumn::Position)
@@ -102,7 +97,6 @@ impl Scan {
         }))
     }
 
-    /// Builds a batch from the values, and inserts the columns with origins and row numbers.
     fn assemble(&self, first: u64, len: usize, values: Vec<ArrayRef>) -> Result<RecordBatch> {
         let mut values = values.into_iter();
         let mut origins: Option<ArrayRef> = None;
@@ -130,13 +124,12 @@ impl Scan {
         batch_of(&self.schema, columns, len)
     }
 
-    /// Returns the number of rows.
     pub(super) fn rows(&self) -> usize {
         usize::try_from(self.relation.rows()).unwrap_or(usize::MAX)
     }
 }
 
-/// Returns the estimated number of bytes per row of these columns.
+/// Estimates the size in bytes of a row with these columns.
 pub(crate) fn row_bytes(schema: &SchemaRef) -> usize {
     let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(ASSUMED_TEXT_BYTES);
     let fields = schema.fields().iter();

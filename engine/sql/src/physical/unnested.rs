@@ -1,4 +1,4 @@
-//! Replaces each row by one row for each element of its lists (`unnest`).
+//! `unnest`: replaces each row by one row for each element of its lists.
 
 use std::sync::Arc;
 
@@ -12,23 +12,19 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 
-/// Maximum number of rows in a batch of the result.
 const MAX_ROWS: usize = 1 << 14;
 
-/// Maximum size in bytes of a batch of the result. Each element gets a copy of the other columns of its row.
+/// Maximum size in bytes of a batch. Each element gets a copy of the other columns of its row.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Replaces each row by several rows, one for each element of its lists. Shorter lists are padded with missing values.
-/// Rows without elements disappear.
+/// Replaces each row by one row per element of its lists. Shorter lists are padded with NULL.
 #[derive(Debug)]
 pub(crate) struct Unnested {
-    /// The columns that are kept, besides the elements.
     others: Vec<usize>,
     lists: Vec<usize>,
 }
 
 impl Unnested {
-    /// Keeps the columns `others`, followed by the elements of `lists` with their names.
     pub(crate) fn plan(
         input: Plan,
         others: Vec<usize>,
@@ -57,7 +53,7 @@ impl Unnested {
     }
 }
 
-/// Returns the number of elements for each row: the length of its longest list.
+/// Returns the number of elements of each row, which is the length of its longest list.
 fn lengths(batch: &RecordBatch, lists: &[usize]) -> Result<Vec<usize>> {
     let mut lengths = vec![0_usize; batch.num_rows()];
     for list in lists {
@@ -78,14 +74,14 @@ fn lengths(batch: &RecordBatch, lists: &[usize]) -> Result<Vec<usize>> {
     Ok(lengths)
 }
 
-/// The result for one input batch, as far as it has not been returned yet.
+/// The elements of one input batch, and the position up to which they were returned.
 struct Parts {
     batch: RecordBatch,
     operator: Arc<Unnested>,
     schema: SchemaRef,
     max_rows: usize,
     lengths: Vec<usize>,
-    /// The next row to return, and the next of its elements.
+    /// The next row to return, and the next element of this row.
     row: usize,
     element: usize,
 }
@@ -106,9 +102,7 @@ impl Parts {
         })
     }
 
-    /// Returns the next part.
     fn next(&mut self) -> Result<Option<RecordBatch>> {
-        // The row of each element, and its index in the lists.
         let (mut rows, mut indices) = (Vec::new(), Vec::new());
         while let Some(length) = self.lengths.get(self.row) {
             let room = self.max_rows - rows.len();
@@ -141,7 +135,7 @@ impl Parts {
     }
 }
 
-/// Returns the elements at `indices` of the lists in `rows`. Missing if a list has no such element.
+/// Returns the elements at `indices` of the lists in `rows`, with NULL where a list has no such element.
 fn elements(lists: &ArrayRef, rows: &UInt32Array, indices: &[usize]) -> Result<ArrayRef> {
     if lists.data_type().is_null() {
         return Ok(new_null_array(&DataType::Null, rows.len()));

@@ -1,9 +1,8 @@
 //! Evaluates window functions on a few partitions at a time.
 //!
-//! DataFusion's operator keeps all rows in memory. With PARTITION BY, its input is sorted by the partition keys, and
-//! the result for a partition does not depend on other partitions. Therefore this operator collects complete partitions
-//! until there are enough rows, and then evaluates them. The sort below it can use temporary files. Only a few
-//! partitions, or one large partition, are in memory at a time.
+//! DataFusion's operator keeps all rows in memory. With PARTITION BY, the input is sorted by the partition keys. Therefore
+//! this operator collects complete partitions until they contain enough rows, and then evaluates the window functions on
+//! these partitions.
 
 use std::sync::Arc;
 
@@ -20,19 +19,16 @@ use futures::StreamExt;
 use super::operator::{Batches, Node, Operator, Plan, properties_of};
 use super::rows::Rows;
 
-/// Minimum number of collected rows before evaluation, if partitions are small.
+/// Number of rows that are collected before evaluation, if partitions are small.
 const MIN_PART_ROWS: usize = 1 << 16;
 
-/// Window functions over an input that is sorted by their partition keys.
 #[derive(Debug)]
 pub(crate) struct WindowsInParts {
-    /// The partition keys.
     keys: Vec<Arc<dyn PhysicalExpr>>,
     exprs: Vec<Arc<dyn WindowExpr>>,
 }
 
 impl WindowsInParts {
-    /// Evaluates window functions with these partition keys.
     pub(crate) fn plan(
         keys: Vec<Arc<dyn PhysicalExpr>>,
         exprs: Vec<Arc<dyn WindowExpr>>,
@@ -47,7 +43,6 @@ impl WindowsInParts {
         ))
     }
 
-    /// Returns the window functions.
     pub(crate) fn exprs(&self) -> &[Arc<dyn WindowExpr>] {
         &self.exprs
     }
@@ -84,17 +79,15 @@ impl Operator for WindowsInParts {
     }
 }
 
-/// The stream of results of all partitions.
+/// The stream of the rows of all partitions, with the columns of the window functions.
 struct PartitionStream {
     input: SendableRecordBatchStream,
-    /// The properties of the input.
     properties: Arc<PlanProperties>,
     parts: Arc<WindowsInParts>,
     context: Arc<TaskContext>,
     /// The rows that are not evaluated yet. Their last partition may be incomplete.
     pending: Vec<RecordBatch>,
     rows: usize,
-    /// The results of complete partitions that are being computed.
     computing: Option<SendableRecordBatchStream>,
     is_at_end: bool,
     reservation: MemoryReservation,
@@ -130,7 +123,7 @@ impl PartitionStream {
             return Ok(());
         }
         self.reservation.try_grow(accounted_bytes(&batch))?;
-        // While few rows are collected, looking for the end of the last complete partition costs more than it saves.
+        // If few rows are collected, searching for the last complete partition costs more than it saves.
         let start = match self.rows + batch.num_rows() < MIN_PART_ROWS {
             true => None,
             false => self.last_partition(&batch)?,
@@ -154,8 +147,7 @@ impl PartitionStream {
         Ok(())
     }
 
-    /// Returns the index of the first row of the last partition in `batch`. Returns `None` if this partition begins in
-    /// `pending`, or if no row precedes it.
+    /// Returns the first row of the last partition in `batch`, unless this partition begins in `pending`.
     fn last_partition(&self, batch: &RecordBatch) -> Result<Option<usize>> {
         let keys = self.keys(batch)?;
         let last = partition(&keys)?.ranges().last().map_or(0, |one| one.start);
@@ -187,7 +179,7 @@ impl PartitionStream {
     }
 }
 
-/// Returns the number of bytes to account for a batch. The batch is copied during evaluation.
+/// Returns the memory of a batch in bytes. The batch is copied during evaluation.
 fn accounted_bytes(batch: &RecordBatch) -> usize {
     2 * batch.get_array_memory_size()
 }

@@ -1,4 +1,4 @@
-//! Typed expressions over columns of a [`Relational`](super::Relational) plan.
+//! Typed expressions over the columns of a [`Relational`](super::Relational) plan.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,22 +10,19 @@ use prep_spec::query::tree::Position;
 
 use crate::functions::is_operator_name;
 
-/// A column of a plan. Each column that a node creates gets a new number, by which all later nodes refer to it. The
-/// name of the column does not matter.
+/// A column of a plan. Each column that a node creates has a number of its own, whatever its name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ColumnId(pub u32);
 
-/// An expression with its type. Comparisons ignore positions.
+/// An expression with its type. Equality ignores positions.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Expr {
     pub kind: ExprKind,
     pub data_type: DataType,
-    /// The position in the query's text.
     pub at: Position,
 }
 
-/// The kinds of expressions. The binder has already inserted all casts, so operands have the types that the operation
-/// needs.
+/// The kinds of expressions. All casts are explicit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ExprKind {
     Column(ColumnId),
@@ -96,7 +93,7 @@ impl Expr {
         Expr::new(ExprKind::Call { function, args }, data_type, at)
     }
 
-    /// Returns `CASE WHEN ... THEN ... ELSE otherwise END`. All results have one type.
+    /// Returns `CASE WHEN ... THEN ... ELSE otherwise END`. All branches must have the same type.
     pub(crate) fn case(branches: Vec<(Expr, Expr)>, otherwise: Option<Expr>, at: Position) -> Expr {
         let first = branches.first().map(|(_, first)| first);
         let data_type = first
@@ -119,7 +116,6 @@ impl Expr {
         Expr::boolean(ExprKind::Not(Box::new(self)), at)
     }
 
-    /// Returns the column if the expression is only a column.
     pub(crate) fn as_column(&self) -> Option<ColumnId> {
         match self.kind {
             ExprKind::Column(id) => Some(id),
@@ -134,7 +130,6 @@ impl Expr {
         }
     }
 
-    /// Returns the direct parts.
     pub(crate) fn children(&self) -> Vec<&Expr> {
         match &self.kind {
             ExprKind::Column(_) | ExprKind::Literal(_) => Vec::new(),
@@ -175,7 +170,6 @@ impl Expr {
         }
     }
 
-    /// Calls `visit` for the expression and all its parts.
     pub(crate) fn visit(&self, visit: &mut impl FnMut(&Expr)) {
         visit(self);
         for child in self.children() {
@@ -183,11 +177,7 @@ impl Expr {
         }
     }
 
-    /// Replaces each part for which `replace` returns an expression. Does not look for further parts inside of a
-    /// replaced part.
-    ///
-    /// # Errors
-    /// Returns the first error of `replace`.
+    /// Replaces each part for which `replace` returns an expression, but not parts of replaced parts.
     pub(crate) fn replace<E>(
         mut self,
         replace: &mut impl FnMut(&Expr) -> Result<Option<Expr>, E>,
@@ -202,7 +192,6 @@ impl Expr {
         Ok(self)
     }
 
-    /// Adds the columns of the expression to `columns`.
     pub(crate) fn add_columns(&self, columns: &mut BTreeSet<ColumnId>) {
         self.visit(&mut |expr| columns.extend(expr.as_column()));
     }
@@ -213,12 +202,11 @@ impl Expr {
         columns
     }
 
-    /// Returns whether the expression has no columns.
     pub(crate) fn is_constant(&self) -> bool {
         self.as_column().is_none() && self.children().into_iter().all(Expr::is_constant)
     }
 
-    /// Returns whether evaluating the expression can fail because of a value. `true` if this is not certain.
+    /// Returns whether evaluating the expression may fail because of a value.
     pub(crate) fn can_fail(&self) -> bool {
         let own = match &self.kind {
             ExprKind::Cast { expr, is_try } => {
@@ -230,7 +218,7 @@ impl Expr {
                     || is_double && is_operator_name(function.name());
                 !is_safe
             }
-            // A pattern that is a literal was compiled when the query was resolved, so it cannot fail.
+            // The binder has compiled literal patterns, so they cannot fail.
             ExprKind::Binary(op, _, pattern) if is_regex(*op) => pattern.as_literal().is_none(),
             _ => false,
         };
@@ -242,7 +230,7 @@ fn is_regex(op: Operator) -> bool {
     matches!(op, Operator::RegexMatch | Operator::RegexIMatch)
 }
 
-/// Returns whether each value of the type `from` can be converted to the type `to`.
+/// Returns whether each value of the type `from` can be cast to the type `to`.
 fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
     match (from, to) {
         (DataType::Null, _) | (_, DataType::Utf8) => true,
@@ -253,8 +241,7 @@ fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Functions that cannot fail, whatever their arguments are, and that need little memory. So plans may evaluate them
-/// for more rows than the query states.
+/// Functions that cannot fail. Plans may evaluate them for more rows than the query states.
 const INFALLIBLE: [&str; 14] = [
     "canonical_key",
     "character_length",
@@ -272,8 +259,7 @@ const INFALLIBLE: [&str; 14] = [
     "upper",
 ];
 
-/// Returns the sides of an equality if one of them uses columns of `left` only, and the other columns of `right` only.
-/// The side with columns of `left` comes first.
+/// Returns the sides of an equality: with only columns of `left`, and with only columns of `right`.
 pub(super) fn equated<'e>(
     condition: &'e Expr,
     left: &BTreeSet<ColumnId>,
@@ -295,7 +281,6 @@ pub(super) fn equated<'e>(
     }
 }
 
-/// Returns `left AND right`.
 pub(crate) fn and(left: Expr, right: Expr) -> Expr {
     Expr::binary(Operator::And, left, right, DataType::Boolean)
 }

@@ -1,4 +1,4 @@
-//! Joins: which conditions become keys, and the order of the result.
+//! Joins: which conditions become keys, and the order of the joined rows.
 
 use std::sync::Arc;
 
@@ -9,32 +9,25 @@ use super::expr::equated;
 use super::{ColumnId, Expr, ExprKind, NewColumn, Node, Relational, RowOrder, SortKey, and, push};
 use crate::QueryError;
 
-/// The kind of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JoinKind {
-    /// All pairs that match.
     Inner,
-    /// All pairs that match, and the rows of the left side without a match.
     Left,
-    /// All pairs that match, and the rows of both sides without a match.
     Full,
-    /// The rows of the left side with a match.
     Semi,
-    /// The rows of the left side without a match.
     Anti,
 }
 
-/// How the rows of a join match.
 #[derive(Debug, Clone)]
 pub(crate) struct JoinSpec {
     pub kind: JoinKind,
-    /// Pairs of columns that are equal in rows that match.
+    /// Pairs of a left and a right column that are equal in matching rows.
     pub on: Vec<(ColumnId, ColumnId)>,
-    /// A condition that matching rows fulfil in addition to `on`.
+    /// A condition on matching rows, in addition to `on`.
     pub filter: Option<Expr>,
-    /// Whether a missing value matches a missing value.
+    /// Whether NULL matches NULL.
     pub nulls_equal: bool,
-    /// Whether each row of the left side has at most one match.
+    /// Whether each left row has at most one match.
     pub is_unique: bool,
 }
 
@@ -49,8 +42,7 @@ impl JoinSpec {
         }
     }
 
-    /// Returns a join for which each row of the left side has at most one match, because the right side has no two rows with
-    /// equal keys.
+    /// Returns a join in which each left row has at most one match. No two right rows may have equal keys.
     pub(crate) fn unique(kind: JoinKind, on: Vec<(ColumnId, ColumnId)>) -> JoinSpec {
         JoinSpec {
             on,
@@ -60,7 +52,7 @@ impl JoinSpec {
     }
 }
 
-/// Returns the parts of a condition that are joined by AND.
+/// Adds the operands of AND to `found`. A condition without AND is its only operand.
 pub(crate) fn conjuncts(condition: Expr, found: &mut Vec<Expr>) {
     match condition.kind {
         ExprKind::Binary(Operator::And, left, right) => {
@@ -72,11 +64,7 @@ pub(crate) fn conjuncts(condition: Expr, found: &mut Vec<Expr>) {
 }
 
 impl Relational {
-    /// Joins two plans on conditions. If a side has lost its order, the result has no order either. That is an error
-    /// only where the order of the result is used.
-    ///
-    /// # Errors
-    /// Returns no error at present.
+    /// Joins two plans on conditions. If a side has lost its order, the joined rows have no order either.
     pub(crate) fn joined_on(
         self,
         right: Relational,
@@ -109,10 +97,7 @@ impl Relational {
         left.joined(right, spec, new_column)
     }
 
-    /// Joins two plans.
-    ///
-    /// # Errors
-    /// Same as for [`Relational::joined_on`].
+    /// Joins two plans. If a side has lost its order, the joined rows have no order either.
     pub(crate) fn joined(
         self,
         right: Relational,
@@ -135,8 +120,7 @@ impl Relational {
                 paired(&left.order, &right.order)
             }
             JoinKind::Full => {
-                // Rows of the right side without a match come after all other rows. The column `present` is missing in
-                // these rows, so sorting by it puts them last.
+                // Right rows without a match come last, because they have NULL in the sort column `present`.
                 let present = new_column(DataType::Boolean);
                 let exists = Expr::literal(true.into(), Default::default());
                 left = left.numbered(new_column).computed(vec![(present, exists)]);
@@ -168,8 +152,7 @@ impl Relational {
         })
     }
 
-    /// Adds a column for an expression, and returns the plan and the column. If the expression is a column of the plan,
-    /// adds nothing and returns that column.
+    /// Adds a column for an expression, unless the expression is a column of the plan.
     pub(crate) fn with_column(
         self,
         expr: Expr,
@@ -183,7 +166,7 @@ impl Relational {
         (self.computed(vec![(column, expr)]), column)
     }
 
-    /// Returns the rows with columns that express their order, if they have an order.
+    /// Adds a column that expresses the order of the rows, if they have an order.
     fn numbered(self, new_column: NewColumn<'_>) -> Relational {
         match &self.order {
             RowOrder::Arrival => match self.clone().with_order_columns(new_column) {
@@ -198,8 +181,7 @@ impl Relational {
     }
 }
 
-/// Returns the order of the joined rows: the order of the left rows and, for each left row, the order of the right
-/// rows.
+/// Returns the order of joined rows: by the left row, and for each left row by the right row.
 fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
     let ascending = |keys: &[ColumnId]| keys.iter().copied().map(SortKey::ascending).collect();
     let columns = |keys: &[SortKey]| keys.iter().map(|key| key.column).collect::<Vec<_>>();
@@ -208,8 +190,7 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
         (RowOrder::Columns(left), RowOrder::Columns(right)) => {
             RowOrder::Columns([left.as_slice(), right].concat())
         }
-        // A left row is joined with each right row at most once. So the keys of the right rows determine the order of
-        // the rows with the same left row.
+        // No two rows have the same left and right row, so the right keys complete the order.
         (RowOrder::Columns(left), RowOrder::Keys(right)) => {
             let right: Vec<SortKey> = ascending(right);
             RowOrder::Columns([left.as_slice(), &right].concat())
@@ -220,7 +201,7 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
         (RowOrder::Keys(left), RowOrder::Columns(right)) => {
             RowOrder::Keys([left.as_slice(), &columns(right)].concat())
         }
-        // Both sides have been numbered.
+        // Both sides were numbered.
         (RowOrder::Arrival, _) | (_, RowOrder::Arrival) => RowOrder::Lost(UNKNOWN),
     }
 }

@@ -1,12 +1,7 @@
-//! The plan of a query: operators over numbered columns, each with the order of its rows.
+//! The relational plan: operators over numbered columns, each with the order of its rows.
 //!
-//! A node passes on all columns of its input, and adds the columns that it computes. Nodes that combine rows
-//! (aggregates, unions) create new columns instead. When the plan is lowered, columns that no later operator reads are
-//! removed.
-//!
-//! Each node states the order of its rows ([`RowOrder`]). Where an operator needs rows in order,
-//! [`Relational::arranged`] adds a sort. `lower` omits the sort if the operator below provably returns its rows in this
-//! order.
+//! A node passes on all columns of its input, and adds columns. Aggregates and unions create new columns instead. When
+//! the plan is lowered, columns that no later operator reads are removed.
 
 mod expr;
 mod join;
@@ -23,10 +18,8 @@ pub(crate) use expr::{ColumnId, Expr, ExprKind, and};
 pub(crate) use join::{JoinKind, JoinSpec, conjuncts};
 pub(crate) use order::{RowOrder, distinct, needs_order_by};
 
-/// Creates a column of a type.
 pub(crate) type NewColumn<'a> = &'a mut dyn FnMut(DataType) -> ColumnId;
 
-/// A plan: an operator, its columns, and the order of its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Relational {
     pub node: Arc<Node>,
@@ -37,12 +30,11 @@ pub(crate) struct Relational {
     pub rows: u64,
 }
 
-/// An operator.
 #[derive(Debug)]
 pub(crate) enum Node {
     /// One row without columns.
     OneRow,
-    /// These rows.
+    /// Rows of constant expressions.
     Values {
         columns: Vec<ColumnId>,
         rows: Vec<Vec<Expr>>,
@@ -52,57 +44,56 @@ pub(crate) enum Node {
         table: String,
         /// Each column with its position in the table.
         columns: Vec<(ColumnId, usize)>,
-        /// The column with the position of the row, from 0.
+        /// The column with the row numbers, from 0.
         row: ColumnId,
     },
     /// The rows for which the condition is true.
     Filter { input: Relational, condition: Expr },
-    /// The rows with further columns.
+    /// The rows with additional columns.
     Compute {
         input: Relational,
         exprs: Vec<(ColumnId, Expr)>,
     },
-    /// Pairs of rows.
     Join {
         left: Relational,
         right: Relational,
         spec: JoinSpec,
     },
-    /// One row for each group of rows, or one row if there are no keys.
+    /// One row per group, or one row if there are no keys.
     Aggregate {
         input: Relational,
-        /// Each key column of the result, with the column of the input.
+        /// Each key column above the node, with the column of the input.
         keys: Vec<(ColumnId, ColumnId)>,
         calls: Vec<(ColumnId, AggregateCall)>,
     },
-    /// The rows with window functions. All calls have the same partitions and order.
+    /// The rows with additional columns. All window functions have the same partitions and order.
     Window {
         input: Relational,
         window: WindowSpec,
-        /// Keys that determine the order of rows with equal keys in the ORDER BY of the window.
+        /// Keys that order rows with equal ORDER BY keys.
         ties: Vec<SortKey>,
         calls: Vec<(ColumnId, WindowCall)>,
     },
     /// The rows of all inputs, one input after the other.
     Union {
         inputs: Vec<Relational>,
-        /// Each column of the result, with the column of each input.
+        /// Each column above the node, with the column of each input.
         columns: Vec<(ColumnId, Vec<ColumnId>)>,
     },
-    /// The rows in the order of these keys. The keys determine the order.
+    /// The rows sorted by these keys, which must determine the order.
     Sort {
         input: Relational,
         keys: Vec<SortKey>,
     },
-    /// Some rows of an input whose rows arrive in order.
+    /// Some rows of an input that arrives in order.
     Limit {
         input: Relational,
         skip: u64,
         fetch: Option<u64>,
     },
-    /// The rows with their position, from 0.
+    /// The rows with a column of row numbers, from 0.
     Number { input: Relational, number: ColumnId },
-    /// A row for each element of the lists. Shorter lists are padded with missing values.
+    /// One row for each element of the lists. Shorter lists are padded with NULL.
     Unnest {
         input: Relational,
         /// Each column of elements, with the column of lists.
@@ -110,7 +101,6 @@ pub(crate) enum Node {
     },
 }
 
-/// A column to sort by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SortKey {
     pub column: ColumnId,
@@ -119,7 +109,6 @@ pub(crate) struct SortKey {
 }
 
 impl SortKey {
-    /// Returns the key that sorts by a column in ascending order.
     pub(crate) fn ascending(column: ColumnId) -> SortKey {
         SortKey {
             column,
@@ -129,7 +118,6 @@ impl SortKey {
     }
 }
 
-/// A call of an aggregate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AggregateCall {
     pub function: Arc<AggregateUDF>,
@@ -140,7 +128,6 @@ pub(crate) struct AggregateCall {
     pub order_by: Vec<SortKey>,
 }
 
-/// The partitions and the order of window functions.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WindowSpec {
     pub partition_by: Vec<ColumnId>,
@@ -149,7 +136,6 @@ pub(crate) struct WindowSpec {
     pub depends_on_ties: bool,
 }
 
-/// A call of a window function.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WindowCall {
     pub function: WindowFunctionDefinition,
@@ -160,7 +146,6 @@ pub(crate) struct WindowCall {
 }
 
 impl Relational {
-    /// Returns one row without columns.
     pub(crate) fn one_row() -> Relational {
         Relational {
             node: Arc::new(Node::OneRow),
@@ -170,7 +155,6 @@ impl Relational {
         }
     }
 
-    /// Returns the given rows.
     pub(crate) fn values(columns: Vec<ColumnId>, rows: Vec<Vec<Expr>>) -> Relational {
         Relational {
             columns: Arc::new(columns.iter().copied().collect()),
@@ -180,7 +164,6 @@ impl Relational {
         }
     }
 
-    /// Returns the rows of a table.
     pub(crate) fn scan(
         table: &str,
         columns: Vec<(ColumnId, usize)>,
@@ -200,8 +183,7 @@ impl Relational {
         }
     }
 
-    /// Returns the rows for which all conditions are true. If a condition can fail, the conditions are evaluated in the
-    /// given order.
+    /// Keeps the rows for which all conditions are true. Conditions that can fail are not reordered.
     pub(crate) fn filtered(self, conditions: Vec<Expr>) -> Relational {
         let mut plan = self;
         for condition in conditions {
@@ -210,7 +192,6 @@ impl Relational {
         plan
     }
 
-    /// Returns the rows with further columns.
     pub(crate) fn computed(self, exprs: Vec<(ColumnId, Expr)>) -> Relational {
         if exprs.is_empty() {
             return self;
@@ -225,7 +206,6 @@ impl Relational {
         }
     }
 
-    /// Returns one row for each group.
     pub(crate) fn aggregated(
         self,
         keys: Vec<(ColumnId, ColumnId)>,
@@ -248,7 +228,6 @@ impl Relational {
         }
     }
 
-    /// Returns the rows of all inputs, one input after the other.
     pub(crate) fn union(
         inputs: Vec<Relational>,
         columns: Vec<(ColumnId, Vec<ColumnId>)>,
@@ -288,8 +267,9 @@ impl Relational {
         }
     }
 
-    /// Returns the unit of which the result has one row each if it certainly has more than one row, provided that each
-    /// table has several rows and several groups.
+    /// If the plan returns a row for each X, and therefore several rows, returns the name of X, for example `group`.
+    ///
+    /// Assumes that each table has several rows and several groups.
     pub(crate) fn repeats(&self) -> Option<&'static str> {
         match self.node.as_ref() {
             Node::Scan { .. } => Some("row of a table"),
@@ -306,12 +286,12 @@ impl Relational {
                 _ => None,
             },
             Node::Union { inputs, .. } => inputs.iter().find_map(Relational::repeats),
-            // A condition may hold for a single row.
+            // A condition may be true for a single row.
             _ => None,
         }
     }
 
-    /// Returns whether an operator of the plan can fail because of a value. `true` if this is not certain.
+    /// Returns whether an operator of the plan may fail because of a value.
     pub(crate) fn can_fail(&self) -> bool {
         self.node.can_fail() || self.node.inputs().into_iter().any(Relational::can_fail)
     }
@@ -334,8 +314,7 @@ impl Relational {
 }
 
 impl Node {
-    /// Returns the columns that the operator uses in a computation or comparison. Leaves out columns that it only
-    /// passes on.
+    /// Returns the columns with which the operator computes, as opposed to columns that it only passes on.
     pub(crate) fn used(&self) -> BTreeSet<ColumnId> {
         let mut used = BTreeSet::new();
         self.visit_exprs(&mut |expr| expr.add_columns(&mut used));
@@ -368,7 +347,7 @@ impl Node {
         used
     }
 
-    /// Calls `visit` for each expression of this node, but not for the parts of these expressions.
+    /// Calls `visit` for each expression of this node, but not for parts of these expressions.
     pub(crate) fn visit_exprs(&self, visit: &mut dyn FnMut(&Expr)) {
         match self {
             Node::Values { rows, .. } => rows.iter().flatten().for_each(visit),
@@ -393,7 +372,6 @@ impl Node {
         }
     }
 
-    /// Returns whether the operator can fail because of a value. `true` if this is not certain.
     pub(crate) fn can_fail(&self) -> bool {
         // A sum of integers can overflow.
         let is_sum = |name: &str, args: &[Expr]| {
@@ -413,7 +391,6 @@ impl Node {
         can_fail
     }
 
-    /// Returns the inputs.
     pub(crate) fn inputs(&self) -> Vec<&Relational> {
         match self {
             Node::OneRow | Node::Values { .. } | Node::Scan { .. } => Vec::new(),

@@ -1,8 +1,6 @@
 //! The order of rows, and the nodes that depend on it.
 //!
-//! SQL tables have no order, but published files have. Each node states the order of its rows. This module creates the
-//! nodes that depend on the order of their input. It adds a sort to the input if necessary, or returns an error if the
-//! input has no order.
+//! If a node depends on the order of its input, a sort may be added below the node. An input without an order is an error.
 
 use std::sync::Arc;
 
@@ -13,14 +11,11 @@ use super::{
 };
 use crate::QueryError;
 
-/// The order of a node's rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RowOrder {
-    /// The values of these columns determine the order, and any two rows differ in one of them. The rows may arrive in
-    /// another order. In that case, they are sorted where their order is used.
+    /// These columns determine the order, and any two rows differ in one of them. The rows may arrive unsorted.
     Columns(Vec<SortKey>),
-    /// The rows arrive in a determined order, but no columns express it. Where columns have to express it, a column
-    /// with row numbers is added.
+    /// The rows arrive in a determined order. If columns must express it, row numbers are added.
     Arrival,
     /// The rows have no order, but any two rows differ in one of these columns.
     Keys(Vec<ColumnId>),
@@ -30,21 +25,16 @@ pub(crate) enum RowOrder {
 
 pub(super) const UNORDERED_KEYS: &str = "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY that names all their columns";
 
-/// Returns the error for rows without order.
 pub(crate) fn no_order(why: &str) -> QueryError {
     QueryError::Order(why.to_owned())
 }
 
-/// Returns the error for an aggregate that depends on an order but has no ORDER BY.
 pub(crate) fn needs_order_by(name: &str) -> QueryError {
     QueryError::Order(format!("{name}() needs an ORDER BY inside its parentheses"))
 }
 
 impl Relational {
-    /// Returns a plan whose rows arrive in the order that `self` states, if necessary after a sort.
-    ///
-    /// # Errors
-    /// If the rows have no order.
+    /// Adds a sort if the rows may not arrive in their order. Returns an error if the rows have no order.
     pub(crate) fn arranged(self) -> Result<Relational, QueryError> {
         match &self.order {
             RowOrder::Arrival => Ok(self),
@@ -71,11 +61,10 @@ impl Relational {
         }
     }
 
-    /// Returns the rows, and sort keys in which any two rows differ. If the rows have an order, the keys express it. A
-    /// column with row numbers is added if necessary.
+    /// Returns sort keys in which any two rows differ. If the rows have an order, the sort keys express this order.
     ///
-    /// # Errors
-    /// If the rows have neither an order nor keys.
+    /// Adds row numbers as a column if the order cannot be expressed by other columns. Returns an error if the rows have
+    /// neither an order nor keys.
     pub(crate) fn with_order_columns(
         self,
         new_column: NewColumn<'_>,
@@ -89,7 +78,6 @@ impl Relational {
                 let keys = keys.iter().copied().map(SortKey::ascending).collect();
                 Ok((self, keys))
             }
-            // A single row needs no columns.
             RowOrder::Arrival if self.is_single_row() => Ok((self, Vec::new())),
             RowOrder::Arrival => {
                 let number = new_column(DataType::Int64);
@@ -106,7 +94,7 @@ impl Relational {
         }
     }
 
-    /// Returns a key of GROUP BY or DISTINCT that `keys` would have to contain to determine the order.
+    /// Returns a key of GROUP BY or DISTINCT that `keys` lacks to determine the order.
     pub(crate) fn missing_key(&self, keys: &[SortKey]) -> Option<ColumnId> {
         let RowOrder::Keys(unique) = &self.order else {
             return None;
@@ -114,11 +102,7 @@ impl Relational {
         unique.iter().copied().find(|key| !names(keys, *key))
     }
 
-    /// Sorts by `keys`. Rows with equal keys keep their order. The result of GROUP BY has no order, so its rows with
-    /// equal keys are sorted by the keys of GROUP BY.
-    ///
-    /// # Errors
-    /// If the order is not determined.
+    /// Sorts by `keys`. Rows with equal keys keep their order, or are sorted by the keys of GROUP BY.
     pub(crate) fn sorted(
         self,
         keys: Vec<SortKey>,
@@ -127,7 +111,7 @@ impl Relational {
         let mut keys = distinct(keys);
         let has_all = || self.columns.iter().all(|column| names(&keys, *column));
         if matches!(self.order, RowOrder::Lost(_)) && has_all() {
-            // Rows with equal keys are equal, so it makes no difference which of them is first.
+            // Rows with equal keys are equal, so they can be exchanged.
             return Ok(Relational {
                 columns: Arc::clone(&self.columns),
                 order: RowOrder::Arrival,
@@ -152,10 +136,7 @@ impl Relational {
         })
     }
 
-    /// Returns `fetch` rows after the first `skip` rows, or all rows after these if `fetch` is `None`.
-    ///
-    /// # Errors
-    /// If the rows have no order.
+    /// Skips `skip` rows, and returns at most `fetch` rows. Returns an error if the rows have no order.
     pub(crate) fn limited(self, skip: u64, fetch: Option<u64>) -> Result<Relational, QueryError> {
         let input = self.arranged()?;
         let rows = fetch.map_or(input.rows, |fetch| fetch.min(input.rows));
@@ -170,10 +151,7 @@ impl Relational {
         })
     }
 
-    /// Returns a row for each element of the lists. If the rows have no order, the result has no order either.
-    ///
-    /// # Errors
-    /// Returns no error at present.
+    /// Returns a row for each element of the lists. Rows without an order stay without an order.
     pub(crate) fn unnested(
         self,
         lists: Vec<(ColumnId, ColumnId)>,
@@ -196,11 +174,7 @@ impl Relational {
         })
     }
 
-    /// Adds the results of window functions to the rows. A function sees the rows of a partition in the order of the
-    /// window's ORDER BY. Rows with equal keys keep the order of the input.
-    ///
-    /// # Errors
-    /// If the functions depend on the order of rows with equal keys, and the rows have neither an order nor keys.
+    /// Adds columns with window functions. Rows with equal ORDER BY keys keep the order of the input.
     pub(crate) fn windowed(
         self,
         window: WindowSpec,
@@ -225,13 +199,10 @@ impl Relational {
         Ok(Relational::above(&input, ids, node))
     }
 
-    /// Extends the ORDER BY of an aggregate by the columns that express the order of the rows, unless the ORDER BY alone
-    /// determines the result of the aggregate. Returns the rows, to which a column with row numbers may have been added, and
-    /// the extended call.
+    /// Extends the ORDER BY of an aggregate by the order of the rows, unless this ORDER BY already determines the value of
+    /// the aggregate.
     ///
-    /// # Errors
-    /// If the result depends on the order of the rows, but the rows have neither an order nor keys. Also if the call has
-    /// DISTINCT and its ORDER BY lacks a column that is necessary.
+    /// Returns an error if the rows have neither an order nor keys, or if DISTINCT prevents the extension.
     pub(crate) fn ordered_call(
         self,
         mut call: AggregateCall,
@@ -257,7 +228,7 @@ impl Relational {
     }
 }
 
-/// Returns the keys without those that have no effect because an earlier key is the same column.
+/// Removes keys whose column is an earlier key.
 pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     let mut distinct: Vec<SortKey> = Vec::with_capacity(keys.len());
     for key in keys {
@@ -268,7 +239,6 @@ pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     distinct
 }
 
-/// Returns whether one of the keys is this column.
 fn names(keys: &[SortKey], column: ColumnId) -> bool {
     keys.iter().any(|key| key.column == column)
 }

@@ -1,15 +1,13 @@
-//! Moves conditions of WHERE down to the operators where they remove rows earliest (predicate pushdown), and turns
-//! equalities into keys of joins.
+//! Predicate pushdown: moves conditions of WHERE down to the operators where they remove rows earliest.
 //!
-//! A condition that can fail for a value stays where the query states it, because further down it could fail for rows
-//! that the query removes before the condition.
+//! A condition that can fail because of a value is not moved. Further down, it could fail for rows that the query removes
+//! before the condition is evaluated.
 
 use std::sync::Arc;
 
 use super::expr::{and, equated};
 use super::{Expr, JoinKind, JoinSpec, Node, Relational};
 
-/// Returns the rows of `plan` for which `condition` is true.
 pub(super) fn filter(plan: Relational, condition: Expr) -> Relational {
     if condition.can_fail() {
         return filtered(plan, condition);
@@ -73,7 +71,7 @@ fn filtered(plan: Relational, condition: Expr) -> Relational {
     Relational::above(&plan, [], node)
 }
 
-/// Returns the plan with another node that has the same columns and the same order.
+/// Replaces the node of a plan by a node with the same columns and the same order.
 fn replaced(plan: Relational, node: impl FnOnce(&Node) -> Node) -> Relational {
     let node = Arc::new(node(&plan.node));
     Relational { node, ..plan }

@@ -1,5 +1,4 @@
-//! Test cases in text form: tables, a query and its result. Differences are printed in this form, and `defects.txt` is
-//! written in it.
+//! Test cases as text: tables, a query and its rows. `defects.txt` contains cases, and differences are printed as cases.
 //!
 //! ```text
 //! # A comment.
@@ -13,9 +12,11 @@
 //! 1
 //! ```
 //!
-//! Empty lines separate cases. In place of `rows`, the result is `rows in any order`, `rejected: PART` for an error when
-//! a pipeline with this query is loaded, or `fails: PART` for an error while the query runs. PART is a part of the
-//! message.
+//! Empty lines separate cases. Instead of `rows`, a case may contain:
+//!
+//! - `rows in any order`;
+//! - `rejected: PART` if loading a pipeline with the query fails with a message that contains PART;
+//! - `fails: PART` if running the query fails with a message that contains PART.
 
 use prep_spec::model::Query;
 use prep_sql::Session;
@@ -101,7 +102,6 @@ fn parse_case(text: &str) -> Case {
 }
 
 impl Case {
-    /// Runs the query with all settings. Returns the first difference.
     pub async fn difference(&self) -> Option<String> {
         let text = &self.query;
         let is_ordered = self.result != "rows in any order";

@@ -1,6 +1,6 @@
-//! The tables that queries read: random ones, and their text.
+//! The tables that queries read: random tables, and tables as text.
 //!
-//! A table is written as its name, its columns and its rows. A cell is a literal of SQL, or `NaN`, `-NaN`, `inf`.
+//! A table as text consists of its name, its columns and its rows. A cell is a literal of SQL, or `NaN`, `-NaN`, `inf`.
 //!
 //! ```text
 //! table t
@@ -21,10 +21,8 @@ pub struct Database {
     pub tables: Vec<Data>,
 }
 
-/// The column of integers at the edges of 64 bits.
 pub const EDGE_COLUMN: &str = "big";
 
-/// The tables and their columns.
 const TABLES: [(&str, &[(&str, Kind)]); 4] = [
     (
         "t",
@@ -104,7 +102,6 @@ impl Random {
                 Value::Integer(EDGES[self.below(EDGES.len())])
             }
             Kind::Integer => Value::Integer(self.below(5) as i64),
-            // Zeros of both signs are frequent.
             Kind::Number => {
                 let end = [4, NUMBERS.len()][self.below(2)];
                 Value::Number(NUMBERS[self.below(end)])
@@ -116,7 +113,7 @@ impl Random {
 }
 
 impl Database {
-    /// Returns small tables with ties, duplicates and missing values. The last one is empty.
+    /// Returns small tables with ties, duplicates and NULLs. The last table is empty.
     pub fn random(seed: u64) -> Database {
         let mut random = Random(seed.wrapping_mul(0xD134_2543_DE82_EF95));
         random.below(2);
@@ -157,7 +154,7 @@ impl Database {
             .collect()
     }
 
-    /// Returns the start of a pipeline with these tables. A query of an output follows.
+    /// Returns the start of a pipeline with these tables, to which a test appends the query of an output.
     pub fn pipeline(&self) -> String {
         let mut text = "name: X\ncategory: C\nbundle: { kaggle: x }\ntables:\n".to_owned();
         let mut names = Vec::new();
@@ -215,7 +212,6 @@ pub fn print(table: &Data) -> String {
     text
 }
 
-/// Splits a line at ` | ` outside of quotes.
 fn split(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quote = None;

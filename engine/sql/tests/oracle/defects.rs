@@ -1,4 +1,4 @@
-//! Former defects: queries with their results in `defects.txt`, and properties of the same kinds of queries.
+//! Regression tests: queries in `defects.txt`, and properties of similar queries.
 //!
 //! `CASES=path` runs the cases of another file, for example those that `REPORT=path` collected.
 
@@ -38,7 +38,7 @@ async fn queries_of_former_defects_return_the_expected_rows() {
     );
 }
 
-/// Words that only messages of DataFusion contain. The messages of this crate use the words of SQL.
+/// Words that only messages of DataFusion contain.
 pub const FOREIGN_WORDS: [&str; 19] = [
     "ScalarSubquery",
     "Subquery(",
@@ -61,8 +61,7 @@ pub const FOREIGN_WORDS: [&str; 19] = [
     "Literal types",
 ];
 
-/// To restrict the rows of a subquery, the plan repeats the outer query, but without the other subqueries of the outer
-/// query.
+/// Restricting the rows of a subquery repeats the outer query in the plan, but without its other subqueries.
 #[tokio::test]
 async fn the_plan_of_many_subqueries_that_can_fail_is_small() {
     let database = Database {
@@ -102,8 +101,7 @@ async fn the_plan_of_many_subqueries_that_can_fail_is_small() {
     }
 }
 
-/// Each query in `subqueries.txt` runs, or is rejected when it is loaded and not later, with a message of this crate and
-/// not of DataFusion.
+/// Each query in `subqueries.txt` runs, or is rejected when it is loaded, with a message of `prep` and not of DataFusion.
 #[tokio::test]
 async fn subqueries_run_or_are_rejected_when_they_are_loaded() {
     let filled = [
@@ -175,7 +173,7 @@ const ROWS: i64 = 30_000;
 
 type Pairs = Vec<(i64, i64)>;
 
-/// Returns a table of `count` rows in an order that no sort of its values returns.
+/// Returns a table of `count` rows that is not sorted by any of its columns.
 fn shuffled(count: i64, keys: i64) -> Pairs {
     let rows = (0..count).map(|row| ((row * 7919) % count, (row * 104_729) % keys));
     rows.collect()
@@ -207,8 +205,9 @@ async fn integers(
     Ok(rows)
 }
 
-/// The order of a result, and thus every split of it, is the same for each memory limit and batch size. The inner table
-/// is smaller or larger than the outer one, because a join reads the smaller one first.
+/// The row order of a query is the same for each memory limit and batch size.
+///
+/// The inner table is smaller or larger than the outer table, because a join reads the smaller table first.
 #[tokio::test]
 async fn correlated_subqueries_keep_the_order_with_any_memory_and_batch_size() {
     let mut found = Vec::new();
@@ -290,7 +289,7 @@ async fn differences(text: &str, tables: &Tables, expected: &Pairs) -> Vec<Strin
     found
 }
 
-/// Returns the number of megabytes in "not enough memory: 270 MB are probably enough" or "the query needs 270 MB or more".
+/// Returns 270 for "not enough memory: 270 MB are probably enough" and "the query needs 270 MB or more".
 fn needed_memory(message: &str) -> Option<u64> {
     let mut parts = ["not enough memory: ", "the query needs "].iter();
     let after = parts.find_map(|before| Some(message.split_once(before)?.1))?;
@@ -305,7 +304,6 @@ fn needed_memory(message: &str) -> Option<u64> {
     Some(megabytes.ceil() as u64)
 }
 
-/// The memory that an error message names suffices.
 #[tokio::test]
 async fn queries_run_with_the_memory_that_their_error_names() {
     let long = |row: i64| format!("{:05} {}", (row * 7919) % 300, "words ".repeat(50_000));

@@ -1,4 +1,4 @@
-//! Writes random queries, their tables and the results of the engine for `compare_duckdb.py`, which runs them in DuckDB.
+//! Writes random queries, their tables and the engine's rows for `compare_duckdb.py`, which runs the queries in DuckDB.
 
 use std::io::Write as _;
 use std::panic::AssertUnwindSafe;
@@ -59,8 +59,7 @@ fn tables(database: &Database) -> String {
     }))
 }
 
-/// Returns whether DuckDB returns the rows in the same order: an ORDER BY has no ties, or a single table is read in the
-/// order of its rows.
+/// Returns whether DuckDB returns the rows in the same order: ORDER BY has no ties, or one table is read in its order.
 fn has_shared_order(query: &tree::Query, rows: &[Row]) -> bool {
     let mut places = Vec::new();
     for key in &query.order_by {
@@ -96,8 +95,7 @@ fn has_shared_order(query: &tree::Query, rows: &[Row]) -> bool {
     }
 }
 
-/// Returns whether the rows depend on the order of equal keys or of tables, which only the documentation of this project
-/// defines.
+/// Returns whether the rows depend on an order of ties or of tables that only `prep` defines.
 fn depends_on_order(query: &tree::Query) -> bool {
     let text = format!("{query:?}");
     let calls = [

@@ -1,8 +1,7 @@
 //! Evaluates queries by their definition: nested loops, row by row.
 //!
-//! The rows are in the order that the documentation states. If that order is undefined ([`Order`](super::tree::Order)),
-//! the rows of GROUP BY, DISTINCT and set operations are in the order of their keys, because window functions above them
-//! use that order.
+//! The rows are in the documented order. Where the order is undefined ([`Order`](super::tree::Order)), the rows of GROUP
+//! BY, DISTINCT and set operations are sorted by their keys, because window functions above them use this order.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -19,7 +18,6 @@ use crate::random::value::{Value, and, average, checked_sum, in_order, or};
 
 pub type Row = Vec<Value>;
 
-/// An error of a running query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Overflow,
@@ -30,7 +28,6 @@ pub enum Fault {
 
 pub type Evaluated<T> = Result<T, Fault>;
 
-/// The values that expressions of a SELECT refer to.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     pub outer: Option<&'a Scope<'a>>,
@@ -47,7 +44,7 @@ pub struct Group<'a> {
     rows: &'a [Row],
 }
 
-/// The values of window functions in each row, by the address of their tree.
+/// The values of window functions in each row. The key is the address of the function's tree.
 pub type Windows = HashMap<*const Window, Vec<Value>>;
 
 impl<'a> Scope<'a> {
@@ -64,13 +61,12 @@ impl<'a> Scope<'a> {
 
 pub struct Evaluator<'a> {
     database: &'a Database,
-    /// The results of the parts of WITH.
+    /// The rows of the parts of WITH.
     parts: RefCell<HashMap<String, Rc<Vec<Row>>>>,
-    /// Whether an operand failed that has no effect, for example after `false AND`. An engine may report such a failure.
+    /// Whether an operand failed whose value has no effect, as in `false AND 1 / 0 = 1`. An engine may report this failure.
     pub has_doubt: Cell<bool>,
 }
 
-/// A row of a result with the values of its ORDER BY.
 struct Projected {
     row: Row,
     keys: Row,
@@ -167,7 +163,6 @@ impl<'a> Evaluator<'a> {
         Ok(kept)
     }
 
-    /// Returns the rows of FROM.
     fn rows(&self, select: &Select, outer: Option<&Scope<'_>>) -> Evaluated<Vec<Row>> {
         let mut rows = vec![Row::new()];
         let mut start = 0;
@@ -182,7 +177,7 @@ impl<'a> Evaluator<'a> {
         Ok(rows)
     }
 
-    /// Returns the rows of a table of FROM. Its first column has the index `start` in the row of FROM.
+    /// Returns the rows of a table of FROM. The column index of its first column is `start`.
     fn from(&self, from: &From, start: usize, outer: Option<&Scope<'_>>) -> Evaluated<Vec<Row>> {
         let (kind, left, right, on, using) = match from {
             From::Source { source, .. } => {
@@ -250,7 +245,6 @@ impl<'a> Evaluator<'a> {
         Ok(joined)
     }
 
-    /// Returns whether a pair of rows fulfils the condition of a join.
     fn matches(
         &self,
         on: Option<&Expr>,
@@ -293,7 +287,7 @@ impl<'a> Evaluator<'a> {
         let width = select.from.iter().map(From::width).sum();
         let mut projected = Vec::new();
         for (keys, rows) in &groups {
-            // A subquery can refer only to those columns of the group that are keys, so one row represents the group.
+            // A subquery can use only columns of the group that are keys, so one row represents the group.
             let mut row = rows.first().cloned().unwrap_or(vec![Value::Missing; width]);
             for ((key, _), value) in select.group_by.iter().zip(keys) {
                 if let Expr::Column(column) = key
@@ -542,7 +536,6 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Computes an aggregate from the values of its rows, in order.
 pub fn call(call: Call, mut values: Row) -> Evaluated<Value> {
     match call {
         Call::CountAll => return Ok(Value::from(values.len())),
@@ -660,7 +653,6 @@ fn set(operator: SetOperator, left: Vec<Row>, right: Vec<Row>) -> Vec<Row> {
     }
 }
 
-/// Returns each different row once, in the order of the values.
 fn distinct(rows: Vec<Row>) -> Vec<Row> {
     let canonical = |row: Row| row.iter().map(Value::canonical).collect();
     let mut rows: Vec<Row> = rows.into_iter().map(canonical).collect();

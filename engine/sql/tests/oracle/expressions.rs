@@ -6,7 +6,7 @@ use crate::random::value::{Kind, Value};
 
 pub const KINDS: [Kind; 4] = [Kind::Integer, Kind::Number, Kind::Text, Kind::Boolean];
 
-/// Texts that a tokenizer can misread.
+/// Strings that a tokenizer can misread.
 pub const TEXTS: [&str; 14] = [
     "a", "b", "B", "", "ab", "it's", "x\"y", "\\", "--", "''", "é", "\\'", "/* c", "a b",
 ];
@@ -39,7 +39,7 @@ impl Generator<'_> {
         })
     }
 
-    /// Generates a column, a key or an aggregate, or else a literal.
+    /// Generates a column, a key or an aggregate. If none has this type, generates a literal.
     pub fn leaf(&mut self, kind: Kind, env: &Env) -> Expr {
         if self.chance(12) {
             return self.typed_literal(kind);
@@ -67,7 +67,7 @@ impl Generator<'_> {
             .unwrap_or_else(|| self.typed_literal(kind))
     }
 
-    /// Generates a literal that is not NULL, because NULL alone has no type.
+    /// Generates a literal other than NULL, which has no type.
     fn typed_literal(&mut self, kind: Kind) -> Expr {
         loop {
             match self.literal(kind) {
@@ -83,7 +83,7 @@ impl Generator<'_> {
             .iter()
             .filter(|column| column.kind == kind)
             .collect();
-        // Values at the edges of 64 bits would let most sums overflow.
+        // Values near the limits of 64 bits would let most sums overflow.
         let small: Vec<_> = fitting.iter().filter(|column| !column.is_edge).collect();
         if fitting.is_empty() {
             return None;
@@ -321,7 +321,6 @@ impl Generator<'_> {
         }
     }
 
-    /// Generates the keys of an ORDER BY inside an aggregate or a window.
     fn inner_keys(&mut self, env: &Env) -> Vec<OrderKey> {
         let keys = (0..1 + self.below(2)).filter_map(|_| {
             let kind = self.kind();
@@ -471,7 +470,7 @@ impl Generator<'_> {
 }
 
 impl Level {
-    /// Returns whether a subquery can refer to a column. Above a GROUP BY, these are its keys.
+    /// Returns whether a subquery can use a column. Above GROUP BY, only keys can be used.
     fn is_visible(&self, column: &super::generate::ScopeColumn) -> bool {
         !self.is_grouped
             || self.keys.iter().any(|(key, _)| match key {

@@ -1,4 +1,4 @@
-//! Generates queries, clause by clause.
+//! Generates queries clause by clause.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,13 @@ use super::tree::{
 };
 use crate::random::value::{Kind, Value};
 
-/// A column that expressions can refer to.
 #[derive(Debug, Clone)]
 pub struct ScopeColumn {
     pub alias: String,
     pub name: String,
     pub kind: Kind,
     pub place: usize,
-    /// True if no other column of the query has the same name.
     pub is_unique: bool,
-    /// True if the column contains integers at the edges of 64 bits.
     pub is_edge: bool,
 }
 
@@ -34,13 +31,12 @@ impl ScopeColumn {
     }
 }
 
-/// The columns of one SELECT.
 #[derive(Debug, Clone)]
 pub struct Level {
     pub columns: Vec<ScopeColumn>,
-    /// The order of FROM. The keys are indices of `columns`.
+    /// The order of FROM. Keys are indices of `columns`.
     pub order: Order,
-    /// Number of columns in the rows of FROM, including those that cannot be referred to.
+    /// Number of columns in the rows of FROM, including columns that expressions cannot use.
     pub width: usize,
     pub is_grouped: bool,
     pub keys: Vec<(Expr, Kind)>,
@@ -48,14 +44,14 @@ pub struct Level {
     pub has_using: bool,
 }
 
-/// The columns that an expression can contain: those of its SELECT (the last level) and those of the outer queries.
+/// The columns that an expression can use: of its SELECT (the last level) and of the outer queries.
 #[derive(Debug, Clone)]
 pub struct Env {
     pub levels: Vec<Level>,
-    /// Percentage of columns that are taken from an outer query.
+    /// Percentage of columns that belong to an outer query.
     pub outer_percent: usize,
     pub has_subqueries: bool,
-    /// True in WHERE. Elsewhere, IN and EXISTS are rare.
+    /// Whether the expression is a condition of WHERE. Elsewhere, IN and EXISTS are rare.
     pub is_filter: bool,
 }
 
@@ -94,11 +90,10 @@ pub struct Generator<'a> {
     used_names: HashSet<String>,
     names: usize,
     subqueries: usize,
-    /// The parts of WITH: name, columns, order.
     parts: Vec<(String, Vec<OutputColumn>, Order)>,
 }
 
-/// Names that a tokenizer or printer can misread. No table has a column with such a name.
+/// Names that a tokenizer or printer can misread. No table has a column with one of these names.
 const NAMES: [&str; 12] = [
     "--x", "x\"\"y", "x\"y", "isn't", "\\", "order", "from", "null", "a.b", "`b`", "é", "/* n",
 ];
@@ -116,7 +111,6 @@ impl<'a> Generator<'a> {
     }
 
     fn next(&mut self) -> u64 {
-        // xorshift64*
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;
@@ -131,7 +125,6 @@ impl<'a> Generator<'a> {
         self.below(100) < percent
     }
 
-    /// Returns a new name.
     fn name(&mut self, prefix: &str) -> String {
         if self.chance(15) {
             let name = NAMES[self.below(NAMES.len())];
@@ -143,12 +136,10 @@ impl<'a> Generator<'a> {
         format!("{prefix}{}", self.names)
     }
 
-    /// Returns whether an expression can contain IN or EXISTS.
     pub fn may_test(&mut self, env: &Env) -> bool {
         self.may_nest(env) && (env.is_filter || self.chance(8))
     }
 
-    /// Returns whether an expression can contain another subquery.
     pub fn may_nest(&self, env: &Env) -> bool {
         env.has_subqueries && self.subqueries < 4 && env.levels.len() < 3
     }
@@ -170,7 +161,6 @@ impl<'a> Generator<'a> {
         query
     }
 
-    /// Generates a query. If `may_sort` is false, it has no ORDER BY.
     pub fn query(
         &mut self,
         env: &Env,
@@ -230,7 +220,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Adds an ORDER BY, if it is allowed. `keys` are the keys of a GROUP BY that the query must name.
+    /// Adds an ORDER BY, if it is allowed. `keys` are keys of GROUP BY that ORDER BY must name.
     fn sort(&mut self, query: &mut Query, keys: Option<&[(Expr, Kind)]>) {
         let is_set = matches!(query.body, Body::Set { .. });
         let needed = match (&query.order, keys) {
@@ -352,7 +342,6 @@ impl<'a> Generator<'a> {
         self.projected(select, env, wanted, may_sort)
     }
 
-    /// Generates the items, and with them the rest of the query.
     fn projected(
         &mut self,
         mut select: Select,
@@ -425,7 +414,7 @@ impl<'a> Generator<'a> {
             let depth = 1 + usize::from(self.chance(50));
             let mut env = env.without_windows();
             env.has_subqueries = self.chance(40);
-            // In ORDER BY, a name without a table would refer to a column of the result.
+            // In ORDER BY, a name without a table would mean a column of the select list.
             for column in &mut env.levels.last_mut().expect("a level").columns {
                 column.is_unique = false;
             }
@@ -486,7 +475,6 @@ impl<'a> Generator<'a> {
         outputs
     }
 
-    /// Generates the content of FROM.
     fn from(&mut self, env: &Env, depth: usize) -> (Vec<From>, Level) {
         let (mut from, mut level) = self.source(env, depth);
         let mut before = Vec::new();
@@ -525,7 +513,7 @@ impl<'a> Generator<'a> {
             (Source::Query(Box::new(query)), columns, order, None)
         } else {
             let count = self.database.tables.len();
-            // The last table is empty, and so are the results of most queries over it.
+            // The last table is empty, and so are most queries over it.
             let index = match self.chance(6) {
                 true => count - 1,
                 false => self.below(count - 1),
@@ -570,7 +558,7 @@ impl<'a> Generator<'a> {
         (from, level)
     }
 
-    /// Joins a table of FROM, whose first column has the index `start`, with another.
+    /// Joins a table of FROM with another table. The first column of `left` has the index `start`.
     fn join(&mut self, left: From, level: Level, start: usize, env: &Env) -> (From, Level) {
         let depth = usize::from(self.chance(20));
         let (right, right_level) = self.source(env, depth);
@@ -641,7 +629,7 @@ impl<'a> Generator<'a> {
         let pairs: Vec<_> = pairs
             .filter(|(a, b)| a.kind == b.kind && a.kind != Kind::Boolean)
             .collect();
-        // The columns of the tables before a comma are not visible here.
+        // ON cannot use the columns of tables before a comma.
         let mut level = joined.clone();
         level.columns = left.iter().chain(right).cloned().collect();
         for column in &mut level.columns {
@@ -675,7 +663,6 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Generates a scalar subquery.
     pub fn scalar(&mut self, kind: Kind, env: &Env) -> Expr {
         self.subqueries += 1;
         Expr::Scalar(Box::new(match self.below(10) {
@@ -709,7 +696,7 @@ impl<'a> Generator<'a> {
         }))
     }
 
-    /// Generates a subquery of IN, or of EXISTS if it can have any column.
+    /// Generates a subquery of IN, or of EXISTS if `kind` is `None`.
     pub fn membership(&mut self, kind: Option<Kind>, env: &Env) -> Query {
         self.subqueries += 1;
         if self.chance(20) {
@@ -722,14 +709,13 @@ impl<'a> Generator<'a> {
         query
     }
 
-    /// Sometimes adds a LIMIT.
     fn wild(&mut self, query: &mut Query, _env: &Env) {
         if query.order.is_defined() && self.chance(10) {
             query.limit = Some(self.below(3));
         }
     }
 
-    /// Returns the columns for a subquery that is rarely correlated.
+    /// Returns the columns that a subquery can use, rarely with columns of the outer query.
     fn inner(&mut self, env: &Env) -> Env {
         let mut inner = env.clone();
         inner.outer_percent = if self.chance(10) { 15 } else { 0 };
@@ -739,7 +725,7 @@ impl<'a> Generator<'a> {
         inner
     }
 
-    /// Generates a SELECT over one table or a join, whose filter often compares with a column of the outer query.
+    /// Generates a SELECT whose filter often compares with a column of the outer query.
     fn subselect(&mut self, env: &Env, kind: Option<Kind>, is_aggregate: bool) -> Query {
         let mut inner = self.inner(env);
         inner.has_subqueries = env.has_subqueries && self.chance(30);
@@ -813,7 +799,7 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// A SELECT without GROUP BY aggregates only if it calls an aggregate.
+/// A SELECT without GROUP BY is grouped only if it calls an aggregate.
 fn ungrouped_without_aggregate(select: &mut Select, mut own: Level) -> Level {
     let mut has_aggregate = !select.group_by.is_empty();
     for expr in select.exprs().chain(&select.having) {
@@ -824,14 +810,12 @@ fn ungrouped_without_aggregate(select: &mut Select, mut own: Level) -> Level {
     own
 }
 
-/// Returns whether an expression refers to a column of its own query.
 fn has_column(expr: &Expr) -> bool {
     let mut found = false;
     expr.walk(&mut |inner| found |= matches!(inner, Expr::Column(column) if column.level == 0));
     found
 }
 
-/// Appends the columns of a joined table.
 fn join_levels(level: &mut Level, right: Level, kind: Join) {
     let shift = level.width;
     level.width += right.width;
@@ -855,7 +839,6 @@ fn join_levels(level: &mut Level, right: Level, kind: Join) {
     level.columns.extend(columns);
 }
 
-/// Returns the order of a SELECT without ORDER BY.
 fn select_order(select: &Select, own: &Level) -> Order {
     let items: Vec<&Expr> = select
         .items

@@ -1,19 +1,23 @@
 //! Compares random queries with their evaluation by definition.
 //!
-//! `generate` and `expressions` write a query as a tree (`tree`), `print` prints it, and `evaluate` computes its rows
+//! `generate` and `expressions` generate a query as a tree (`tree`), `print` prints it, and `evaluate` computes its rows
 //! and their order with nested loops. The engine must return the same rows with nine settings of memory, batch size and
-//! form of the result. In contrast to `random`, which extends a text clause by clause, the trees nest: subqueries of all
-//! kinds can be anywhere in expressions, set operations in any parentheses. The tables (`database`) are small, random,
-//! and full of ties, duplicates, missing values, NaN, zeros of both signs, and names and texts with quotes.
+//! row form.
 //!
-//! - A query that is rejected must be rejected when it is loaded, for one of the reasons in [`DOCUMENTED`].
-//! - A query whose evaluation fails, for example with an overflow, may fail in the engine as well, but not with some
-//!   settings only.
-//! - If the documentation leaves the order undefined, the rows are compared in any order. A request for rows in order is
-//!   rejected, or returns the same order with all settings.
+//! Unlike in `random`, subqueries and set operations are nested anywhere. The tables (`database`) are small, and full of
+//! ties, duplicates, NULL, NaN, zeros of both signs, and names and strings with quotes.
 //!
-//! A difference is printed as a case for `cases`. `QUERIES=n` changes the number of queries, `SEED=n` the first seed, and
-//! `REPORT=path` appends each difference to a file as soon as it is found. `WHOLE=1` prints the query as it was generated.
+//! - A query may only be rejected when it is loaded, for one of the reasons in [`DOCUMENTED`].
+//! - A query whose evaluation fails, for example with an overflow, may fail in the engine, but with all settings.
+//! - If the documented order is undefined, the rows are compared in any order. Requested in order, the query is rejected
+//!   or returns the same order with all settings.
+//!
+//! A difference is printed as a case for `cases`. Environment variables:
+//!
+//! - `QUERIES=n`: the number of queries;
+//! - `SEED=n`: the first seed;
+//! - `REPORT=path`: appends each difference to a file as soon as it is found;
+//! - `WHOLE=1`: prints a query as it was generated, without shrinking.
 
 mod cases;
 mod database;
@@ -54,18 +58,16 @@ const DOCUMENTED: [&str; 6] = [
     "of one SELECT need the same ORDER BY",
     // The parser does not read `((SELECT ...) EXCEPT SELECT ...)` in an expression.
     "expected ), found",
-    // Forms of correlated subqueries
+    // Correlated subqueries
     "can refer to columns of the outer query only in conditions such as",
     "a subquery with LIMIT cannot refer to columns of the outer query",
     "a subquery can refer to columns of the outer query only in its WHERE",
 ];
 
-/// The result of the comparison of one query.
 enum Verdict {
     Equal,
-    /// The query is rejected when it is loaded.
     Rejected(String),
-    /// The evaluation fails. The engine fails, too, or returns rows because it need not compute the value.
+    /// The evaluation fails. The engine fails, too, or does not need the failing value.
     Faulty {
         engine_fails: bool,
     },
@@ -75,11 +77,9 @@ enum Verdict {
 
 struct Difference {
     kind: &'static str,
-    /// The setting and the result of the engine.
     detail: String,
 }
 
-/// The rows of a query and whether their order is defined.
 struct Expected {
     rows: Result<Vec<Row>, Fault>,
     is_ordered: bool,
@@ -101,7 +101,6 @@ fn evaluate(query: &tree::Query, database: &Database) -> Expected {
     }
 }
 
-/// Returns the rows as lines below the names of the columns.
 fn lines(query: &tree::Query, rows: &[Row]) -> Vec<String> {
     let names: Vec<&str> = query.columns.iter().map(|column| &*column.name).collect();
     let rows = rows.iter().map(|row| {
@@ -137,7 +136,7 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
         let mut setting = settings(true, 0).remove(0);
         setting.requested = RequestedRows::Values;
         match run(session, &query, &memories, &setting).await {
-            // The engine finds an order, for example the keys of a group that are not selected.
+            // The engine finds an order, for example by keys of a group that are not selected.
             Outcome::Rows(_) => is_ordered = true,
             Outcome::Rejected(_) | Outcome::Memory(_) => {}
             Outcome::Failed(_) if expected.rows.is_err() => {}
@@ -150,7 +149,7 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
     };
     let rows = expected.rows.as_ref().map(|rows| lines(tree, rows));
     let mut verdict = Verdict::Equal;
-    // The rows of the first setting, if only the engine defines an order.
+    // The rows with the first setting, if only the engine defines an order.
     let mut first: Option<Vec<String>> = None;
     for (index, setting) in settings(is_ordered, turn).into_iter().enumerate() {
         let found = run(session, &query, &memories, &setting).await;
@@ -168,7 +167,7 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
             }
             (Outcome::Rejected(_), _) => return different("rejected in the run", detail(&found)),
             (Outcome::Panicked(_), _) => return different("panic", detail(&found)),
-            // A subquery inside another one is evaluated even if no row needs it.
+            // The engine evaluates a subquery inside another one even if no row needs its value.
             (Outcome::Failed(message), Ok(_))
                 if expected.has_doubt
                     || text.matches("(SELECT").count() > 1
@@ -194,7 +193,7 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
                     return different(kind, detail(&found));
                 }
             }
-            // Sorted joins read a side even if the other one is empty.
+            // Sorted joins read a side even if the other side is empty.
             (Outcome::Failed(_) | Outcome::Rows(_), Err(_)) if setting.sorts_joins() => {}
             (Outcome::Failed(_) | Outcome::Rows(_), Err(_)) => {
                 let engine_fails = matches!(found, Outcome::Failed(_));
@@ -212,7 +211,7 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
     verdict
 }
 
-/// Replaces names and numbers in a message, so that equal reasons are counted together.
+/// Replaces names and numbers in a message, so that messages with equal reasons are counted together.
 fn reason(message: &str) -> String {
     let mut reason = String::new();
     let mut quote = None;
@@ -258,7 +257,6 @@ async fn nested_queries_return_the_rows_of_their_definition() {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut reasons: BTreeMap<String, (u64, u64, String)> = BTreeMap::new();
     let mut found = Vec::new();
-    // Each reason is printed once.
     let mut late = HashSet::new();
     for seed in first..first + number_from_env("QUERIES", QUERIES) {
         let database = Database::random(seed);

@@ -13,7 +13,6 @@ pub enum Dialect {
     DuckDb,
 }
 
-/// Words that are valid names only in quotes.
 const KEYWORDS: [&str; 6] = ["select", "order", "group", "from", "table", "null"];
 
 pub fn name(name: &str) -> String {
@@ -79,7 +78,6 @@ impl Printer<'_> {
         text
     }
 
-    /// Prints a side of a set operation, in parentheses unless they are not necessary.
     fn side(&self, query: &Query, operator: SetOperator, is_left: bool) -> String {
         let is_simple = query.ctes.is_empty()
             && query.order_by.is_empty()
@@ -234,7 +232,7 @@ impl Printer<'_> {
                 true => format!("{}.{}", name(&column.alias), name(&column.name)),
                 false => name(&column.name),
             },
-            // In DuckDB, `-0.0` is a decimal number without sign.
+            // In DuckDB, `-0.0` is a decimal number without a sign.
             Expr::Literal(Value::Number(number)) if self.dialect == Dialect::DuckDb => {
                 format!("CAST('{number:?}' AS DOUBLE)")
             }
@@ -441,7 +439,7 @@ fn call(call: Call, argument: Option<String>, distinct: &str, order: &str) -> St
     }
 }
 
-/// Returns the literal of a value. NaN and infinities have none and are not generated.
+/// Returns the literal of a value. NaN and infinities have no literal, and are not generated.
 fn literal(value: &Value) -> String {
     match value {
         Value::Missing => "NULL".to_owned(),

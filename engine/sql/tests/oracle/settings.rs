@@ -1,5 +1,4 @@
-//! Runs a query with every combination of memory limit, batch size and form of the result. With one memory limit, joins
-//! sort both sides.
+//! Runs a query with combinations of memory limit, batch size and row form. With one memory limit, joins sort both sides.
 
 use std::panic::AssertUnwindSafe;
 
@@ -15,20 +14,15 @@ const MB: u64 = 1 << 20;
 const MEMORIES: [u64; 3] = [8 * MB, 64 * MB, 1024 * MB];
 const BATCHES: [usize; 3] = [1, 100, 8192];
 
-/// The result of a query with one setting.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     Rows(Vec<String>),
-    /// The query was rejected, or its plan failed.
     Rejected(String),
-    /// A value could not be computed.
     Failed(String),
-    /// The query needs more memory.
     Memory(String),
     Panicked(String),
 }
 
-/// One of the settings of a query.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub requested: RequestedRows,
@@ -37,7 +31,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// Returns whether joins sort both sides, although the small tables fit into the memory.
+    /// Returns whether joins sort both sides, although the small tables fit into memory.
     pub fn sorts_joins(&self) -> bool {
         self.memory == MEMORIES[1]
     }
@@ -59,7 +53,7 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// Returns nine settings. If the order of the rows is undefined, they are requested in any order.
+/// Returns nine settings. If the order is undefined, rows are requested in any order.
 pub fn settings(is_ordered: bool, turn: u64) -> Vec<Setting> {
     let requested = match is_ordered {
         true => [
@@ -72,7 +66,7 @@ pub fn settings(is_ordered: bool, turn: u64) -> Vec<Setting> {
     let mut requested = requested.into_iter().cycle().skip(turn as usize % 3);
     let mut settings = Vec::new();
     for memory in MEMORIES {
-        // Skips a form, so that each batch size is combined with a different form for each memory limit.
+        // Skips a row form, so that each batch size is combined with a different row form for each memory limit.
         requested.next();
         for batch in BATCHES {
             settings.push(Setting {
@@ -116,7 +110,6 @@ pub fn outcome(error: &QueryError) -> Outcome {
     }
 }
 
-/// Returns the errors that loading a pipeline with this query reports.
 pub fn findings(session: &Session, database: &Database, query: &str) -> Vec<String> {
     let text = format!("{}    {query}\n", database.pipeline());
     let draft = prep_spec::read(prep_steps::vocabulary(), "x", "x.yaml", &text);

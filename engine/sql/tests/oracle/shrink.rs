@@ -1,4 +1,4 @@
-//! Makes a query and its tables smaller as long as the same kind of difference remains.
+//! Makes a query and its tables smaller while the kind of difference stays the same.
 
 use std::panic::AssertUnwindSafe;
 
@@ -9,7 +9,6 @@ use super::database::Database;
 use super::tree::{Binary, Body, Expr, From, Item, OrderBy, Query, Select, Source};
 use super::{Difference, Verdict, compare};
 
-/// Maximum number of smaller variants that are tried.
 const MAX_TRIES: usize = 400;
 
 pub async fn shrink(
@@ -71,16 +70,15 @@ async fn differs(
     }
 }
 
-/// Removes the part of a query with an index, in a fixed order.
+/// Removes the part number `index` of a query, in a fixed order of parts.
 struct Cut {
     index: usize,
     is_done: bool,
-    /// Number of queries that contain the current position. It is 1 in the outermost query.
+    /// Number of queries around the current position. It is 1 in the outermost query.
     depth: usize,
 }
 
 impl Cut {
-    /// Returns whether the part at the current position is the one to remove.
     fn now(&mut self) -> bool {
         if self.is_done {
             return false;
@@ -118,7 +116,7 @@ impl Cut {
         if query.order_by.len() > 1 && self.now() {
             query.order_by.pop();
         }
-        // The order of a subquery is part of the order of its outer query.
+        // The outer query's order depends on the order of a subquery.
         let may_lose_order = self.depth == 1 || query.unsorted.is_defined();
         if query.order_by.len() == 1 && may_lose_order && self.now() {
             query.order_by.clear();
@@ -146,7 +144,7 @@ impl Cut {
                     .items
                     .iter()
                     .all(|item| matches!(item, Item::Expr(..)));
-                // Other queries can refer to the columns of a subquery.
+                // Other queries can use the columns of a subquery.
                 let is_root = self.depth == 1;
                 if is_root && count > 1 && is_plain && !has_positions && expr_only {
                     for index in 0..count {

@@ -1,22 +1,20 @@
-//! Queries as trees. A tree is generated, printed as SQL, and evaluated row by row.
+//! Queries as trees, which are generated, printed as SQL, and evaluated row by row.
 
 use crate::random::value::{Kind, Value};
 
-/// A column of a result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputColumn {
     pub name: String,
     pub kind: Kind,
 }
 
-/// The order of a query's rows, as the documentation defines it.
+/// The documented order of a query's rows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
     /// The order of the tables in FROM, or of an ORDER BY.
     Defined,
-    /// Undefined, but an ORDER BY that names these columns of the result defines it.
+    /// Undefined, unless an ORDER BY names these columns of the query.
     Keys(Vec<usize>),
-    /// Undefined.
     Undefined,
 }
 
@@ -34,7 +32,7 @@ pub struct Query {
     pub limit: Option<usize>,
     pub offset: Option<usize>,
     pub columns: Vec<OutputColumn>,
-    /// The order without the query's own ORDER BY.
+    /// The order without the ORDER BY of the query.
     pub unsorted: Order,
     pub order: Order,
 }
@@ -61,12 +59,12 @@ pub enum SetOperator {
 pub struct Select {
     pub is_distinct: bool,
     pub items: Vec<Item>,
-    /// The tables that commas separate. Empty for a SELECT without FROM.
+    /// The tables separated by commas. Empty for a SELECT without FROM.
     pub from: Vec<From>,
     pub filter: Option<Expr>,
     /// The keys of GROUP BY. A key that is also an item can be written as its position.
     pub group_by: Vec<(Expr, Option<usize>)>,
-    /// True if the rows are aggregated, with or without keys.
+    /// Whether the rows are aggregated, with or without keys.
     pub is_grouped: bool,
     pub having: Option<Expr>,
     pub qualify: Option<Expr>,
@@ -75,7 +73,7 @@ pub struct Select {
 #[derive(Debug, Clone)]
 pub enum Item {
     Expr(Expr, String),
-    /// `*` or `a.*`: all its columns in order. Some are left out, some are replaced.
+    /// `*` or `a.*`: all columns in order, some of them excluded or replaced.
     Star {
         qualifier: Option<String>,
         excluded: Vec<String>,
@@ -95,7 +93,7 @@ pub enum From {
         left: Box<From>,
         right: Box<From>,
         on: Option<Expr>,
-        /// Columns with one name on both sides: the name, and the places on the left and on the right.
+        /// Columns with one name on both sides: the name, and the column indices on the left and right side.
         using: Vec<(String, usize, usize)>,
     },
 }
@@ -126,7 +124,7 @@ pub struct OrderKey {
 }
 
 impl OrderKey {
-    /// Returns whether missing values come first. By default they come last, and first in descending order.
+    /// Returns whether NULL comes first. By default, NULL comes first in descending order.
     pub fn has_nulls_first(&self) -> bool {
         self.nulls_first.unwrap_or(self.is_descending)
     }
@@ -134,7 +132,7 @@ impl OrderKey {
 
 #[derive(Debug, Clone)]
 pub enum OrderBy {
-    /// A column of the result, by name or by position.
+    /// A column of the select list, by name or by position.
     Output {
         place: usize,
         by_position: bool,
@@ -147,9 +145,8 @@ pub struct ColumnRef {
     pub alias: String,
     pub name: String,
     pub is_qualified: bool,
-    /// How many levels further out the column's own query is: 0 for a column of the current query.
+    /// Number of queries between this reference and the column's query: 0 for the same query.
     pub level: usize,
-    /// Index in the row of FROM.
     pub place: usize,
 }
 
@@ -191,7 +188,6 @@ pub enum Expr {
     Column(ColumnRef),
     Literal(Value),
     Unary(Unary, Box<Expr>),
-    /// `is_integer` distinguishes the division of integers.
     Binary {
         operator: Binary,
         left: Box<Expr>,
@@ -223,7 +219,6 @@ pub enum Expr {
         query: Box<Query>,
         is_negated: bool,
     },
-    /// A key of GROUP BY, by its index.
     Key(usize, Box<Expr>),
     Aggregate(Box<Aggregate>),
     Window(Box<Window>),
@@ -265,7 +260,7 @@ pub struct Window {
     pub frame: Option<Frame>,
 }
 
-/// A frame of ROWS or GROUPS. A bound of `None` is unbounded. Negative numbers precede the current row.
+/// A frame of ROWS or GROUPS. `None` is an unbounded bound. Negative bounds precede the current row.
 #[derive(Debug, Clone)]
 pub struct Frame {
     pub is_groups: bool,
@@ -289,7 +284,6 @@ impl Expr {
 }
 
 impl From {
-    /// Number of columns in its rows.
     pub fn width(&self) -> usize {
         match self {
             From::Source { width, .. } => *width,
@@ -313,7 +307,6 @@ impl OrderKey {
 }
 
 impl Select {
-    /// Returns the expressions that can contain window functions.
     pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let items = self.items.iter().flat_map(|item| match item {
             Item::Expr(expr, _) => vec![expr],
@@ -324,7 +317,7 @@ impl Select {
 }
 
 impl Expr {
-    /// Calls a function for this expression and its operands, but not for subqueries.
+    /// Calls `visit` for this expression and its operands, but not for subqueries.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         visit(self);
         for operand in self.operands() {

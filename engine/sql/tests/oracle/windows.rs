@@ -7,14 +7,12 @@ use super::evaluate::{Evaluated, Evaluator, Row, Scope, call, in_key_order, row_
 use super::tree::{Call, Frame, Window};
 use crate::random::value::Value;
 
-/// The rows of a partition in the order of the window, and for each of them the first and last row that is equal in this
-/// order.
+/// The rows of a partition in the order of the window, and the first and last peer (row with equal keys) of each row.
 struct Partition {
     rows: Vec<usize>,
     peers: Vec<(usize, usize)>,
 }
 
-/// Returns the value of a window function in each row.
 pub fn evaluate(
     evaluator: &Evaluator<'_>,
     window: &Window,
@@ -92,7 +90,6 @@ fn value(
     })
 }
 
-/// Returns the rows of a frame, as indices in the partition.
 fn frame(window: &Window, partition: &Partition, place: usize) -> Range<usize> {
     let count = partition.rows.len();
     let Some(Frame {
@@ -106,7 +103,7 @@ fn frame(window: &Window, partition: &Partition, place: usize) -> Range<usize> {
             false => 0..partition.peers[place].1 + 1,
         };
     };
-    // The units of the frame: rows, or groups of equal rows.
+    // The index of a row in units of the frame: rows, or groups of peers.
     let unit = |row: usize| match is_groups {
         true => (0..row)
             .filter(|other| partition.peers[*other].1 == *other)

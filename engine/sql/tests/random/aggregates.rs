@@ -1,4 +1,4 @@
-//! GROUP BY and aggregates: sums, extremes, and aggregates that depend on an order with ties.
+//! Generates GROUP BY and aggregates: sums, extremes, and aggregates with an ORDER BY that has ties.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -7,19 +7,17 @@ use std::rc::Rc;
 use super::grammar::{Column, Expr, Generator, Row, Table};
 use super::value::{Kind, Value, average, in_order, sum};
 
-/// Compares two rows.
 type Compare = dyn Fn(&Row, &Row) -> Ordering;
-/// Computes the value of a group of rows.
 type Evaluate = dyn Fn(&[&Row]) -> Value;
 
-/// An ORDER BY: its text, and a comparison of two rows. Tied rows compare as equal.
+/// An ORDER BY: its text, and a comparison of rows. Rows with equal keys compare as equal.
 #[derive(Clone)]
 pub struct Order {
     pub text: String,
     pub compare: Rc<Compare>,
 }
 
-/// An aggregate: its text, and a function that computes its value from rows in their order.
+/// An aggregate: its text, and a function that computes its value from rows in order.
 pub struct Aggregate {
     pub text: String,
     pub kind: Kind,
@@ -37,7 +35,7 @@ impl Aggregate {
     }
 }
 
-/// Groups rows by key, in the order of the key's first appearance.
+/// Groups rows by a key, in the order of the first appearance of each key value.
 pub fn groups<'a>(rows: &'a [Row], key: &Expr) -> Vec<(Value, Vec<&'a Row>)> {
     let mut positions: HashMap<String, usize> = HashMap::new();
     let mut groups: Vec<(Value, Vec<&Row>)> = Vec::new();
@@ -73,7 +71,7 @@ fn joined(values: &[Value], separator: &str, missing: &str) -> Value {
 }
 
 impl Generator {
-    /// Generates an ORDER BY of one or two columns, each with a direction and a position for missing values.
+    /// Generates an ORDER BY of one or two columns, each with a direction and a position of NULL.
     pub fn ordering(&mut self, scope: &[Column]) -> Order {
         let mut texts = Vec::new();
         let mut keys = Vec::new();
@@ -112,7 +110,7 @@ impl Generator {
 
     pub fn aggregate(&mut self, scope: &[Column]) -> Aggregate {
         let aggregate = self.aggregate_of_all(scope);
-        // FILTER must follow the aggregate itself, not a function around it.
+        // FILTER follows the aggregate itself, not a function around the aggregate.
         if aggregate.text.starts_with("array_to_string") || !self.chance(20) {
             return aggregate;
         }
@@ -186,7 +184,7 @@ impl Generator {
         Aggregate::new(text, kind, move |rows| sum(&present_values(&value, rows)))
     }
 
-    /// Generates an aggregate with an ORDER BY. Its tied rows are in the order of the rows.
+    /// Generates an aggregate with an ORDER BY. Rows with equal keys keep their order.
     fn ordered_aggregate(&mut self, kind: Kind, scope: &[Column]) -> Aggregate {
         let Order { text: by, compare } = self.ordering(scope);
         let sorted = move |rows: &[&Row], value: &Expr| {
@@ -320,7 +318,6 @@ impl Generator {
         }
     }
 
-    /// Generates aggregates without GROUP BY, over all rows as one group.
     pub fn totalled(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let all: Vec<&Row> = rows.iter().collect();
         self.has_sorting_call = false;

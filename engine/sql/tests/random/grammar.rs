@@ -1,4 +1,4 @@
-//! Generates queries and computes their rows at the same time, clause by clause.
+//! Generates queries clause by clause, and computes their rows at the same time.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use super::value::{Kind, Value, and, in_order, or};
 pub type Row = Vec<Value>;
 type Compute = Rc<dyn Fn(&[Value]) -> Value>;
 
-/// An expression: its text, and a function that computes its value for a row of the scope.
+/// An expression: its text, and a function that computes its value from a row of the scope.
 #[derive(Clone)]
 pub struct Expr {
     pub text: String,
@@ -27,7 +27,6 @@ impl Expr {
     }
 }
 
-/// A column that expressions can refer to, at an index in a row of the scope.
 #[derive(Clone)]
 pub struct Column {
     pub text: String,
@@ -36,17 +35,15 @@ pub struct Column {
     pub place: usize,
 }
 
-/// The result of a SELECT.
 pub struct Table {
     pub text: String,
     pub columns: Vec<(String, Kind)>,
     pub rows: Vec<Row>,
-    /// True if the rows are sorted by ORDER BY instead of in the order of the tables. Such a query cannot be joined or
-    /// sorted again.
+    /// Whether the rows are sorted by ORDER BY. If so, the query cannot be joined or sorted again.
     pub sorted: bool,
 }
 
-/// A query, the invalid clauses in it, and the rows that it must return.
+/// A query with its invalid clauses, and the rows that a valid query must return.
 pub struct GeneratedQuery {
     pub text: String,
     pub foreign: Vec<String>,
@@ -72,11 +69,11 @@ pub struct Generator {
     tables: Vec<Data>,
     aliases: usize,
     foreign: Vec<String>,
-    /// Probability that an invalid clause is inserted at a position that allows one, in thousandths.
+    /// Probability in thousandths that an invalid clause is inserted where one is possible.
     rate: u64,
-    /// True if the first table has so many rows that operators need temporary files.
+    /// Whether the first table has so many rows that operators need temporary files.
     pub is_large: bool,
-    /// True if the current SELECT calls an aggregate for which DataFusion sorts the rows.
+    /// Whether the current SELECT calls an aggregate for which DataFusion sorts the rows.
     pub has_sorting_call: bool,
 }
 
@@ -122,7 +119,6 @@ impl Generator {
     }
 
     pub fn next(&mut self) -> u64 {
-        // xorshift64*
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
         self.state ^= self.state >> 27;
@@ -141,7 +137,7 @@ impl Generator {
         of[self.below(of.len())]
     }
 
-    /// Returns an invalid clause after a space with the probability `rate`, and an empty string otherwise.
+    /// Returns an invalid clause after a space with the probability `rate`, otherwise an empty string.
     pub fn foreign(&mut self, of: &[&str]) -> String {
         if self.next() % 1000 >= self.rate {
             return String::new();
@@ -155,7 +151,7 @@ impl Generator {
         self.foreign.len()
     }
 
-    /// Removes the invalid parts of expressions that the query does not use.
+    /// Forgets invalid clauses in generated expressions that the query does not use.
     pub fn forget_foreign(&mut self, count: usize) {
         self.foreign.truncate(count);
     }
@@ -198,9 +194,8 @@ impl Generator {
         }
     }
 
-    /// Picks a table of the pipeline, with an alias.
     pub fn table(&mut self) -> (String, Vec<Column>, Vec<Row>) {
-        // The table `e` is empty, and so are the results of most queries over it. Therefore it is rarely used.
+        // The table `e` is empty, and so are most queries over it. Therefore it is rare.
         let which = match self.below(12) {
             0 => 2,
             _ if self.is_large => 0,
@@ -224,7 +219,7 @@ impl Generator {
             "WITH ORDINALITY",
             "SAMPLE 0.5",
         ]);
-        // The sample clause comes before the alias, where the parser accepts some variants.
+        // SAMPLE comes before the alias, where the parser accepts some variants of it.
         let text = if suffix.contains("SAMPLE") {
             format!("{name} AS {alias}{suffix}")
         } else {
@@ -233,7 +228,6 @@ impl Generator {
         (text, scope, rows)
     }
 
-    /// Generates the content of FROM: a table or subquery, alone or joined with a table.
     fn from(&mut self, depth: usize) -> (String, Vec<Column>, Vec<Row>, bool) {
         let is_constant = self.chance(8);
         let (mut text, mut scope, mut rows, sorted) = if is_constant {
@@ -317,7 +311,6 @@ impl Generator {
         (text, scope, rows, false)
     }
 
-    /// Generates rows that are written in the query itself, without a table.
     fn constants(&mut self) -> (String, Vec<Column>, Vec<Row>) {
         let kinds = [Kind::Integer, Kind::Text];
         let mut rows: Vec<Row> = Vec::new();
@@ -406,7 +399,6 @@ impl Generator {
         table
     }
 
-    /// Generates a condition of WHERE, sometimes with a lookup in another table.
     fn condition(&mut self, scope: &[Column], sorted: bool) -> Expr {
         let integers: Vec<&Column> = scope
             .iter()
@@ -479,7 +471,6 @@ impl Generator {
         }
     }
 
-    /// Generates `*`, with EXCLUDE and REPLACE.
     fn everything(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let mut kept: Vec<(String, Kind, Expr)> = scope
             .iter()
@@ -615,7 +606,6 @@ impl Generator {
         }
     }
 
-    /// Generates CASE and coalesce.
     fn choice(&mut self, kind: Kind, scope: &[Column], depth: usize) -> Expr {
         let (a, b) = (
             self.expr(kind, scope, depth - 1),
@@ -794,7 +784,7 @@ impl Generator {
     }
 }
 
-/// Returns the columns of a table under its alias, starting at an index in the row.
+/// Returns the columns of a table as `alias.name`, with indices from `start` on.
 pub fn scope(
     alias: &str,
     columns: impl Iterator<Item = (String, Kind)>,

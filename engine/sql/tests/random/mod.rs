@@ -1,17 +1,17 @@
 //! Compares random queries with an independent evaluation.
 //!
-//! Each query is generated from a grammar, clause by clause. At the same time its rows are computed, row by row and
-//! without DataFusion (`grammar`, `value`). There are two cases:
+//! A grammar generates each query clause by clause. At the same time, its rows are computed row by row, without
+//! DataFusion (`grammar`, `value`).
 //!
-//! - The query has an invalid clause, or text in place of a number. Then it must be rejected when the pipeline is
-//!   loaded, at a position in its text.
-//! - Otherwise the query must be accepted and return the computed rows in the computed order, and parsing the printed
-//!   query must return the same tree.
+//! - A query with an invalid clause, or with text in place of a number, must be rejected when the pipeline is loaded, at a
+//!   position in its text.
+//! - A valid query must return the computed rows in order. Parsing the printed query must return the same tree.
 //!
-//! The rows must be the same for every memory limit and batch size, as values and as origins of cells. If no order is
-//! requested, they must be the same apart from their order. Every fiftieth query reads a table with more rows than fit
-//! into the smallest memory limit, so that sorts, groups and joins use temporary files. Only these queries may fail
-//! because they need more memory.
+//! The rows must be the same for every memory limit and batch size, as values and as origins of cells. If rows are
+//! requested in any order, only their order may differ.
+//!
+//! Every fiftieth query reads a table that exceeds the smallest memory limit, so that sorts, groups and joins use
+//! temporary files. Only these queries may fail because they need more memory.
 //!
 //! The seeds and the number of queries are fixed. `QUERIES=n` changes the number, and `SEED=n` the first seed.
 
@@ -29,14 +29,13 @@ use grammar::Generator;
 use table::{HEAD, Memories, RequestedRows, memories, rows};
 
 const QUERIES: u64 = 160;
-/// One query out of this number reads the large table.
+/// Interval of the queries that read the large table.
 const LARGE_TABLE_INTERVAL: u64 = 50;
 
 const MB: u64 = 1 << 20;
 const MEMORIES: [u64; 3] = [8 * MB, 64 * MB, 1024 * MB];
 const BATCHES: [usize; 3] = [1, 100, 8192];
-/// Batch sizes for the large table. Smaller batches are too slow: DataFusion takes minutes to merge 20,000 batches of
-/// one row.
+/// Batch sizes for the large table. DataFusion takes minutes to merge 20,000 batches of one row.
 const LARGE_BATCHES: [usize; 3] = [16, 100, 8192];
 
 fn number_from_env(name: &str, default: u64) -> u64 {
@@ -44,7 +43,7 @@ fn number_from_env(name: &str, default: u64) -> u64 {
     value.map_or(default, |value| value.parse().expect("a number"))
 }
 
-/// Returns the errors that loading a pipeline with this query reports. Their positions must be within the query.
+/// Returns the errors that loading a pipeline with this query reports. Their positions must be inside the query.
 fn findings(session: &Session, query: &str) -> Vec<String> {
     let text = format!("{HEAD}    {query}\n");
     let start = HEAD.len();
@@ -67,7 +66,6 @@ fn findings(session: &Session, query: &str) -> Vec<String> {
     found.into_iter().map(|one| one.message).collect()
 }
 
-/// Counts the runs that returned the expected rows, and those that needed more memory.
 struct Runs {
     session: Session,
     right: u64,
@@ -75,7 +73,6 @@ struct Runs {
 }
 
 impl Runs {
-    /// Runs a query with every memory limit and batch size, and compares the rows with the expected ones.
     async fn compare(
         &mut self,
         query: &Query,
@@ -93,7 +90,7 @@ impl Runs {
         ];
         let mut requested = requested.into_iter().cycle().skip(seed as usize % 3);
         for memory in MEMORIES {
-            // The memory that a query needs depends on the batch size.
+            // Shifts the row forms by one, because the needed memory depends on the batch size.
             requested.next();
             for batch in if is_large { LARGE_BATCHES } else { BATCHES } {
                 if let Some(requested) = requested.next() {

@@ -1,4 +1,4 @@
-//! The tables that random queries read, in one form for DataFusion and one for the independent evaluation.
+//! The tables of random queries, in a form for DataFusion and a form for the independent evaluation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,8 +37,8 @@ pub struct Data {
 /// Number of rows of the large table. A single text column exceeds the smallest memory limit.
 const ROWS: usize = 20_000;
 
-/// Returns the tables `t`, `u` and `e`. The numbers of `t` differ in magnitude, so that a floating-point sum would
-/// depend on their order.
+/// Returns the tables `t`, `u` and `e`. The numbers in `t` have different magnitudes, so that the order of a
+/// floating-point sum matters.
 pub fn data(is_large: bool) -> Vec<Data> {
     let text = |text: &str| {
         if text.is_empty() {
@@ -115,7 +115,6 @@ pub fn data(is_large: bool) -> Vec<Data> {
     ]
 }
 
-/// Generates unordered rows with ties in every column.
 fn large() -> impl Iterator<Item = Vec<Value>> {
     let mut state = 1_u64;
     let mut below = move |limit: u64| {
@@ -140,7 +139,7 @@ fn large() -> impl Iterator<Item = Vec<Value>> {
     })
 }
 
-/// Origin of row 0. The origin of row n is `FIRST_ORIGIN - n`.
+/// The origin of row 0. The origin of row n is `FIRST_ORIGIN - n`.
 const FIRST_ORIGIN: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -218,7 +217,6 @@ impl Relation for Memory {
         }))
     }
 
-    /// Returns origins that differ from positions.
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         (first..first + len as u64)
             .map(|row| FIRST_ORIGIN - row)
@@ -226,7 +224,6 @@ impl Relation for Memory {
     }
 }
 
-/// Tables by name, in the form that DataFusion reads.
 pub type Memories = BTreeMap<String, Arc<Memory>>;
 
 pub fn memories(is_large: bool) -> Memories {
@@ -237,16 +234,15 @@ pub fn memories(is_large: bool) -> Memories {
     tables.collect()
 }
 
-/// The form in which the rows of a query are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedRows {
     Values,
-    /// Values, except that passed-on columns are origins.
+    /// Values, and origins of columns that the query only copies.
     Origins,
     AnyOrder,
 }
 
-/// Returns the rows that the engine computes, as lines below the names of the columns. Rows in any order are sorted.
+/// Returns the rows of the engine as lines below the column names. Rows in any order are sorted.
 pub async fn rows(
     session: &Session,
     query: &Query,
@@ -263,7 +259,6 @@ pub async fn rows(
     Ok(lines)
 }
 
-/// Returns the names of the columns and the rows that the engine computes, as literals.
 pub async fn cells(
     session: &Session,
     query: &Query,
@@ -314,7 +309,6 @@ pub async fn cells(
     Ok((names.collect(), lines))
 }
 
-/// Returns the literal of a value.
 fn cell(array: &ArrayRef, row: usize) -> String {
     if array.is_null(row) || array.data_type() == &DataType::Null {
         return Value::Missing.literal();

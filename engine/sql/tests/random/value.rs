@@ -42,7 +42,7 @@ impl Value {
         }
     }
 
-    /// Compares two values that are not missing.
+    /// Compares two values other than NULL.
     pub fn compare(&self, other: &Value) -> Option<Ordering> {
         Some(match (self, other) {
             (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
@@ -66,7 +66,6 @@ impl Value {
         }
     }
 
-    /// Returns a string that is unique to the value.
     pub fn key(&self) -> String {
         match self {
             Value::Missing => "-".to_owned(),
@@ -84,7 +83,6 @@ impl Value {
         }
     }
 
-    /// Returns the value in a form that is unique to it: texts are in quotes.
     pub fn literal(&self) -> String {
         match self {
             Value::Missing => "NULL".to_owned(),
@@ -93,7 +91,7 @@ impl Value {
         }
     }
 
-    /// Compares two values as GROUP BY and DISTINCT do, which treat missing values as equal.
+    /// Compares two values as GROUP BY and DISTINCT do, for which NULL equals NULL.
     pub fn same(&self, other: &Value) -> bool {
         matches!((self, other), (Value::Missing, Value::Missing))
             || self.compare(other) == Some(Ordering::Equal)
@@ -118,16 +116,15 @@ impl From<usize> for Value {
     }
 }
 
-/// Compares numbers. NaN is one value and the largest, and -0.0 equals 0.0.
+/// Compares numbers. NaN equals NaN and is the largest number, and -0.0 equals 0.0.
 pub fn in_number_order(a: f64, b: f64) -> Ordering {
     let by_nan = a.is_nan().cmp(&b.is_nan());
     by_nan.then(a.partial_cmp(&b).unwrap_or(Ordering::Equal))
 }
 
-/// The numbers of a sum are added in units of `2^-UNIT_BITS`, the smallest positive double.
+/// Numbers are added in units of `2^-UNIT_BITS`, the smallest positive double.
 const UNIT_BITS: i64 = 1074;
 
-/// Returns the exact sum of finite numbers, in units of `2^-UNIT_BITS`.
 fn total(values: &[f64]) -> BigInt {
     let exact = values.iter().map(|value| {
         let bits = value.abs().to_bits();
@@ -145,12 +142,11 @@ fn total(values: &[f64]) -> BigInt {
     exact.sum()
 }
 
-/// Returns the double nearest to `value * 2^-unit_bits`.
 fn rounded(value: &BigInt, unit_bits: i64) -> f64 {
     let magnitude = value.magnitude();
     let excess = magnitude.bits().saturating_sub(64);
     let mut top = (magnitude >> excess).iter_u64_digits().next().unwrap_or(0);
-    // This bit only decides whether the value is exactly halfway between two doubles.
+    // The lowest bit of `top` only decides whether the value is halfway between two doubles.
     top |= u64::from((magnitude >> excess << excess) != *magnitude);
     let mut exponent = i32::try_from(excess as i64 - unit_bits).unwrap();
     let mut number = top as f64;
@@ -166,7 +162,7 @@ fn rounded(value: &BigInt, unit_bits: i64) -> f64 {
     }
 }
 
-/// Returns the numbers, or their sum if it is not finite.
+/// Returns the numbers, or their sum if the sum is not finite.
 fn finite(values: &[Value]) -> Result<Vec<f64>, Value> {
     let numbers = values.iter().map(|value| match value {
         Value::Number(value) => *value,
@@ -182,8 +178,9 @@ fn finite(values: &[Value]) -> Result<Vec<f64>, Value> {
     }
 }
 
-/// Returns the sum of the values that are not missing. For numbers, this is the double nearest to the exact sum. Returns
-/// `None` if a sum of integers does not fit.
+/// Returns the sum of values other than NULL. For numbers, this is the double nearest to the exact sum.
+///
+/// Returns `None` if a sum of integers overflows.
 pub fn checked_sum(values: &[Value]) -> Option<Value> {
     Some(match values.first() {
         None => Value::Missing,
@@ -202,13 +199,12 @@ pub fn sum(values: &[Value]) -> Value {
     checked_sum(values).expect("a sum of 64 bits")
 }
 
-/// Returns the double nearest to the exact average of the numbers that are not missing.
 pub fn average(values: &[Value]) -> Value {
     if values.is_empty() {
         return Value::Missing;
     }
     match finite(values) {
-        // The remainder of the division is far below the last bit of the result.
+        // The remainder of the division is far below the last bit of a double.
         Ok(numbers) => {
             let shifted: BigInt = total(&numbers) << 128;
             Value::Number(rounded(&(shifted / numbers.len()), UNIT_BITS + 128))
@@ -229,8 +225,6 @@ pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     and(a.map(|a| !a), b.map(|b| !b)).map(|both| !both)
 }
 
-/// Compares two values of an ORDER BY. Missing values come last, but first in descending order or if the query requests
-/// it.
 pub fn in_order(a: &Value, b: &Value, descending: bool, missing_first: bool) -> Ordering {
     match (a, b) {
         (Value::Missing, Value::Missing) => Ordering::Equal,

@@ -1,4 +1,4 @@
-//! Window functions over rows and over the keys of groups, with frames of all units.
+//! Generates window functions over rows and over groups, with frames of all units.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -9,21 +9,18 @@ use super::aggregates::{Order, groups};
 use super::grammar::{Column, Expr, Generator, Row, Table, scope};
 use super::value::{Kind, Value, average, in_order, sum};
 
-/// A window function call: its text, and its value in each row.
 struct Call {
     text: String,
     kind: Kind,
     values: Vec<Value>,
 }
 
-/// The rows of a partition in the order of the window. For each row, it also contains the first and last row that are
-/// equal to it in this order.
+/// The rows of a partition in the order of the window, and the first and last peer (row with equal keys) of each row.
 struct Partition {
     rows: Vec<usize>,
     peers: Vec<(usize, usize)>,
 }
 
-/// The content of OVER (...), with the partitions that it defines.
 struct Window {
     text: String,
     order: Option<Order>,
@@ -31,7 +28,6 @@ struct Window {
 }
 
 impl Window {
-    /// Computes a value for each row from its partition and its index in the partition.
     fn each(&self, count: usize, value: impl Fn(&Partition, usize) -> Value) -> Vec<Value> {
         let mut values = vec![Value::Missing; count];
         for partition in &self.partitions {
@@ -43,7 +39,7 @@ impl Window {
     }
 }
 
-/// Returns the frame of a row as a range of indices in the partition. The row is given by its index in the partition.
+/// Returns the frame of a row. Row and frame are indices in the partition.
 type Frame = Rc<dyn Fn(&Partition, usize) -> std::ops::Range<usize>>;
 
 fn between(start: i64, end: i64, len: usize) -> std::ops::Range<usize> {
@@ -106,20 +102,21 @@ impl Generator {
         }
     }
 
-    /// Generates the text of a frame, and a function that returns the rows in it. `with_ties` allows frames that end
-    /// after all equal rows, and `by_groups` allows frames that count groups of equal rows.
+    /// Generates the text of a frame, and a function that returns its rows.
+    ///
+    /// `with_ties` allows frames that end after all peers, and `by_groups` allows frames that count groups of peers.
     fn frame(&mut self, window: &Window, with_ties: bool, by_groups: bool) -> (String, Frame) {
         let (a, b) = (self.below(3) as i64, self.below(3) as i64);
         let all: Frame = Rc::new(|partition, _| 0..partition.rows.len());
         let has_order = window.order.is_some();
-        // With many rows, only frames that contain all of them are used, because other frames take quadratic time.
+        // With many rows, only frames that contain all rows are used, because other frames take quadratic time.
         let which = match self.is_large {
             true => [0, 5, 6][self.below(3)],
             false => self.below(7),
         };
         match which {
             0 if !has_order => (String::new(), all),
-            // The frame ends with the last row that is equal to the current one.
+            // The frame ends with the last peer of the current row.
             0 | 1 if has_order && with_ties && !self.is_large => (
                 String::new(),
                 Rc::new(|partition, place| 0..partition.peers[place].1 + 1),
@@ -170,7 +167,7 @@ impl Generator {
         let value = self.expr(kind, scope, 1);
         let which = self.below(12);
         if !matches!(which, 3 | 4) {
-            // Some functions ignore the generated value.
+            // Some functions do not use the generated value.
             self.forget_foreign(foreign);
         }
         let (text, kind, values) = match which {
@@ -216,7 +213,6 @@ impl Generator {
         }
     }
 
-    /// Generates an aggregate over a frame, or a function that picks a value from the frame.
     fn framed(&mut self, window: &Window, scope: &[Column], rows: &[Row]) -> Call {
         let which = self.below(6);
         let kind = match which {
@@ -331,7 +327,7 @@ impl Generator {
         }
     }
 
-    /// Generates window functions over DISTINCT or GROUP BY. The order of these rows is determined only by their keys.
+    /// Generates window functions over DISTINCT or GROUP BY, whose rows have an order only by their keys.
     pub fn keyed(&mut self, clauses: &str, from: &[Column], rows: &[Row]) -> Table {
         let kind = self.kind();
         let Some(key) = self.column_of(kind, from) else {
@@ -377,7 +373,6 @@ impl Generator {
         }
     }
 
-    /// Generates an `unnest`: a list in each row of a table, and one result row per element.
     pub fn unnested(&mut self) -> Table {
         let (from, scope, rows) = self.table();
         let integer = self.expr(Kind::Integer, &scope, 1);
@@ -411,7 +406,6 @@ impl Generator {
         }
     }
 
-    /// Generates UNION, INTERSECT and EXCEPT, whose rows are distinct.
     pub fn set_operation(&mut self) -> Table {
         let kinds = [Kind::Integer, Kind::Text];
         let mut sides = Vec::new();

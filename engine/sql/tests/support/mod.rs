@@ -14,7 +14,6 @@ use prep_sql::{
 
 pub type Tables = BTreeMap<String, Arc<dyn Relation>>;
 
-/// A table in memory.
 #[derive(Debug)]
 pub struct Memory {
     columns: Vec<RelationColumn>,
@@ -66,8 +65,7 @@ impl Relation for Memory {
             if rows == 0 {
                 return None;
             }
-            // The arrays are copied, as if they were read from a file. A slice would account for the memory of its
-            // entire array.
+            // Copies the arrays, because a slice would account for the memory of its entire array.
             let positions = UInt64Array::from_iter_values(first as u64..(first + rows) as u64);
             let arrays = columns
                 .iter()
@@ -87,7 +85,6 @@ impl Relation for Memory {
     }
 }
 
-/// Returns the tables that a query names.
 pub fn used(query: &Query, all: &Tables) -> Tables {
     let names = query.tables.iter();
     names
@@ -95,7 +92,6 @@ pub fn used(query: &Query, all: &Tables) -> Tables {
         .collect()
 }
 
-/// Runs a query and returns all of its rows as values.
 pub async fn values(
     text: &str,
     all: &Tables,

@@ -9,7 +9,6 @@ use arrow::datatypes::DataType;
 use prep_spec::model::Query;
 use prep_sql::{QueryLimits, Relation, RelationBatch, RelationColumn, RowForm, ScanError, Session};
 
-/// A table with one row and these columns.
 #[derive(Debug)]
 struct Wide(Vec<RelationColumn>);
 
@@ -41,13 +40,13 @@ impl Relation for Wide {
     }
 }
 
-/// A kind of query that can have any size: its name, and its number of columns and text for a size.
+/// A query of any size: its name, and its number of columns and text for a size.
 pub struct Growing {
     pub name: &'static str,
-    /// The smallest measured size.
     pub min_size: usize,
-    /// The time for four times the size must be less than this multiple. A plan of joins grows quadratically, because
-    /// each join carries the columns of all tables before it.
+    /// Upper bound of the ratio of the times for four times the size and for the size.
+    ///
+    /// A plan of joins grows quadratically, because each join carries the columns of all tables before it.
     #[allow(dead_code, reason = "the benchmark prints times and judges none")]
     pub max_ratio: u32,
     columns: fn(usize) -> usize,
@@ -60,7 +59,7 @@ fn branches(size: usize) -> String {
     branches.join(" UNION ALL ")
 }
 
-/// Joins `size` copies of `item`, each with its number in place of `#`.
+/// Joins `size` copies of `item` with `between`. Each copy contains its number in place of `#`.
 fn each(size: usize, item: &str, between: &str) -> String {
     let items = (0..size).map(|number| item.replace('#', &number.to_string()));
     items.collect::<Vec<String>>().join(between)
@@ -258,7 +257,7 @@ pub const GROWING: [Growing; 18] = [
 ];
 
 impl Growing {
-    /// Returns the shortest time out of `tries` runs that parse, plan and run a query of a size and read its rows.
+    /// Returns the shortest time of `tries` runs, each of which parses, plans and runs a query, and reads its rows.
     pub async fn time(&self, session: &Session, size: usize, tries: usize) -> Duration {
         let columns = (0..(self.columns)(size).max(2)).map(|number| RelationColumn {
             name: format!("c{number}"),

@@ -18,7 +18,6 @@ use prep_sql::{ColumnSource, ResultColumn};
 use crate::relation::{CopiedCells, OpenTable, QueryRun, RowForm, RunningQuery};
 use crate::value::{StoredText, column};
 
-/// One cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell<'a> {
     Missing,
@@ -28,12 +27,11 @@ pub(crate) enum Cell<'a> {
     Single(f32),
     Bool(bool),
     Text(&'a str),
-    /// The text of a cell of a stored table, including quotes, and the type of its column. For a column declared
-    /// `inferred`, this is the type that pandas infers.
+    /// A cell of a stored table, with its quotes, and the type of its column. For columns declared `inferred`, this is the
+    /// type that pandas infers.
     Slice(&'a [u8], ColumnType),
 }
 
-/// Writes a cell.
 pub(crate) fn push_cell(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
     match cell {
         Cell::Missing => writer.missing(),
@@ -48,7 +46,7 @@ pub(crate) fn push_cell(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
 }
 
 impl<'a> Cell<'a> {
-    /// Returns the text of the cell without quotes. Returns `None` if the cell is missing or a computed number.
+    /// Returns the cell without quotes. `None` if the cell is missing or a computed number.
     pub fn text(&self) -> Option<Cow<'a, [u8]>> {
         match self {
             Cell::Text(text) => Some(text.as_bytes().into()),
@@ -58,18 +56,18 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The columns of a query's result, and for each column the source of its cells.
+/// The columns of a query, and the source of their cells.
 pub(crate) struct ResultLayout {
     sources: Vec<CellSource>,
     pub columns: Vec<ColumnSchema>,
     /// Indices of the columns that copy cells of a column declared as a number.
     pub numbers: BTreeSet<usize>,
-    /// Columns that copy cells of an inferred column, and the types that pandas infers for them.
+    /// Columns that copy cells of a column declared `inferred`, with the type that pandas infers.
     pub inferred: BTreeMap<String, ColumnType>,
     read_volume: ReadVolume,
 }
 
-/// Rows and bytes that were read from stored tables since a table was last notified of them.
+/// Rows and bytes read from stored tables since [`NOTIFY_AFTER`] was last reached.
 #[derive(Debug, Clone, Copy, Default)]
 struct ReadVolume {
     rows: u64,
@@ -86,7 +84,6 @@ enum CellSource {
 }
 
 impl ResultLayout {
-    /// Starts a query for a writer that copies cells.
     pub(crate) fn start(run: QueryRun<'_>) -> Result<(RunningQuery<'_>, ResultLayout), StepError> {
         let tables = run.open_tables()?;
         let rows = run.start(&tables, RowForm::Cells)?;
@@ -114,7 +111,7 @@ impl ResultLayout {
                         layout.numbers.insert(position);
                     }
                     let Some(CopiedCells::Text(table)) = opened.map(|table| &table.cells) else {
-                        // The query check allows entries of an array only in outputs that are arrays.
+                        // The check of the query allows entries of an array only in outputs that are arrays.
                         return Err(StepError::internal("the table has no cells to copy"));
                     };
                     let table = table.clone();
@@ -145,8 +142,7 @@ impl ResultLayout {
         Ok(layout)
     }
 
-    /// Returns the single table from which all columns are copied, and the index of each column in this table. Returns
-    /// `None` if some columns are computed, or copied from different tables.
+    /// Returns the table from which all columns are copied, and their indices in it. `None` if a column has another source.
     pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
         let mut single: Option<&Arc<StoredText>> = None;
         let mut indices = Vec::new();
@@ -163,7 +159,6 @@ impl ResultLayout {
         Some((single?.clone(), indices))
     }
 
-    /// Calls `row` for every row of a batch.
     pub(crate) fn for_each_row(
         &mut self,
         batch: &RecordBatch,
@@ -207,8 +202,7 @@ impl ResultLayout {
         Ok(())
     }
 
-    /// Returns the number of columns up to and including the last column that may have different values in the rows of the
-    /// batch. Each later column has the same value in all rows.
+    /// Returns the number of columns before those that have the same value in all rows of the batch.
     fn varying_column_count(&self, arrays: &[ArrayRef]) -> usize {
         let last = self.sources.iter().zip(arrays).rev();
         let same = last.take_while(|(source, array)| {
@@ -218,25 +212,22 @@ impl ResultLayout {
     }
 }
 
-/// A row of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct ResultRow<'a> {
-    /// The cells from left to right.
     pub cells: &'a [Cell<'a>],
-    /// The cells from this index on are the same in all rows of the batch.
+    /// From this index on, cells are the same in all rows of the batch.
     varying: usize,
 }
 
 impl<'a> ResultRow<'a> {
-    /// Returns the first cells, which may differ between the rows of the batch, and the remaining cells, which are the same
-    /// in all of them.
+    /// Returns the cells that differ between rows of the batch, and the cells that are the same in all rows.
     pub fn varying_and_shared(self) -> (&'a [Cell<'a>], &'a [Cell<'a>]) {
         self.cells.split_at(self.varying)
     }
 }
 
-/// Returns, for each column that is copied, the table to copy from and the index of the column in this table. Columns of
-/// the same stored text get the same table, so that each row is parsed only once.
+/// Returns the table and the index of each column that is copied. Columns of one text share a table: each row is parsed
+/// once.
 fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut requested: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {
@@ -267,20 +258,18 @@ fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>
     Ok(each.collect())
 }
 
-/// Number of rows or bytes after which the reader notifies the table, so that the table can release the memory of the rows
-/// that were read.
+/// Rows or bytes after which the reader lets the table release the memory of rows that were read.
 const NOTIFY_AFTER: ReadVolume = ReadVolume {
     rows: 1 << 10,
     bytes: 32 << 20,
 };
 
-/// The cells of the stored row that was parsed last. Neighbouring cells of a result usually come from the same stored row.
+/// The stored row that was parsed last. Neighbouring cells usually come from the same row.
 #[derive(Default)]
 struct RowCells<'a> {
     row: Option<(*const TextTable, u64)>,
-    /// All cells of the row up to the last one that was requested.
+    /// The cells of the row up to the last one that was requested.
     cells: Vec<&'a [u8]>,
-    /// The cells that have not been parsed yet.
     rest: Option<Cells<'a>>,
     read_volume: ReadVolume,
 }
@@ -318,7 +307,7 @@ impl<'a> RowCells<'a> {
     }
 }
 
-/// Returns the arrays of a batch. All strings are converted to the same Arrow encoding, and all integers to 64 bits.
+/// Converts all strings of a batch to one Arrow encoding, and all integers to 64 bits.
 fn plain_arrays(batch: &RecordBatch, sources: &[CellSource]) -> Result<Vec<ArrayRef>, StepError> {
     let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
         let plain = match array.data_type() {
@@ -333,7 +322,7 @@ fn plain_arrays(batch: &RecordBatch, sources: &[CellSource]) -> Result<Vec<Array
     arrays.collect()
 }
 
-/// An array whose type has been determined, so that it is not determined again for each row.
+/// An array whose type is determined once, not for each row.
 pub(crate) enum TypedArray<'a> {
     Int64(&'a Int64Array),
     UInt64(&'a UInt64Array),
@@ -345,7 +334,7 @@ pub(crate) enum TypedArray<'a> {
 }
 
 impl<'a> TypedArray<'a> {
-    /// Determines the type of an array. Integers must have 64 bits, and strings the type `Utf8`.
+    /// Integers must have 64 bits, and strings the type `Utf8`.
     pub(crate) fn new(array: &'a ArrayRef) -> Result<TypedArray<'a>, StepError> {
         Ok(match array.data_type() {
             DataType::Int64 => TypedArray::Int64(array.as_primitive()),
@@ -373,14 +362,14 @@ impl<'a> TypedArray<'a> {
             TypedArray::Missing => None,
         };
         match cell {
-            // NaN is a missing value, as in pandas.
+            // pandas treats NaN as a missing value, too.
             Some(Cell::Single(value)) if value.is_nan() => Cell::Missing,
             Some(Cell::Float(value)) if value.is_nan() => Cell::Missing,
             cell => cell.unwrap_or(Cell::Missing),
         }
     }
 
-    /// Returns the row of the stored table from which the cell is copied.
+    /// Returns the number of the stored row from which the cell is copied.
     fn origin(&self, row: usize) -> Option<u64> {
         match self {
             TypedArray::UInt64(array) => value_at(*array, row),
@@ -389,10 +378,7 @@ impl<'a> TypedArray<'a> {
     }
 }
 
-/// Returns the origins in the first column of a batch.
-///
-/// # Errors
-/// If a row has no origin.
+/// Returns the origins in the first column of a batch. Fails if a row has no origin.
 pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     let origins = batch.column(0).as_primitive::<UInt64Type>();
     if origins.null_count() > 0 {
@@ -403,8 +389,7 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value. Arrow compares doubles by their bits, so 0.0 differs from -0.0. This is
-/// required because the two are printed differently.
+/// Returns whether all rows have the same value. 0.0 and -0.0 differ, because they are written differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)
@@ -414,7 +399,7 @@ fn value_at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
     array.is_valid(row).then(|| array.value(row))
 }
 
-/// Returns the column type of computed values. Returns `None` for types that cannot be written as text.
+/// Returns the column type of computed values. `None` for types that cannot be written as text.
 pub(crate) fn column_type(data_type: &DataType) -> Option<ColumnType> {
     Some(match data_type {
         DataType::Int8 => ColumnType::Int8,

@@ -13,7 +13,6 @@ use super::cells::{ResultLayout, origins, push_cell};
 use crate::relation::{QueryRun, RunningQuery};
 use crate::value::{StoredText, TableStorage, TableValue, max_mapped_bytes};
 
-/// Writes the rows of a query as a CSV file to the cache.
 pub(crate) fn write_csv(run: QueryRun<'_>, dialect: CsvDialect) -> Result<Value, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
     let (stored, count) = store_rows(run.context, rows, &mut layout, dialect)?;
@@ -24,8 +23,8 @@ pub(crate) fn write_csv(run: QueryRun<'_>, dialect: CsvDialect) -> Result<Value,
     Ok(FileValue::table(stored, count, columns.collect()).into_value())
 }
 
-/// Stores a header and the rows of a query as an object. Returns the object and the number of rows. If the text would be
-/// identical to that of an input table, returns the object of that table, which may be only in memory.
+/// Stores a header and the rows of a query. Returns the object and the number of rows. If the text is that of an input
+/// table, returns the table's object, which may be only in memory.
 pub(super) fn store_rows(
     context: &Context,
     mut rows: RunningQuery<'_>,
@@ -70,7 +69,6 @@ pub(super) fn store_rows(
     write_batches(context, layout, dialect, &mut || rows.next())
 }
 
-/// Starts a CSV file: writes the header.
 fn start<W: Write>(
     out: W,
     layout: &ResultLayout,
@@ -82,7 +80,7 @@ fn start<W: Write>(
     Ok(writer)
 }
 
-/// Stores a header and rows as an object, cell by cell. `next` returns the next batch of rows, or `None` at the end.
+/// Stores a header and rows, cell by cell. `next` returns the next batch of rows.
 pub(super) fn write_batches(
     context: &Context,
     layout: &mut ResultLayout,
@@ -114,8 +112,7 @@ pub(super) fn write_batches(
     Ok((out.commit()?, count))
 }
 
-/// Claims the memory that is needed to copy the rows of a large text in random order in one pass. Without this memory,
-/// copying needs two passes and takes twice as long.
+/// Claims memory for copying rows of a large text in random order. Without it, copying needs two passes.
 fn claim_for_text(
     context: &Context,
     table: &TextTable,
@@ -133,14 +130,14 @@ fn claim_for_text(
     Some(claim)
 }
 
-/// The rows at the start of a result that are also the first rows of the table, in the same order. If the result consists
-/// of exactly the rows of the table, it is not written again: the table's object is the result.
+/// The first rows of a query that are also the first rows of the table, in the same order. A query that returns exactly the
+/// table's rows reuses the table's object.
 struct CommonRows {
-    /// Number of rows at the start of the result that are also the first rows of the table.
+    /// Number of these rows.
     rows: u64,
-    /// The number of the table row from which the next row of the result is copied. `None` at the end of the result.
+    /// The table row from which the query's next row is copied. `None` at the end.
     next: Option<u64>,
-    /// Whether the result consists of exactly the rows of the table.
+    /// Whether the query returns exactly the table's rows.
     is_all: bool,
 }
 
@@ -167,8 +164,8 @@ impl CommonRows {
     }
 }
 
-/// Iterates over the rows of a result. Returns the number of the table row from which each row is copied. If an error
-/// occurs, ends early and stores the error in `failed`.
+/// Iterates over a query's rows. Each item is the number of the table row from which the query's row is copied. Ends early
+/// after an error, and stores the error in `failed`.
 struct Origins<'a, 'r> {
     rows: &'a mut RunningQuery<'r>,
     batch: std::vec::IntoIter<u64>,
@@ -199,8 +196,7 @@ impl Iterator for Origins<'_, '_> {
     }
 }
 
-/// Stores rows that do not come from a query as canonical text. `next` returns the next batch of rows with the columns
-/// `columns`, or `None` at the end.
+/// Stores rows that do not come from a query as canonical text. `next` returns the next batch.
 pub(crate) fn store_values(
     context: &Context,
     columns: &[ResultColumn],
@@ -211,8 +207,7 @@ pub(crate) fn store_values(
     Ok(table(layout, stored))
 }
 
-/// Stores the rows of a query as canonical text, which is CSV. An empty string becomes a missing cell, because CSV does not
-/// distinguish them.
+/// Stores the rows of a query as canonical text, which is CSV, so an empty string becomes a missing cell.
 pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
     let stored = store_rows(run.context, rows, &mut layout, CsvDialect::PLAIN)?;

@@ -19,13 +19,12 @@ use crate::relation::QueryRun;
 /// Approximate size in bytes of a batch of lines. It fits into processor caches.
 const BATCH_BYTES: usize = 1 << 18;
 
-/// Larger batches, which consist of a single record, are processed one at a time to limit memory.
+/// Larger batches consist of a single record, and are processed one at a time to limit memory.
 const LARGE_BATCH_BYTES: usize = 32 * BATCH_BYTES;
 
-/// Assumed size in bytes of the text of an object whose members are the cells of a row.
+/// Assumed size in bytes of an object whose members are the cells of a row.
 const ASSUMED_OBJECT_BYTES: usize = 256;
 
-/// The library whose JSON format is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum JsonLibrary {
@@ -35,7 +34,6 @@ pub(crate) enum JsonLibrary {
     Ujson,
 }
 
-/// The format of JSON output.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct JsonFormat {
     pub writer: JsonLibrary,
@@ -50,7 +48,6 @@ impl JsonFormat {
         Ok(text)
     }
 
-    /// Appends the text of `value`.
     fn push(self, value: &JsonValue, text: &mut Vec<u8>) -> Result<(), StepError> {
         match self.writer {
             JsonLibrary::Python => {
@@ -65,8 +62,7 @@ impl JsonFormat {
         }
     }
 
-    /// Appends the JSON text of a row. Reformats the text of a record directly if possible, which is faster than parsing it
-    /// and writing the value.
+    /// Appends a row as JSON. Reformats a record without parsing it if possible, because this is faster.
     fn push_row(self, row: JsonRow<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
         let printing = match (self.writer, self.indent) {
             (JsonLibrary::Ujson, _) => Some(JsonStyle::Pandas),
@@ -96,11 +92,8 @@ impl JsonFormat {
     }
 }
 
-/// A row of a query as JSON.
 enum JsonRow<'a> {
-    /// The text of an entire record.
     Record(Cow<'a, [u8]>),
-    /// An object of the cells.
     Members(JsonValue),
 }
 
@@ -112,7 +105,6 @@ impl JsonRow<'_> {
         }
     }
 
-    /// Returns the approximate size in bytes.
     fn bytes(&self) -> usize {
         match self {
             JsonRow::Record(text) => text.len(),
@@ -128,8 +120,8 @@ impl JsonRow<'_> {
     }
 }
 
-/// Calls `act` for each row of a query. If the only column is `record`, the row is a record. Otherwise it is an object with
-/// a member for each cell. Returns the number of rows and, for objects, the names of their members.
+/// Calls `act` for each row of a query. If `record` is the only column, the row is a record, otherwise an object. Returns
+/// the number of rows, and the names of the objects' members.
 fn for_each_row(
     run: QueryRun<'_>,
     mut act: impl FnMut(JsonRow<'_>) -> Result<(), StepError>,
@@ -161,7 +153,7 @@ fn for_each_row(
     Ok((count, columns))
 }
 
-/// Same as [`for_each_row`], but passes each row as a value.
+/// Same as [`for_each_row`], but parses each row.
 pub(crate) fn for_each_record(
     run: QueryRun<'_>,
     mut act: impl FnMut(&JsonValue) -> Result<(), StepError>,
@@ -169,7 +161,6 @@ pub(crate) fn for_each_record(
     for_each_row(run, |row| act(&row.value()?))
 }
 
-/// Writes the rows of a query as a JSON list.
 pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value, StepError> {
     let mut list = JsonListWriter::new(run.context.store.writer()?, dialect, 0);
     let (count, columns) = for_each_record(run, |value| list.push(value))?;
@@ -177,10 +168,9 @@ pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value
     Ok(FileValue::table(out.commit()?, count, columns).into_value())
 }
 
-/// Writes the rows of a query as JSON lines. Each line ends with LF.
+/// Writes the rows of a query as JSON lines that end with LF.
 pub(crate) fn write_json_lines(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value, StepError> {
     let mut out = run.context.store.writer()?;
-    // Buffers to reuse for later batches.
     let recycled: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let lines = |rows: Vec<JsonRow<'static>>| -> Result<Vec<u8>, StepError> {
         let mut lines = recycled.lock().pop().unwrap_or_default();
@@ -196,7 +186,6 @@ pub(crate) fn write_json_lines(run: QueryRun<'_>, dialect: JsonFormat) -> Result
         if lines.len() < BATCH_BYTES / 2 {
             return out.write_all(&lines).map_err(StepError::machine);
         }
-        // A large buffer is passed on without copying.
         let buffer = out.push(lines).map_err(StepError::machine)?;
         recycled.lock().extend(buffer);
         Ok(())
@@ -222,7 +211,6 @@ pub(crate) fn write_json_lines(run: QueryRun<'_>, dialect: JsonFormat) -> Result
     Ok(FileValue::table(out.commit()?, count, columns).into_value())
 }
 
-/// Returns the JSON text in a cell.
 fn json_text<'a>(cell: &Cell<'a>) -> Result<Cow<'a, [u8]>, StepError> {
     cell.text().ok_or_else(|| {
         StepError::pipeline(format!(
@@ -231,7 +219,6 @@ fn json_text<'a>(cell: &Cell<'a>) -> Result<Cow<'a, [u8]>, StepError> {
     })
 }
 
-/// Converts a cell to the value of an object's member.
 fn member(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
     Ok(match *cell {
         Cell::Missing => JsonValue::Null,
@@ -255,15 +242,14 @@ fn member(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
             Some(text) => match kind {
                 ColumnType::Bool => JsonValue::Bool(text.first() == Some(&b'T')),
                 ColumnType::Float64 | ColumnType::Float32 => JsonValue::Float(float(&text)?),
-                // In tables and in JSON, integers have the same text.
+                // Integers have the same text in tables and in JSON.
                 _ => parse(&text).map_err(StepError::internal)?,
             },
         },
     })
 }
 
-/// Parses a double in a cell of a table. Tables and JSON have different names for infinity, so the JSON parser cannot be
-/// used.
+/// Tables and JSON write infinity differently, so the JSON parser cannot be used.
 fn float(text: &[u8]) -> Result<f64, StepError> {
     let text = std::str::from_utf8(text).map_err(StepError::internal)?;
     text.parse().map_err(StepError::internal)
@@ -289,7 +275,6 @@ impl<W: Write> ContainerWriter<W> {
         }
     }
 
-    /// Writes the opening bracket or the comma, and the line break, before the next element.
     fn start_element(&mut self) -> io::Result<()> {
         match std::mem::take(&mut self.is_empty) {
             true => self.out.write_all(&self.brackets[..1])?,
@@ -298,8 +283,7 @@ impl<W: Write> ContainerWriter<W> {
         self.new_line(self.level + 1)
     }
 
-    /// Writes a value, and indents each of its lines. A line feed in JSON text always starts a new line, because line feeds
-    /// inside strings are escaped.
+    /// Writes a value, and indents its lines. Every line feed starts a line, because JSON escapes line feeds in strings.
     fn value(&mut self, value: &JsonValue) -> Result<(), StepError> {
         let text = self.dialect.text(value)?;
         let mut write = || -> io::Result<()> {
@@ -314,7 +298,6 @@ impl<W: Write> ContainerWriter<W> {
         write().map_err(StepError::machine)
     }
 
-    /// Starts a new line if the format has an indent.
     fn new_line(&mut self, level: usize) -> io::Result<()> {
         if let Some(indent) = self.dialect.indent {
             self.out.write_all(b"\n")?;
@@ -323,7 +306,6 @@ impl<W: Write> ContainerWriter<W> {
         Ok(())
     }
 
-    /// Ends the container. Returns the writer.
     fn finish(mut self) -> Result<W, StepError> {
         let mut end = || {
             match self.is_empty {
@@ -337,7 +319,6 @@ impl<W: Write> ContainerWriter<W> {
     }
 }
 
-/// Writes a list element by element.
 pub(crate) struct JsonListWriter<W>(ContainerWriter<W>);
 
 impl<W: Write> JsonListWriter<W> {
@@ -351,7 +332,6 @@ impl<W: Write> JsonListWriter<W> {
     }
 }
 
-/// Writes an object member by member.
 pub(crate) struct JsonObjectWriter<W>(ContainerWriter<W>);
 
 impl<W: Write> JsonObjectWriter<W> {
@@ -379,7 +359,7 @@ impl<W: Write> JsonObjectWriter<W> {
         self.0.value(value)
     }
 
-    /// Writes a member whose value is a list that `fill` writes.
+    /// Writes a member that is a list. `fill` writes the elements.
     pub fn list(
         &mut self,
         key: &JsonValue,
@@ -391,7 +371,6 @@ impl<W: Write> JsonObjectWriter<W> {
         list.0.finish().map(drop)
     }
 
-    /// Ends the object. Returns the writer.
     pub fn finish(self) -> Result<W, StepError> {
         self.0.finish()
     }

@@ -1,8 +1,7 @@
 //! Writes the rows of a query as a file.
 //!
-//! If a query selects a column of a table unchanged, the query does not return the values of the column but the *origin* of
-//! each row: the number of the stored row. The cells are then copied from the stored table as text. Values of computed
-//! columns are formatted as pandas formats their type.
+//! If a query selects a column of a table unchanged, it returns the *origin* of each row: the number of the stored row. The
+//! writer copies the cells from the stored table. Computed values are formatted as pandas formats their type.
 
 mod cells;
 mod csv;
@@ -30,8 +29,8 @@ pub(crate) use json::{
 /// Approximate size in bytes of a write to the cache.
 const WRITE_BYTES: usize = 1 << 18;
 
-/// Writes the strings in the first column of a query as lines. Each line ends with LF, unless the optional second column is
-/// false. A missing string is written as an empty line.
+/// Writes the first column of a query as lines. Each line ends with LF, unless the optional second column is false. A
+/// missing string is an empty line.
 pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<Value, StepError> {
     let (mut rows, mut layout) = ResultLayout::start(run)?;
     let mut out = run.context.store.writer()?;
@@ -73,7 +72,7 @@ fn is_false(cell: &Cell<'_>) -> bool {
     }
 }
 
-/// Appends a line without its line ending. `number` is the number of the line, from 1.
+/// Appends a line without its end. Lines are numbered from 1.
 fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), StepError> {
     if let Some(text) = cell.text() {
         if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -90,7 +89,7 @@ fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), S
     Ok(())
 }
 
-/// Writes a NumPy array of the entries that a query copies from an array, in the order of the query's rows.
+/// Writes the entries of an array that a query selects, in the order of the query.
 pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<Value, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Cells)?;
@@ -102,7 +101,7 @@ pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<Value, StepError> {
         _ => None,
     };
     let Some(CopiedCells::Array(array)) = array else {
-        // The query check reports this error earlier, with its location.
+        // The check of the query already reports this, with its location.
         return Err(StepError::internal(
             "a NumPy output needs the entries of an array",
         ));
@@ -124,7 +123,7 @@ pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<Value, StepError> {
     Ok(FileValue::table(stored, count, Vec::new()).into_value())
 }
 
-/// A writer of parquet files: that of `prep`, or one that reproduces fastparquet.
+/// A writer of Parquet files: our own, or one that reproduces fastparquet.
 enum AnyWriter<W: Write + Send> {
     Own(Box<ParquetWriter<W>>),
     Fastparquet(FastparquetWriter<W>),
@@ -146,8 +145,7 @@ impl<W: Write + Send> AnyWriter<W> {
     }
 }
 
-/// Writes the rows of a query as a parquet file. If `versions` is given, writes the same bytes as these versions of
-/// fastparquet and pandas.
+/// Writes the rows of a query as a Parquet file. If `versions` is given, reproduces the bytes of these library versions.
 pub(crate) fn write_parquet(
     run: QueryRun<'_>,
     versions: Option<&WriterVersions>,
@@ -183,8 +181,7 @@ pub(crate) fn write_parquet(
     Ok(FileValue::table(stored, count, columns).into_value())
 }
 
-/// Converts an error of a parquet writer. Errors about the type or size of values are errors of the pipeline, and all
-/// others are errors of the system.
+/// The type or size of values is a fault of the pipeline. All other errors are those of the system.
 fn writer_error(error: ParquetError) -> StepError {
     match error {
         ParquetError::UnsupportedType { .. } | ParquetError::PageTooLarge(_) => {

@@ -22,22 +22,20 @@ struct ChecksumError {
     expected: String,
 }
 
-/// A step that compares an output, or a file in an output directory, with its published MD5.
+/// Compares an output, or a file in an output directory, with its published MD5.
 pub(crate) struct Checksum {
-    /// Id of the competition.
     pub id: String,
-    /// Path of the file for messages, such as `public/train.csv`.
+    /// Path of the file in messages, such as `public/train.csv`.
     pub path: String,
-    /// Path of the file within the input, if the input is a directory.
+    /// Path of the file within an output directory.
     pub inside: Option<String>,
-    /// The published MD5.
     pub md5: String,
-    /// Whether the MD5 depends on the library that wrote the file. If so, the run only reports a difference and continues.
+    /// Whether the MD5 depends on the library that wrote the file. A difference is then only reported.
     pub is_writer_dependent: bool,
 }
 
-/// Returns whether a checksum step found a different MD5 and accepted it, because this MD5 depends on the version of the
-/// library that wrote the file. `result` is the digest of the step's result.
+/// Returns whether a checksum step accepted a different MD5, because the MD5 depends on the version of the library that
+/// wrote the file. `result` is the digest of the step's result.
 pub fn is_writer_dependent(result: &Digest) -> bool {
     *result == outcome(DEPENDS_ON_WRITER).digest()
 }
@@ -45,12 +43,10 @@ pub fn is_writer_dependent(result: &Digest) -> bool {
 pub(super) const PASSED: &str = "passed";
 const DEPENDS_ON_WRITER: &str = "depends on the writer";
 
-/// Returns the result of a check that did not fail.
 pub(super) fn outcome(state: &str) -> Value {
     outcome_of(state.into())
 }
 
-/// Returns the result of a check that did not fail, with details.
 pub(super) fn outcome_of(details: serde_json::Value) -> Value {
     Value::new(serde_json::json!({ "value": details }), Vec::new())
 }
@@ -91,8 +87,7 @@ impl Checksum {
     }
 }
 
-/// Returns the content of an output that is a file, or the content of the file `inside` of an output that is a directory.
-/// Returns `None` if the directory does not contain this file.
+/// Returns the content of an output file, or of the file `inside` of an output directory, if it exists.
 pub(super) fn content(
     context: &Context,
     output: &Value,
@@ -122,7 +117,7 @@ fn md5_of(context: &Context, opener: &Opener, content: &ContentRef) -> Result<St
     Ok(prep_cache::hex(&hasher.finalize()))
 }
 
-/// Maximum number of rows that the message of a failed check shows.
+/// Maximum number of rows in the message of a failed check.
 const MAX_ROWS: usize = 3;
 
 #[derive(Debug, Error)]

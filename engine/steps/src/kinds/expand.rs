@@ -1,8 +1,7 @@
-//! `expand`: unpacks the archives of an output, for users who would otherwise unpack them by hand.
+//! `expand`: unpacks the archives of an output.
 //!
-//! `train.zip` becomes the directory `train`. If all members of the archive are already in a directory `train`, no further
-//! directory is added. Archives inside archives are not unpacked. Unpacking changes only the files that are published. The
-//! outputs themselves and their checksums stay the same.
+//! `train.zip` becomes the directory `train`. If all its members are already in a directory `train`, no second one is added.
+//! Nested archives stay packed. Outputs and checksums do not change, only the published files.
 
 use prep_core::{Context, Remedy, StepError, WithRemedy};
 use thiserror::Error;
@@ -11,17 +10,16 @@ use super::function_step::FunctionStep;
 use super::unpack::{self, is_archive};
 use crate::value::{ContentRef, Opener, Tree, TreeBuilder, input, memory_of_trees, single_file};
 
-/// Name of the only input.
 pub(crate) const ARCHIVE_INPUT: &str = "output";
 
-/// Whether archives are unpacked, and whether an archive then stays published.
+/// Whether archives are unpacked, and whether they stay published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expand {
     /// Archives stay packed.
     #[default]
     No,
-    /// The archive is published next to its directory.
+    /// The directory is published next to the archive.
     Beside,
     /// The directory replaces the archive.
     Instead,
@@ -41,8 +39,7 @@ struct ExpandCollision {
     path: String,
 }
 
-/// Creates the step that unpacks an output. If the output is an archive, `archive` is its name. If it is a directory,
-/// `archive` is `None`, and the step unpacks the archives among its files.
+/// Creates the step that unpacks an output: the archive named `archive`, or if `None`, the archives in a directory.
 pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> FunctionStep {
     let params = serde_json::json!({ "archive": archive, "what": mode });
     let function = FunctionStep::new("expand", 4, params, move |context, inputs| {
@@ -77,8 +74,7 @@ pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> Function
     function.memory(|inputs| (32 << 20) + 2 * memory_of_trees(inputs))
 }
 
-/// Returns the members of an archive, and the directory in which they are published. Each path in the returned tree begins
-/// with the path of the archive.
+/// Returns the members of an archive, with paths that begin with its path; and the directory in which they are published.
 fn unpacked(
     context: &Context,
     opener: &Opener,
@@ -98,7 +94,6 @@ fn unpacked(
     Ok((inside, target.to_owned()))
 }
 
-/// Returns the path of a member within its archive, given its full path and the path of the archive.
 fn path_within<'a>(path: &'a str, archive: &str) -> &'a str {
     path.get(archive.len() + 1..).unwrap_or_default()
 }
@@ -134,7 +129,7 @@ fn add(
         let existing = beside.and_then(|tree| tree.find(&path));
         match existing {
             None => files.push_file(&path, file),
-            // Some competitions publish an archive together with its unpacked files.
+            // Some competitions publish an archive and also its unpacked files.
             Some(existing) if existing.is_directory() && file.is_directory() => {}
             Some(_) => {
                 let (archive, path) = (archive.to_owned(), path);

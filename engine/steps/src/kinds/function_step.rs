@@ -11,7 +11,6 @@ use crate::value::{OpenContent, TableWriter, VALUE_OUTPUT};
 type RunFunction = dyn Fn(&Context, &Inputs) -> Result<Outputs, StepError> + Send + Sync;
 type MemoryFunction = dyn Fn(&Inputs) -> u64 + Send + Sync;
 
-/// A step that calls a function.
 pub(crate) struct FunctionStep {
     kind: &'static str,
     version: u32,
@@ -22,7 +21,7 @@ pub(crate) struct FunctionStep {
 }
 
 impl FunctionStep {
-    /// Creates a step with a single output, which `run` returns.
+    /// Creates a step with a single output.
     pub fn new(
         kind: &'static str,
         version: u32,
@@ -52,7 +51,7 @@ impl FunctionStep {
     }
 
     /// Creates a step that builds a table from the files that its input `files` names. `visit` writes the rows of one file.
-    /// Its first argument is a state that persists from one file to the next, for example a buffer.
+    /// The first argument of `visit` keeps its value from file to file, for example a buffer.
     pub fn of_files<S: Default>(
         kind: &'static str,
         version: u32,
@@ -75,7 +74,7 @@ impl FunctionStep {
         })
     }
 
-    /// Creates a step that runs a query. `params` are the parameters of the step other than the query.
+    /// Creates a step that runs a query. `params` are its other parameters.
     pub fn of_query(
         kind: &'static str,
         query: &Query,
@@ -91,18 +90,16 @@ impl FunctionStep {
         function.memory(move |inputs| query_memory(&memory_query, inputs))
     }
 
-    /// Sets the function that returns the step's memory in bytes, given its inputs.
     pub fn memory(self, bytes: impl Fn(&Inputs) -> u64 + Send + Sync + 'static) -> FunctionStep {
         let memory = Box::new(bytes);
         FunctionStep { memory, ..self }
     }
 
-    /// Sets the version of the kind.
     pub fn version(self, version: u32) -> FunctionStep {
         FunctionStep { version, ..self }
     }
 
-    /// Makes the step run on every machine, because results of other machines are not used.
+    /// Makes the step run on every machine, without results of other machines.
     pub fn unshared(self) -> FunctionStep {
         let is_shared = false;
         FunctionStep { is_shared, ..self }
@@ -135,7 +132,7 @@ impl Step for FunctionStep {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        // Short functions do not check for cancellation themselves.
+        // Short functions do not check for cancellation.
         context.check()?;
         (self.run)(context, inputs)
     }

@@ -1,5 +1,4 @@
-//! Random generators of tables. A table that is drawn at random has the key `seed`, which seeds a new generator, or the key
-//! `after`, which continues the generator of an earlier table.
+//! Random generators of tables. `seed` seeds a new generator; `after` continues the generator of an earlier table.
 
 use prep_core::{Failure, Inputs, StepError, Value};
 use prep_spec::Diagnostic;
@@ -12,8 +11,7 @@ use thiserror::Error;
 use crate::located::{Subject, error_at};
 use crate::value::TableValue;
 
-/// Name of the output that contains the state of a generator after the step's last draw. A step that continues the generator
-/// reads the state from an input of the same name. A table cannot have this name.
+/// Name of the output with the generator's state after the step, and of the input that continues it. No table can have it.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: SectionKey = SectionKey::optional(
@@ -46,7 +44,7 @@ pub(super) const GENERATORS: &[Word] = &[
 
 #[derive(Debug, Error)]
 enum GeneratorError {
-    #[error("`after` names a table that was drawn by `{found}`, not by `{expected}`")]
+    #[error("`after` names a table drawn with `{found}`, but this table needs `{expected}`")]
     Other {
         expected: &'static str,
         found: &'static str,
@@ -55,7 +53,6 @@ enum GeneratorError {
     TooLong(u64),
 }
 
-/// The generator of a declaration with the keys `generator`, `seed` and `after`.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct SeededGenerator {
     generator: RngKind,
@@ -74,7 +71,7 @@ impl SeededGenerator {
         Some(SeededGenerator { generator, seed })
     }
 
-    /// Returns the generator in the state before the step's first draw.
+    /// Returns the generator before the step's first draw.
     pub fn start(&self, inputs: &Inputs) -> Result<Rng, StepError> {
         let Some(before) = inputs.get(GENERATOR_PORT) else {
             let seed = self.seed.unwrap_or(0);
@@ -93,14 +90,13 @@ impl SeededGenerator {
     }
 }
 
-/// Returns the number of rows of a table. Returns an error if the number does not fit into 32 bits, because generators draw
-/// positions of 32 bits.
+/// Returns the number of rows. Fails if it exceeds 32 bits, because generators draw positions of 32 bits.
 pub(super) fn rows_of(table: &TableValue) -> Result<u32, StepError> {
     let rows = table.len();
     u32::try_from(rows).map_err(|_| StepError::input(GeneratorError::TooLong(rows)))
 }
 
-/// Returns the number of rows of a step's input. 0 if the input does not exist or is not a table.
+/// Returns the number of rows of an input. 0 if the input is missing or not a table.
 pub(super) fn rows_of_input(inputs: &Inputs, name: &str) -> u64 {
     let table = inputs.get(name).map(TableValue::decode);
     table.and_then(Result::ok).map_or(0, |table| table.len())
@@ -136,7 +132,6 @@ struct GeneratorValue {
     state: Rng,
 }
 
-/// Converts the state of a generator to a value. Another step can continue with this state.
 pub(crate) fn into_value(generator: &Rng) -> Value {
     let state = GeneratorValue {
         state: generator.clone(),
@@ -144,7 +139,6 @@ pub(crate) fn into_value(generator: &Rng) -> Value {
     Value::new(serde_json::json!(state), Vec::new())
 }
 
-/// Returns the generator whose state another step stored as a value.
 pub(crate) fn load(value: &Value) -> Result<Rng, StepError> {
     let value: GeneratorValue = value.decode()?;
     Ok(value.state)

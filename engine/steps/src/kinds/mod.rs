@@ -1,7 +1,7 @@
-//! The kinds of steps. Plans, keys and events contain the name of a step's kind. Similar kinds are in one file.
+//! The kinds of steps.
 //!
-//! A kind of table or output that a pipeline can declare is a [`StepKind`]: the keys of its declaration, and a function that
-//! builds the step. Both are defined in one place. A new kind also needs a line in the constant `ALL` of its directory.
+//! A [`StepKind`] is a kind of table or output that pipelines can declare: the keys of its declaration, and a function that
+//! builds the step. A new kind also needs a line in the constant `ALL` of its directory.
 
 mod check;
 mod content_parts;
@@ -56,7 +56,6 @@ pub fn vocabulary() -> &'static Vocabulary {
     &VOCABULARY
 }
 
-/// Returns the step of a declaration.
 pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<dyn Step>> {
     let vocabulary = vocabulary();
     let forms = vocabulary.tables.iter().chain(&vocabulary.outputs);
@@ -67,10 +66,9 @@ pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<d
     (kind.step)(declaration, session)
 }
 
-/// A kind of table or output.
 pub(crate) struct StepKind {
     pub form: KindSpec,
-    /// Returns the step of a declaration. `None` if the declaration lacks a required key.
+    /// Returns the step of a declaration. `None` if a required key is missing.
     pub step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
 }
 
@@ -92,7 +90,6 @@ const ENCODINGS: &[Word] = &[
     },
 ];
 
-/// Returns the declared encoding.
 fn encoding(declaration: &Declaration) -> TextEncoding {
     match declaration.text("encoding") {
         Some("latin-1") => TextEncoding::Latin1,

@@ -1,4 +1,4 @@
-//! The methods that divide a table into two: their keys, and the conversion to a method of `prep-splits`.
+//! The methods that divide a table into two, and their keys.
 
 use prep_spec::model::Declaration;
 use prep_spec::words::{KeyType, Section, SectionKey, Word};
@@ -6,18 +6,15 @@ use prep_splits::{CutTies, SplitAlgorithm, SplitOrder, SplitSize};
 
 use crate::kinds::generator::{self, AFTER};
 
-/// A method and its keys.
 pub(super) struct SplitMethod {
     pub section: Section,
-    /// Converts a declaration to an algorithm of the crate `prep-splits`. The second parameter is the size of the second
-    /// table.
+    /// Converts a declaration. The second parameter is the size of the second table.
     pub method: fn(&Declaration, Option<SplitSize>) -> Option<SplitAlgorithm>,
 }
 
 /// All methods, in the order of the reference documentation.
 pub(super) const ALL: &[&SplitMethod] = &[&SHUFFLE, &SAMPLE, &PYTHON_SAMPLE, &FIRST_FIT, &CUT];
 
-/// Keys of all methods.
 pub(super) const SECTIONS: &[&Section] = &[
     &SHUFFLE.section,
     &SAMPLE.section,
@@ -72,7 +69,6 @@ const ORDERS: &[Word] = &[
     },
 ];
 
-/// Returns the declared order.
 fn order(declaration: &Declaration) -> Option<SplitOrder> {
     match declaration.text("order")? {
         "file" => Some(SplitOrder::File),
@@ -83,7 +79,7 @@ fn order(declaration: &Declaration) -> Option<SplitOrder> {
 const SHUFFLE: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
-        doc: "Splits rows like scikit-learn's `train_test_split`. With `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes. A split has at most one of `groups`, `stratify` and `within`.",
+        doc: "Splits rows like scikit-learn's `train_test_split`. A split can have at most one of `groups`, `stratify` and `within`.\n\nWith `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes.",
         keys: &[TEST_SIZE, TRAIN_SIZE, SEED, GROUPS, STRATIFY, WITHIN, ORDER],
     },
     method: |declaration, test_size| {
@@ -119,7 +115,7 @@ const SAMPLE: SplitMethod = SplitMethod {
 const PYTHON_SAMPLE: SplitMethod = SplitMethod {
     section: Section {
         name: "python_sample",
-        doc: "Draws rows like Python's `random.sample`. The drawn rows are the second table. The other rows are the first table, in their original order. If `test_size` is a fraction, the number of rows is rounded, with halves rounded to even.",
+        doc: "Draws rows like Python's `random.sample`. The drawn rows are the second table. The other rows are the first table, in their original order.\n\nIf `test_size` is a fraction, the number of rows is rounded, with halves rounded to even.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             generator::SEED,
@@ -130,7 +126,7 @@ const PYTHON_SAMPLE: SplitMethod = SplitMethod {
     method: |declaration, test_size| {
         Some(SplitAlgorithm::PythonSample {
             test_size: test_size?,
-            // The seed is ignored if the declaration has `after`, which continues another generator.
+            // Unused with `after`, which continues another generator.
             seed: declaration.seed("seed").unwrap_or(0),
             order: order(declaration),
         })
@@ -140,7 +136,7 @@ const PYTHON_SAMPLE: SplitMethod = SplitMethod {
 const FIRST_FIT: SplitMethod = SplitMethod {
     section: Section {
         name: "first_fit",
-        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second table if this table then has at most `test_size` rows, otherwise to the first table. No random numbers are used.",
+        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second table if that table has at most `test_size` rows afterwards, otherwise to the first table. No random numbers are used.",
         keys: &[
             SectionKey::required(
                 "groups",
@@ -163,7 +159,7 @@ const FIRST_FIT: SplitMethod = SplitMethod {
 const CUT: SplitMethod = SplitMethod {
     section: Section {
         name: "cut",
-        doc: "Divides the rows by the values of a column, for example by time. The rows with the largest values are the second table. One of `from`, `test_size` and `train_size` defines the cut. With `groups`, the rows of a group stay together: the value of a group is the largest value of its rows, and sizes count groups. A row without a value is an error. No random numbers are used.",
+        doc: "Divides the rows by the values of a column, for example by time. The rows with the largest values are the second table. One of `from`, `test_size` and `train_size` defines the cut.\n\nWith `groups`, the rows of a group stay together: the value of a group is the largest value of its rows, and sizes count groups. A row without a value is an error. No random numbers are used.",
         keys: &[
             SectionKey::required(
                 "by",
@@ -209,8 +205,7 @@ const CUT: SplitMethod = SplitMethod {
     },
 };
 
-/// The value of `ties` that orders rows with equal values as pandas' `sort_values` does by default: with NumPy's quicksort,
-/// which is not stable.
+/// Value of `ties`: equal values are ordered as by pandas' `sort_values`, with NumPy's quicksort, which is not stable.
 pub(crate) const QUICKSORT: &str = "quicksort";
 
 const TIES: &[Word] = &[
@@ -228,6 +223,6 @@ const TIES: &[Word] = &[
     },
     Word {
         name: QUICKSORT,
-        doc: "like `divide`, but in the order of `rows.sort_values(by)`, whose default, NumPy's quicksort, is not stable. Only for strings, because NumPy orders equal numbers differently on different processors",
+        doc: "like `divide`, but in the order of `rows.sort_values(by)`. The default algorithm of `sort_values` is NumPy's quicksort, which is not stable. Only for strings, because NumPy orders equal numbers differently on different processors",
     },
 ];

@@ -1,6 +1,4 @@
-//! `trial`: grades the sample submission before anything is published.
-//!
-//! This crate does not contain the grading code, so its caller passes a function that grades.
+//! `trial`: grades the sample submission before anything is published, with a function that the caller passes.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -14,23 +12,22 @@ use super::function_step::FunctionStep;
 use crate::located::{Subject, error_at_with_help};
 use crate::value::{ContentRef, Opener, input};
 
-/// Estimated memory in bytes of grading, per byte of the answers and the sample submission.
+/// Estimated memory in bytes per byte of answers and sample submission.
 const MEMORY_PER_BYTE: u64 = 24;
 
 /// The grading of a competition's sample submission.
 #[derive(Clone)]
 pub struct Trial {
-    /// All values on which the result of `grade` depends, besides the two files.
+    /// All values besides the two files on which the result of `grade` depends.
     pub params: serde_json::Value,
     /// Path of the answers, such as `private/answers.csv`.
     pub answers: String,
     /// Path of the sample submission.
     pub sample: String,
-    /// Maximum total bytes of the answers and the sample submission. If they are larger, nothing is graded, so that a run
-    /// does not take noticeably longer.
+    /// Maximum total bytes of answers and sample submission. Larger ones are not graded, because that takes too long.
     pub max_bytes: u64,
-    /// The function that grades. Its arguments are the contents of the answers and of the sample submission. It returns the
-    /// result of the trial as JSON, for example the score and warnings.
+    /// The function that grades. It receives the contents of the answers and the sample submission, and returns, for
+    /// example, the score and warnings.
     pub grade: Arc<GradeFunction>,
 }
 
@@ -38,7 +35,7 @@ pub struct Trial {
 pub type GradeFunction =
     dyn Fn(&[u8], &[u8]) -> Result<serde_json::Value, TrialError> + Send + Sync;
 
-/// A mistake in the grading or in the sample submission.
+/// A mistake in the pipeline's grading or in the sample submission.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct TrialError {
@@ -50,8 +47,8 @@ pub struct TrialError {
     pub span: Span,
 }
 
-/// Returns the step that grades the sample submission. `inside` belongs to the answers and the sample submission, in this
-/// order: the path of the file within its output directory, or `None` if the output is the file itself.
+/// Returns the step of the trial. `inside` are the paths of answers and sample submission within their output directories,
+/// `None` for an output that is a file.
 pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
     let params = serde_json::json!({ "trial": trial.params, "max_bytes": trial.max_bytes });
     let max_bytes = trial.max_bytes;
@@ -80,7 +77,7 @@ pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
         .unshared()
 }
 
-/// Estimates the memory of grading. Files that are too large are not graded.
+/// Estimates the memory of grading. Larger files are not graded.
 fn memory(inputs: &Inputs, max_bytes: u64) -> u64 {
     let files = inputs
         .values()

@@ -1,5 +1,4 @@
-//! Steps that have no declaration with keys in the pipeline. They create a table from a list or a query, and a tree from the
-//! files of a further source.
+//! Steps without a declaration: tables of lists and queries, and the trees of further sources.
 
 use prep_core::{DirectoryValue, FileValue, StepError};
 use prep_formats::pandas::ColumnType;
@@ -31,8 +30,7 @@ pub(crate) fn query_table(query: &Query, session: &Session) -> FunctionStep {
     })
 }
 
-/// Creates the step that builds the tree of the source `name`. `file` is the name of the source's only file, or `None` if
-/// the source is a directory.
+/// Creates the step that builds the tree of the source `name`. `file` is the name of its only file, `None` for a directory.
 pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "name": name, "file": file });
     FunctionStep::new("source", 2, params, move |context, inputs| {

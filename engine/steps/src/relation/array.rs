@@ -1,5 +1,4 @@
-//! Reads a NumPy array as a relation. A query can select entries of the array, but not compute with them. If the array has
-//! one dimension, a query can also read its values.
+//! Reads a NumPy array as a relation. Queries can select entries, and read the values of a one-dimensional array.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -26,8 +25,8 @@ impl ArrayRelation {
         table: &TableValue,
         positions: Option<Arc<RowPositions>>,
     ) -> ArrayRelation {
-        // Queries read the values with the type of the array, even if the column is declared `text` or `inferred`. Only
-        // columns declared as numbers are converted to doubles.
+        // Values have the type of the array, even if the column is declared `text` or `inferred`. Declared numbers are
+        // doubles.
         let values = array.header().element_kind().map(|kind| match kind {
             // A single-precision number prints with fewer digits than a double.
             ElementKind::Single => DataType::Float32,
@@ -60,8 +59,7 @@ impl Relation for ArrayRelation {
         self.chosen.len()
     }
 
-    /// Returns true for the column `record`, which contains entries of the array. Returns false for the column with values,
-    /// which only arrays with one dimension have.
+    /// Returns whether the column is `record`, which contains entries, and not the values of a one-dimensional array.
     fn has_cells(&self, column: usize) -> bool {
         self.columns
             .get(column)
@@ -100,7 +98,6 @@ impl Relation for ArrayRelation {
     }
 }
 
-/// Returns the type of a column with elements of this kind.
 pub(crate) fn element_type(kind: ElementKind) -> ColumnType {
     match kind {
         ElementKind::Bool => ColumnType::Bool,

@@ -1,4 +1,4 @@
-//! Reads the files of a tree as a relation with one row per file.
+//! Reads the files of a tree as a relation.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::value::{
     FILES_INPUT, OpenContent, Opener, RowPositions, Tree, TreeFile, column, holder, input, trees,
 };
 
-/// Returns the schema of a table of `rows` files that match a pattern. It has these columns:
+/// Returns the schema of a table of `rows` files that match a pattern:
 ///
 /// - `file`: the path of the file;
-/// - `path`: the part of the path below the leading directories of the pattern that have no wildcards;
+/// - `path`: the path below the leading directories of the pattern that have no wildcards;
 /// - `dir` and `folder`: the path without the name, and the last part of `dir`;
 /// - `name`, `stem` and `ext`: the name, the name without its last extension, and this extension without its dot;
-/// - `size`: the length of the file in bytes;
-/// - one column for each named part of the pattern.
+/// - `size`: the length in bytes;
+/// - a column for each named part of the pattern.
 pub(crate) fn listing_schema(pattern: &FilePattern, rows: u64) -> Schema {
     let columns = names(pattern).map(|name| column(name, column_type(name), false));
     Schema {
@@ -103,7 +103,7 @@ impl ListingRelation {
     }
 }
 
-/// Returns an array with a part of each file's path, which `part` returns.
+/// Returns an array with `part` of each file's path.
 fn texts(entries: &[TreeFile<'_>], part: impl Fn(&str) -> &str) -> ArrayRef {
     let texts = entries.iter().map(|entry| part(entry.path()));
     Arc::new(StringArray::from_iter_values(texts))
@@ -146,7 +146,7 @@ impl Relation for ListingRelation {
     }
 }
 
-/// Returns the part of a path that the column with the name `column` contains.
+/// Returns the part of a path for the column `column`.
 pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     let (dir, name) = path
         .rsplit_once('/')
@@ -169,8 +169,7 @@ pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     }
 }
 
-/// Calls `visit` with the path and the open content of each file that the input `files` names in its column `file`, in the
-/// order of the rows.
+/// Calls `visit` with each file that the input `files` names in its column `file`, in row order.
 pub(crate) fn for_each_file(
     context: &Context,
     inputs: &Inputs,
@@ -201,13 +200,12 @@ pub(crate) fn for_each_file(
     Ok(())
 }
 
-/// Finds the parts of a path that match the named parts of a pattern.
 #[derive(Debug)]
 pub(super) struct NamedParts(Option<Regex>);
 
 impl NamedParts {
-    /// Compiles a pattern. From left to right, each name such as `{species}` and each wildcard matches the shortest possible
-    /// part of the path. A name does not match `/`.
+    /// Compiles a pattern. Each name such as `{species}` and each wildcard matches the shortest possible part, from left to
+    /// right. A name does not match `/`.
     pub(super) fn new(pattern: &FilePattern) -> Result<NamedParts, StepError> {
         if pattern.names.is_empty() {
             return Ok(NamedParts(None));
@@ -233,8 +231,7 @@ impl NamedParts {
         Ok(NamedParts(Some(regex)))
     }
 
-    /// Returns the part of a path that matches the name with this number (from 0) in the pattern. Returns an empty string
-    /// if the path does not match the pattern.
+    /// Returns the part of a path that matches the name with this number (from 0). Empty if the path does not match.
     pub(super) fn part<'p>(&self, path: &'p str, number: usize) -> &'p str {
         let (_, inner) = split_source(path);
         let found = self

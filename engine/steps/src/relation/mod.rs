@@ -32,7 +32,7 @@ use listing::ListingRelation;
 use parquet::ParquetRelation;
 use text::TextRelation;
 
-/// An opened table, which queries read, and from which writers copy cells.
+/// An opened table: queries read it, and writers copy its cells.
 #[derive(Clone)]
 pub(crate) struct OpenTable {
     pub relation: Arc<dyn Relation>,
@@ -42,25 +42,23 @@ pub(crate) struct OpenTable {
 }
 
 impl OpenTable {
-    /// Returns whether queries read a column as doubles.
     pub(crate) fn is_number(&self, column: usize) -> bool {
         let column = self.relation.columns().get(column);
         column.is_some_and(|column| column.data_type == DataType::Float64)
     }
 }
 
-/// The place from which the cells of a table are copied.
+/// Where writers copy a table's cells from.
 #[derive(Clone)]
 pub(crate) enum CopiedCells {
     /// Cells cannot be copied. All columns are read as values.
     None,
-    /// Cells are copied from canonical text.
+    /// Canonical text.
     Text(Arc<StoredText>),
-    /// Entries of the array, which are in the column `record`, are copied to another array.
+    /// An array. Entries of the column `record` are copied to another array.
     Array(Arc<NpyArray<Arc<File>>>),
 }
 
-/// Opens a table value.
 pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepError> {
     let table = TableValue::decode(value)?;
     let positions = table.positions(context)?.map(Arc::new);
@@ -99,12 +97,10 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
     })
 }
 
-/// Opens a table value as a relation.
 pub(crate) fn open_table(context: &Context, value: &Value) -> Result<Arc<dyn Relation>, StepError> {
     Ok(open(context, value)?.relation)
 }
 
-/// Returns the relations of opened tables.
 pub(crate) fn relations(
     tables: &BTreeMap<String, OpenTable>,
 ) -> BTreeMap<String, Arc<dyn Relation>> {

@@ -1,7 +1,4 @@
-//! Reads a parquet file as a relation, batch by batch.
-//!
-//! If the selected rows are not in the order of the file, they are read in blocks, which are reordered in memory. Reading a
-//! block needs one pass over the row groups that contain its rows.
+//! Reads a Parquet file as a relation, batch by batch. Rows in another order are read in blocks and reordered in memory.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -21,11 +18,11 @@ use crate::value::RowPositions;
 /// Size in bytes of a block of rows that is reordered in memory.
 const BLOCK_BYTES: u64 = 64 << 20;
 
-/// Consecutive rows of a selection that is not in the order of the file.
+/// A block of rows that is not in the order of the file.
 struct RowBlock {
     /// The rows in the order of the file.
     rows: RecordBatch,
-    /// For each row of the selection, its index in `rows`.
+    /// For each selected row, its index in `rows`.
     indices: Vec<u64>,
 }
 
@@ -36,7 +33,7 @@ pub(crate) struct ParquetRelation {
 }
 
 impl ParquetRelation {
-    /// Opens a file. The columns at the indices `numbers` are read as doubles, whatever their type in the file.
+    /// Opens a file. The columns `numbers` are read as doubles, whatever their type in the file.
     pub(crate) fn open(
         file: File,
         bytes: u64,
@@ -62,7 +59,6 @@ impl ParquetRelation {
         })
     }
 
-    /// Reads batches of some columns from the row group `group`, or from all row groups if `group` is `None`.
     fn batches(
         &self,
         columns: &[usize],
@@ -83,8 +79,7 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Reads the rows with the numbers `rows`, which may be in any order. Needs one pass over the row groups that contain
-    /// these rows. The total size of the rows must be at most about [`BLOCK_BYTES`].
+    /// Reads the rows with these numbers, in any order, in one pass. Their total size must be at most about [`BLOCK_BYTES`].
     fn read_block(
         &self,
         columns: &[usize],
@@ -129,7 +124,7 @@ impl ParquetRelation {
         })
     }
 
-    /// Reads the rows at `positions`, which are not in file order, block by block.
+    /// Reads the rows at `positions`, which are not in file order, in blocks.
     fn read_in_any_order(
         self: Arc<Self>,
         positions: Arc<RowPositions>,
@@ -171,7 +166,6 @@ impl ParquetRelation {
         })
     }
 
-    /// Converts a batch to the relation's types.
     fn values(&self, columns: &[usize], batch: &RecordBatch) -> Result<RelationBatch, ScanError> {
         let arrays = columns.iter().zip(batch.columns()).map(|(column, array)| {
             let requested = &self.columns[*column].data_type;
@@ -189,7 +183,7 @@ impl ParquetRelation {
     }
 }
 
-/// Returns the type as which queries read a column. Strings in any Arrow encoding are read as `Utf8`.
+/// Returns the type that queries see. Strings in any Arrow encoding are `Utf8`.
 fn plain(data_type: &DataType) -> DataType {
     match data_type {
         DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
@@ -237,7 +231,7 @@ impl Relation for ParquetRelation {
         let Some(positions) = positions else {
             return Box::new(batches.map(move |batch| self.values(&columns, &batch?)));
         };
-        // Rows in file order are read in one pass, which skips rows that are not selected.
+        // Rows in file order are read in one pass.
         let mut requested = 0;
         let mut start = 0;
         Box::new(batches.map(move |batch| {
@@ -258,7 +252,6 @@ impl Relation for ParquetRelation {
     }
 }
 
-/// Returns the rows of a batch at these indices, in the given order.
 fn select_rows(batch: &RecordBatch, rows: Vec<u64>) -> Result<RecordBatch, ScanError> {
     let rows = UInt64Array::from(rows);
     let columns = batch

@@ -1,4 +1,4 @@
-//! Runs queries and returns their values, instead of writing their rows.
+//! Runs queries and returns their values.
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
@@ -8,11 +8,9 @@ use prep_core::{Context, StepError, Value};
 
 use super::{QueryRun, RowForm, open_table};
 
-/// A function that is called for each row, with the cells of two columns as strings.
 type RowVisitor<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
 
-/// Runs a query whose rows may be returned in any order. Calls `visit` for each row, with the cells of two columns as
-/// strings.
+/// Calls `visit` for each row of a query, in any order, with the cells of two columns as strings.
 pub(crate) fn query_values(
     run: QueryRun<'_>,
     columns: [&str; 2],
@@ -45,7 +43,6 @@ fn text(batch: &RecordBatch, column: usize) -> Result<ArrayRef, StepError> {
     cast(batch.column(column), &DataType::Utf8).map_err(StepError::pipeline)
 }
 
-/// Rows of a query, formatted for a message.
 pub(crate) struct FormattedRows {
     pub rows: usize,
     pub columns: Vec<String>,
@@ -53,7 +50,7 @@ pub(crate) struct FormattedRows {
     pub first_rows: Vec<String>,
 }
 
-/// Runs a query whose rows may be returned in any order, counts the rows, and formats the first `limit` of them.
+/// Counts the rows of a query, and formats the first `limit` of them, in any order.
 pub(crate) fn query_rows_as_text(
     run: QueryRun<'_>,
     limit: usize,
@@ -96,7 +93,7 @@ pub(crate) fn query_rows_as_text(
     Ok(found)
 }
 
-/// Returns the only value of a table with one row and one column, as an array of one element.
+/// Returns the value of a table with one row and one column, as an array.
 pub(crate) fn single_value(context: &Context, value: &Value) -> Result<ArrayRef, StepError> {
     let table = open_table(context, value)?;
     if table.rows() != 1 || table.columns().len() != 1 {
@@ -114,7 +111,7 @@ pub(crate) fn single_value(context: &Context, value: &Value) -> Result<ArrayRef,
     found.ok_or_else(|| StepError::internal("a scan returned no column"))
 }
 
-/// Returns the only value of a table with one row and one column, as a number.
+/// Returns the value of a table with one row and one column, as a number.
 pub(crate) fn single_number(context: &Context, value: &Value) -> Result<f64, StepError> {
     let found = &single_value(context, value)?;
     let number = cast(found, &DataType::Float64).map_err(StepError::pipeline)?;

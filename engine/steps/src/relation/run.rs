@@ -15,7 +15,6 @@ use super::{OpenTable, open, relations};
 use crate::located::{Subject, error_at_with_help};
 use crate::value::{TREE_PREFIX, TableValue};
 
-/// A query and the step that runs it.
 #[derive(Clone, Copy)]
 pub(crate) struct QueryRun<'a> {
     pub session: &'a Session,
@@ -24,13 +23,11 @@ pub(crate) struct QueryRun<'a> {
     pub inputs: &'a Inputs,
 }
 
-/// A running query. Returns its rows in batches.
 pub(crate) struct RunningQuery<'a> {
     context: &'a Context,
     query: &'a Query,
     rows: QueryRows,
     runtime: Runtime,
-    /// Permission to use the helper thread.
     _permit: Option<Permit>,
 }
 
@@ -49,7 +46,6 @@ impl<'a> QueryRun<'a> {
         }
     }
 
-    /// Opens all inputs that are tables, by name.
     pub(crate) fn open_tables(&self) -> Result<BTreeMap<String, OpenTable>, StepError> {
         let tables = self.inputs.iter();
         let tables = tables.filter(|(name, _)| !name.starts_with(TREE_PREFIX));
@@ -58,7 +54,6 @@ impl<'a> QueryRun<'a> {
             .collect()
     }
 
-    /// Starts the query on opened tables.
     pub(crate) fn start(
         self,
         tables: &BTreeMap<String, OpenTable>,
@@ -94,13 +89,11 @@ impl RunningQuery<'_> {
         self.rows.columns()
     }
 
-    /// Returns whether the query scans only one table, and scans it once, so that each row of its result comes from one
-    /// row of this table. All copied cells of a row then come from the same stored row.
+    /// Returns whether the query scans a single table, once. All copied cells of a row then come from one stored row.
     pub(crate) fn has_single_origin(&self) -> bool {
         self.rows.has_single_origin()
     }
 
-    /// Returns the next batch. Returns `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, StepError> {
         self.context.check()?;
         let next = self.runtime.block_on(self.rows.next());
@@ -108,12 +101,11 @@ impl RunningQuery<'_> {
     }
 }
 
-/// Minimum number of rows for which a second thread makes a query faster.
+/// Minimum number of rows for which a second thread is faster.
 const MIN_ROWS_FOR_HELPER: u64 = 1 << 17;
 
-/// Returns the runtime of a query, which uses the step's own thread. If the query sorts, joins or groups many rows, also
-/// starts a helper thread, which for example sorts batches while other batches are merged. There is no helper thread if
-/// the budget has no free thread, or if the system cannot start one.
+/// Returns the runtime of a query on the step's thread. If the query sorts, joins or groups many rows, and a thread is free,
+/// starts a helper thread, for example to sort batches.
 fn runtime(
     query: &Query,
     context: &Context,
@@ -135,7 +127,6 @@ fn runtime(
     Ok((runtime.map_err(StepError::machine)?, permit))
 }
 
-/// The columns of each table, except the hidden ones.
 type ColumnsByTable = Vec<(String, Vec<String>)>;
 
 pub(crate) fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> ColumnsByTable {
@@ -150,8 +141,7 @@ pub(crate) fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> 
     columns.collect()
 }
 
-/// Converts an error of a query to an error of the step, with its location in the query. If the query names a column that
-/// does not exist, the help lists the columns of `tables`.
+/// Adds the location in the query to an error. If a column does not exist, the help lists the columns of `tables`.
 fn failed(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepError {
     let failure = error.failure();
     if failure == Failure::Cancelled {
@@ -167,16 +157,16 @@ fn failed(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepErro
 const STREAM_BYTES: u64 = 64 << 20;
 /// Minimum memory in bytes of a query that sorts, joins or groups.
 const MIN_WORK_BYTES: u64 = 256 << 20;
-/// Bytes per row that an open table needs for row offsets and for the selection of rows.
+/// Bytes per row of an open table for row offsets and selected rows.
 const INDEX_BYTES_PER_ROW: u64 = 9;
-/// Size in bytes of a number. The origin of a row and its position have the same size.
+/// Size in bytes of a number, an origin or a position.
 const NUMBER_BYTES: u64 = 8;
 /// Assumed length in bytes of the text of a number.
 const NUMBER_TEXT_BYTES: u64 = 12;
-/// Number of rows of average size that are in memory at once while a table is processed row by row.
+/// Number of rows of average size in memory while a table is processed row by row.
 const STREAM_ROWS: u64 = 16;
 
-/// Estimates the memory in bytes that a query needs, in addition to mapped files.
+/// Estimates the memory of a query in bytes, without mapped files.
 pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
     let computed = query.tree().computed_columns();
     let (mut index, mut bytes, mut largest_row) = (0, 0, 0);
@@ -189,8 +179,7 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
         };
         index += INDEX_BYTES_PER_ROW * table.schema.rows.max(table.len());
         let numbers = table.len() * NUMBER_BYTES;
-        // Three numbers per row: its position, the number of the stored row from which its cells are copied, and its entry
-        // in a sort or in a hash table.
+        // Per row: its position, its origin, and its entry in a sort or hash table.
         bytes += 3 * numbers;
         let (texts, others): (Vec<_>, Vec<_>) = table
             .schema
@@ -212,7 +201,7 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
     }
     let work = match query.is_stream() {
         true => STREAM_BYTES + STREAM_ROWS * largest_row,
-        // Operators of the query copy their data when they merge, concatenate or emit it.
+        // Operators copy their data when they merge, concatenate or emit it.
         false => (4 * bytes).max(MIN_WORK_BYTES),
     };
     index + work
@@ -226,8 +215,7 @@ mod tests {
     use super::*;
     use crate::value::{TableStorage, column};
 
-    /// Returns the estimated memory in MB of a query over a table with an integer column and a text column. `bytes` is the
-    /// size of the table.
+    /// Returns the estimated memory in MB of a query over a table of `bytes` bytes, with an integer and a text column.
     fn claimed(sql: &str, rows: u64, bytes: u64) -> u64 {
         let columns = vec![
             column("id", ColumnType::Int64, false),

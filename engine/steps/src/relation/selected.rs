@@ -1,4 +1,4 @@
-//! The rows of a relation: all stored rows of a table, or a selection of these rows in any order.
+//! The rows of a relation: all stored rows of a table, or a selection of them in any order.
 
 use std::sync::Arc;
 
@@ -6,7 +6,6 @@ use prep_formats::pandas::RowSelection;
 
 use crate::value::RowPositions;
 
-/// The selected rows, in the order of the selection.
 #[derive(Debug, Clone)]
 pub(super) struct SelectedRows {
     stored: u64,
@@ -14,7 +13,7 @@ pub(super) struct SelectedRows {
 }
 
 impl SelectedRows {
-    /// Selects the rows at `positions` of a table with `stored` rows. `None` selects all rows.
+    /// Selects the rows at `positions` of a table with `stored` rows, or all rows.
     pub fn new(stored: u64, positions: Option<Arc<RowPositions>>) -> SelectedRows {
         SelectedRows { stored, positions }
     }
@@ -29,7 +28,7 @@ impl SelectedRows {
             .map_or(self.stored, |positions| positions.len())
     }
 
-    /// Returns the numbers of the stored rows that are at the indices `first..first + len` of the selection.
+    /// Returns the numbers of the stored rows at `first..first + len` of the selection.
     pub fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         match &self.positions {
             None => (first..first + len as u64).collect(),
@@ -37,8 +36,7 @@ impl SelectedRows {
         }
     }
 
-    /// Splits the selection into ranges of at most `batch` rows. Returns, for each range, the index of its first row in the
-    /// selection, and the number of its rows.
+    /// Splits the selection into ranges of at most `batch` rows: index of the first row, and number of rows.
     pub fn ranges(&self, batch: usize) -> impl Iterator<Item = (u64, usize)> + Send + use<> {
         let rows = self.len();
         (0..rows).step_by(batch.max(1)).map(move |first| {
@@ -48,19 +46,16 @@ impl SelectedRows {
     }
 }
 
-/// The selected rows in the order in which they are stored, as a bitmap with one bit for each stored row.
+/// The selected rows in stored order: a bitmap with one bit per stored row.
 #[derive(Debug)]
 pub(super) struct StoredRows {
     chosen: Vec<u64>,
-    /// The next stored row to examine.
     at: u64,
-    /// The rows that were returned last.
     last: Arc<[u64]>,
 }
 
 impl SelectedRows {
-    /// Returns the selected rows in the order in which they are stored. Returns `None` if the selection already is in this
-    /// order. Also returns `None` if it contains a row twice, because the bitmap has only one bit per row.
+    /// Returns the selected rows in stored order. `None` if the selection has this order already, or contains a row twice.
     pub fn stored_rows(&self) -> Option<StoredRows> {
         let positions = self.positions.as_ref()?;
         if positions.is_ascending() {
@@ -85,7 +80,7 @@ impl SelectedRows {
 }
 
 impl StoredRows {
-    /// Returns up to `count` further rows, as a range if they are consecutive. Returns `None` at the end.
+    /// Returns up to `count` further rows, as a range if they are consecutive.
     pub fn next(&mut self, count: usize) -> Option<RowSelection> {
         let mut rows = Vec::with_capacity(count);
         let mut at = self.at;
@@ -113,8 +108,8 @@ impl StoredRows {
         })
     }
 
-    /// Records that the caller has read only the first `count` of the rows that [`next`](Self::next) returned last. The next
-    /// call of `next` continues after these rows.
+    /// Records that only the first `count` rows from the last call of [`next`](Self::next) were read, so that `next`
+    /// continues after these rows.
     pub fn read(&mut self, count: usize) {
         let read = count.checked_sub(1).and_then(|index| self.last.get(index));
         self.at = read.or(self.last.last()).map_or(self.at, |row| row + 1);

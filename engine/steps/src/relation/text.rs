@@ -1,4 +1,4 @@
-//! Reads a table that is stored as canonical text as a relation.
+//! Reads a table of canonical text as a relation.
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,7 +42,6 @@ impl TextRelation {
     }
 }
 
-/// The order in which the rows of a table are read.
 enum ReadOrder {
     /// In the selected order.
     Selected,
@@ -72,7 +71,7 @@ impl TextRelation {
             };
             let values = self.values(&columns, rows, batch);
             let count = values.as_ref().map_or(batch, |values| values.rows);
-            // If the rows are long, the batch has fewer rows than requested.
+            // If rows are long, the batch has fewer rows than requested.
             first += count as u64;
             if let ReadOrder::Stored(stored) = &mut pass {
                 stored.read(count);
@@ -81,7 +80,7 @@ impl TextRelation {
         })
     }
 
-    /// Reads a batch of the first rows of `rows`, and converts its columns to the relation's types.
+    /// Reads a batch of the first `rows`, and converts its columns to the relation's types.
     fn values(
         &self,
         columns: &[usize],
@@ -114,7 +113,7 @@ impl TextRelation {
     }
 }
 
-/// Selects rows of the columns `values`. Returns the number of selected rows, and their values.
+/// Selects rows of the columns `values`. Also returns their number.
 fn select(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayRef>), ScanError> {
     let all = values.first().map_or(0, |values| values.len());
     let range = match rows {
@@ -165,7 +164,6 @@ impl Relation for TextRelation {
         Box::new(self.batches(columns, batch, ReadOrder::Selected))
     }
 
-    /// Scans the rows in the order in which they are stored.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,

@@ -1,8 +1,7 @@
 //! Compact encoding of numbers and strings, for listings of millions of files.
 //!
-//! A number is a variable-length integer of seven bits per byte, lowest bits first. It can be stored as the difference
-//! to another number. A string is stored as the length of the prefix that it shares with the previous string, and the rest
-//! of the string. Therefore sorted paths and offsets need few bytes.
+//! - A number is a variable-length integer with seven bits per byte, lowest first. It can be relative to another one.
+//! - A string is the length of the prefix that it shares with the previous string, and the rest.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -11,7 +10,6 @@ use super::positions::partition_point;
 /// Maximum length in bytes of a string. No file system supports longer paths.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
-/// Strings that are stored one after another in a single buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TextList {
     text: String,
@@ -31,7 +29,6 @@ impl TextList {
         self.ends.push(self.text.len() as u64);
     }
 
-    /// Appends the concatenation of two strings as one string.
     pub fn push_joined(&mut self, first: &str, second: &str) {
         self.text.push_str(first);
         self.push(second);
@@ -50,7 +47,6 @@ impl TextList {
         self.ends.len()
     }
 
-    /// Returns the total length of all strings in bytes.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -86,8 +82,7 @@ pub(crate) fn write_difference(out: &mut impl Write, value: u64, from: u64) -> i
     write_number(out, difference(value, from))
 }
 
-/// Encodes the difference between `value` and `from` as an unsigned number. If the difference is small, positive or
-/// negative, the number is small (zigzag encoding).
+/// Encodes the difference between `value` and `from` as an unsigned number (zigzag encoding).
 pub(crate) fn difference(value: u64, from: u64) -> u64 {
     let distance = value.wrapping_sub(from).cast_signed();
     ((distance << 1) ^ (distance >> 63)).cast_unsigned()
@@ -98,8 +93,7 @@ pub(crate) fn value_from(difference: u64, from: u64) -> u64 {
     from.wrapping_add((difference >> 1) ^ (difference & 1).wrapping_neg())
 }
 
-/// Writes the string `now` as the length of the prefix that it shares with the previous string, and the rest. `before` must
-/// contain the previous string. Afterwards, it contains `now`.
+/// Writes `now` relative to `before`, which must be the previous string. Afterwards, `before` contains `now`.
 pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8]) -> io::Result<()> {
     let shared = shared_start(before, now);
     let rest = now.get(shared..).unwrap_or_default();
@@ -110,8 +104,7 @@ pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8])
     out.write_all(rest)
 }
 
-/// Returns the length of the common prefix of two byte strings. Compares eight bytes at a time, because the processor then
-/// mispredicts fewer branches.
+/// Returns the length of the common prefix. Eight bytes at a time cause fewer mispredicted branches.
 pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((first, after)), Some((other, after_other))) =
@@ -127,7 +120,6 @@ pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     shared + a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Reads numbers and strings in the compact encoding.
 pub(crate) struct CompactReader<R>(BufReader<R>);
 
 impl<R: Read> CompactReader<R> {
@@ -161,7 +153,7 @@ impl<R: Read> CompactReader<R> {
         Ok(value_from(self.number()?, from))
     }
 
-    /// Reads the next string. `before` contains the previous string, which is replaced with the next one.
+    /// Reads the next string. Replaces `before`, which must be the previous string, with it.
     pub fn text(&mut self, before: &mut Vec<u8>) -> io::Result<()> {
         let shared = usize::try_from(self.number()?).unwrap_or(usize::MAX);
         let more = usize::try_from(self.number()?).unwrap_or(usize::MAX);
@@ -172,8 +164,7 @@ impl<R: Read> CompactReader<R> {
         self.append(more, before)
     }
 
-    /// Appends the next `count` bytes of the input to `bytes`. Allocates memory only as bytes arrive, so that a wrong
-    /// `count` in damaged data cannot exhaust memory.
+    /// Appends the next `count` bytes. Allocates memory only as bytes arrive, because `count` may be wrong in damaged data.
     pub fn append(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let input = Read::by_ref(&mut self.0).take(count as u64);
         match { input }.read_to_end(bytes)? == count {

@@ -21,11 +21,10 @@ use super::layered::LayeredFile;
 use super::layered::Layers;
 use super::read_ahead::{CHUNK_BYTES, ReadAhead};
 
-/// The bytes of one file.
+/// The location of a file's bytes.
 ///
-/// If the bytes are a part of another file, that file is the *base*: a bundle or an object of the cache. If they are in an
-/// archive that is nested in another compressed archive (`layered`), the base is the object that describes how to read the
-/// inner archive.
+/// If the bytes are a part of another file, that file is the *base*: a bundle or an object. In nested compressed archives
+/// (`layered`), the base is the object that describes how to read the inner archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentRef {
     /// An entire object of the cache.
@@ -35,9 +34,9 @@ pub enum ContentRef {
         /// Length in bytes.
         bytes: u64,
     },
-    /// A range of the base, for example a file in an uncompressed tar archive.
+    /// A range of the base, for example in an uncompressed tar archive.
     Slice {
-        /// Digest of the base, or of the object that describes its layers.
+        /// Digest of the base.
         base: Digest,
         /// Whether the archive is nested in another compressed archive.
         layered: bool,
@@ -50,7 +49,7 @@ pub enum ContentRef {
     },
     /// A member of a zip file in the base.
     Member {
-        /// Digest of the base, or of the object that describes its layers.
+        /// Digest of the base.
         base: Digest,
         /// Whether the archive is nested in another compressed archive.
         layered: bool,
@@ -95,7 +94,7 @@ impl From<FileValue> for ContentRef {
 }
 
 impl ContentRef {
-    /// Returns the length in bytes, after decompression.
+    /// Returns the length in bytes after decompression.
     pub fn bytes(&self) -> u64 {
         match self {
             ContentRef::Object { bytes, .. } | ContentRef::Slice { bytes, .. } => *bytes,
@@ -103,7 +102,7 @@ impl ContentRef {
         }
     }
 
-    /// Returns the range of the bytes in the base. For a zip member, this is the range of its header and compressed bytes.
+    /// Returns the range in the base. For a zip member, its header and compressed bytes.
     pub fn range(&self) -> Range<u64> {
         match self {
             ContentRef::Object { bytes, .. } => 0..*bytes,
@@ -112,7 +111,7 @@ impl ContentRef {
         }
     }
 
-    /// Returns whether the bytes are in an archive that is nested in another compressed archive.
+    /// Returns whether the archive is nested in another compressed archive.
     pub fn is_layered(&self) -> bool {
         match self {
             ContentRef::Object { .. } => false,
@@ -120,8 +119,7 @@ impl ContentRef {
         }
     }
 
-    /// Returns the digest of the object or file that contains the bytes. For a layered content, returns the digest of the
-    /// object that describes the layers.
+    /// Returns the digest of the base, or of the object.
     pub fn base(&self) -> &Digest {
         match self {
             ContentRef::Object { digest, .. } => digest,
@@ -130,10 +128,10 @@ impl ContentRef {
     }
 }
 
-/// Contents up to this length in bytes are decompressed into memory to verify them, which is faster than streaming them.
+/// Contents up to this length in bytes are verified in memory, which is faster than streaming.
 const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 
-/// Opens contents and keeps their base files open. All threads of a step share one opener.
+/// Opens contents, and keeps base files open. All threads of a step share one opener.
 pub struct Opener {
     context: Context,
     /// Open base files, by digest and by whether the file is a private copy that no other process can modify.
@@ -142,12 +140,10 @@ pub struct Opener {
     layered: Mutex<HashMap<Digest, BaseFile>>,
 }
 
-/// Minimum length in bytes of a content that is read ahead. For shorter contents, starting a thread costs more time
-/// than it saves.
+/// Minimum length in bytes of a content that is read ahead. For shorter contents, starting a thread takes too long.
 const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
-/// Reads an object that may have another hard link outside the cache, through which other programs can modify it. At the
-/// end of the file, returns an error if the file was modified while it was read.
+/// Reads an object that may have a hard link outside the cache. Fails at the end if it was modified while it was read.
 struct ModificationCheck<R> {
     inner: R,
     file: BaseFile,
@@ -196,14 +192,10 @@ impl Opener {
         &self.context.store
     }
 
-    /// Opens a content.
-    ///
-    /// # Errors
-    /// If the base of the content is missing or was modified.
+    /// Opens a content. Fails if its base is missing or was modified.
     pub fn open<'a>(&self, content: &'a ContentRef) -> Result<OpenContent<'a>, ContentError> {
-        // Do not make a private copy of a content that is an entire object. The object may also be published as a hard
-        // link, through which it can be modified, but `ModificationCheck` notices this. All other contents are parts of
-        // private objects.
+        // An entire object needs no private copy. It may be published as a hard link, but `ModificationCheck` notices
+        // modifications. Other contents are parts of private objects.
         let is_object = matches!(content, ContentRef::Object { .. });
         let file = self.open_base(content, !is_object)?;
         Ok(OpenContent {
@@ -214,19 +206,12 @@ impl Opener {
         })
     }
 
-    /// Opens the file that contains a content. This is a private object, a file outside the cache, or a file with
-    /// decompressed layers.
-    ///
-    /// # Errors
-    /// Same as for [`Opener::open`].
+    /// Opens the file that contains a content: a private object, a file outside the cache, or decompressed layers.
     pub(crate) fn base(&self, content: &ContentRef) -> Result<BaseFile, ContentError> {
         self.open_base(content, true)
     }
 
-    /// Opens a cached object as a private file.
-    ///
-    /// # Errors
-    /// If the object is not in the cache of this machine.
+    /// Opens a cached object as a private file. Fails if the object is not in the cache of this machine.
     pub fn open_stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
         match self.open_file(object, true)? {
             BaseFile::Local(file) => Ok(file),
@@ -243,7 +228,7 @@ impl Opener {
         matches!(location, Some(Location::Ranges(_)))
     }
 
-    /// Announces the contents that will be read, so that adjacent ranges on another machine are fetched together.
+    /// Announces contents that will be read, so that adjacent ranges on another machine are fetched together.
     pub fn expect(&self, contents: impl Iterator<Item = ContentRef>) {
         let mut ranges_by_base: HashMap<Digest, Vec<Range<u64>>> = HashMap::new();
         for content in contents {
@@ -266,7 +251,7 @@ impl Opener {
         }
     }
 
-    /// Opens the file that an object of layers describes. `layers` is the digest of that object.
+    /// Opens the file that the object `layers` describes.
     pub(crate) fn layered(&self, layers: &Digest) -> Result<BaseFile, ContentError> {
         let mut layered = self.layered.lock();
         if let Some(open) = layered.get(layers) {
@@ -307,11 +292,11 @@ impl Opener {
         };
         let open = match outside {
             Some(open) => open,
-            // The base is an object, or a file outside the cache that no longer exists. For such a file, opening the object
-            // fails with the error `Missing`, and the source of the file runs again.
+            // The base is an object, or a file outside the cache that no longer exists. Opening such a file fails with
+            // `Missing`, so its source runs again.
             None => {
                 let store = &self.context.store;
-                // A read-only cache cannot create a private copy. The bytes are only read here, not mapped.
+                // A read-only cache cannot create a private copy. Here, the bytes are only read, not mapped.
                 let object = match private && !store.is_read_only() {
                     true => store.open_private(base)?.into(),
                     false => store.open_object(base)?,
@@ -328,8 +313,7 @@ impl Opener {
         Ok(open)
     }
 
-    /// Opens a file outside the cache, and checks that it was not modified since its digest was recorded. Returns `None` if
-    /// the file does not exist.
+    /// Opens a file outside the cache. `None` if it does not exist. Fails if it was modified after its digest was recorded.
     fn open_outside_store(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -350,11 +334,7 @@ impl Opener {
 }
 
 impl OpenContent<'_> {
-    /// Returns a sequential reader of the content. If the data are damaged, the reader returns an error, at the latest at
-    /// the end of the content. It also returns an error when the run is cancelled.
-    ///
-    /// # Errors
-    /// If the header of a zip member cannot be read.
+    /// Returns a sequential reader. It fails if the run is cancelled or, at the latest at the end, if the data are damaged.
     pub fn reader(&self) -> Result<Box<dyn Read + Send>, ContentError> {
         let file = self.file.clone();
         Ok(match self.content {
@@ -385,11 +365,7 @@ impl OpenContent<'_> {
         })
     }
 
-    /// Same as [`reader`](OpenContent::reader), but a long content is read on another thread, if one is available. Use this
-    /// if processing the bytes takes time.
-    ///
-    /// # Errors
-    /// Same as for [`OpenContent::reader`].
+    /// Same as [`reader`](OpenContent::reader), but reads a long content on another thread, if one is free.
     pub fn read_ahead(&self) -> Result<Box<dyn BufRead + Send>, ContentError> {
         let reader = self.reader()?;
         let permit = match self.bytes() > MIN_READ_AHEAD_BYTES {
@@ -412,10 +388,7 @@ impl OpenContent<'_> {
         self.content.bytes()
     }
 
-    /// Reads the entire content into `buffer` after clearing it.
-    ///
-    /// # Errors
-    /// If the data are damaged or cannot be read.
+    /// Replaces `buffer` with the entire content.
     pub fn read_into(
         &self,
         inflater: &mut MemberInflater,
@@ -436,10 +409,7 @@ impl OpenContent<'_> {
         }
     }
 
-    /// Reads the entire content to verify it, and discards the bytes. `buffer` is a buffer for short contents.
-    ///
-    /// # Errors
-    /// If the data are damaged or cannot be read.
+    /// Reads the entire content to verify it. `buffer` is for short contents.
     pub fn check(
         &self,
         inflater: &mut MemberInflater,
@@ -455,8 +425,7 @@ impl OpenContent<'_> {
         })
     }
 
-    /// Returns the base file and the zip entry of the content, so that callers can copy the compressed bytes. Returns
-    /// `None` if the content is not a zip member.
+    /// Returns the base file and the entry of a zip member, for copying its compressed bytes. `None` for other contents.
     pub(crate) fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             ContentRef::Member { entry, .. } => Some((&self.file, entry)),

@@ -1,4 +1,4 @@
-//! The names of a step's inputs and outputs, access to inputs, and errors for files that do not exist.
+//! Inputs and outputs of steps, and errors for files that do not exist.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,23 +13,19 @@ use crate::located::{Subject, error_at_with_help};
 /// Name of the only output of most kinds.
 pub(crate) const VALUE_OUTPUT: &str = "value";
 
-/// Name of the input with a table of files, for steps that read the files in this table.
+/// Name of the input whose rows name the files that the step reads.
 pub(crate) const FILES_INPUT: &str = "files";
 
-/// Prefix of the names of inputs that are trees. Names of tables cannot contain it.
+/// Prefix of inputs that are trees. Names of tables cannot contain it.
 pub(crate) const TREE_PREFIX: &str = "tree:";
 
-/// Returns the input called `name`.
-///
-/// # Errors
-/// If the input is missing, which is a defect of the graph.
+/// Returns an input. It is a defect of the graph if the input is missing.
 pub(crate) fn input<'a>(inputs: &'a Inputs, name: &str) -> Result<&'a Value, StepError> {
     inputs
         .get(name)
         .ok_or_else(|| StepError::internal(format!("a step lacks its input `{name}`")))
 }
 
-/// Loads all inputs that are trees.
 pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>, StepError> {
     let trees = inputs
         .iter()
@@ -37,16 +33,13 @@ pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>
     trees.map(|(_, value)| Tree::load(context, value)).collect()
 }
 
-/// Loads the only tree among the inputs, for a step that reads one path.
-///
-/// # Errors
-/// If the step has no tree as input, which is a defect of the graph.
+/// Loads the only input that is a tree. It is a defect of the graph if there are none.
 pub(crate) fn only_tree(context: &Context, inputs: &Inputs) -> Result<Arc<Tree>, StepError> {
     let first = trees(context, inputs)?.into_iter().next();
     first.ok_or_else(|| StepError::internal("a step lacks its tree"))
 }
 
-/// Returns the content of an output that is a single file. Its value is a file, or a tree with one file.
+/// Returns the content of an output that is a single file, or a tree with one file.
 pub(crate) fn single_file(context: &Context, value: &Value) -> Result<ContentRef, StepError> {
     if let Ok(file) = FileValue::from_value(value) {
         return Ok(file.into());
@@ -60,14 +53,13 @@ pub(crate) fn single_file(context: &Context, value: &Value) -> Result<ContentRef
 #[error("{} has no `{}`", holder(.0).0, holder(.0).1)]
 struct MissingFile(String);
 
-/// Maximum number of paths that are compared with a path that does not exist.
+/// Maximum number of paths that are compared with a missing one.
 const MAX_COMPARED: usize = 20_000;
 
 /// Maximum number of files that the help lists if no path is similar.
 const MAX_LISTED: usize = 5;
 
-/// Returns the error for a path that does not exist in its tree. The help suggests a similar path. `key` is the key of the
-/// declaration that names the path, or `None` for a step without a declaration.
+/// Returns the error for a missing path, with a suggestion. `key` is the key that names the path, if any.
 pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -> StepError {
     let error = MissingFile(path.to_owned());
     let help = similar_path(tree, path);
@@ -77,8 +69,7 @@ pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -
     }
 }
 
-/// Returns the help for a path that does not exist. It suggests a path whose name differs at most in case, or else a
-/// similar path, or else some paths of the tree. A path that ends in `/` is compared with directories.
+/// Suggests a path that differs only in case, or a similar one, or else some paths. `path` may be a directory (`x/`).
 fn similar_path(tree: &Tree, path: &str) -> Option<String> {
     let files = tree.files().map(|file| file.path()).take(MAX_COMPARED);
     let candidates: BTreeSet<&str> = match path.ends_with('/') {
@@ -96,18 +87,17 @@ fn similar_path(tree: &Tree, path: &str) -> Option<String> {
     }
 }
 
-/// Returns the directories that contain the file at `path`, each with a `/` at its end.
+/// Returns the directories that contain a file, each with a final `/`.
 fn directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..=at])
 }
 
-/// Returns the last part of a path, including the `/` at its end if the path is a directory.
+/// Returns the last part of a path. For a directory, it ends in `/`.
 fn name(path: &str) -> &str {
     let inner = path.strip_suffix('/').unwrap_or(path);
     &path[inner.rfind('/').map_or(0, |at| at + 1)..]
 }
 
-/// Returns the content of the file at `path`, which the key `key` of a declaration names.
 pub(crate) fn file_content(
     tree: &Tree,
     path: &str,
@@ -117,7 +107,7 @@ pub(crate) fn file_content(
         .ok_or_else(|| missing_file(tree, path, Some(key)))
 }
 
-/// Returns the name of a path's source for messages, such as `the bundle`, and the path in this source.
+/// Returns the name of a path's source, such as `the bundle`, and the path in it.
 pub(crate) fn holder(path: &str) -> (String, &str) {
     match split_source(path) {
         (Some(source), inner) => (format!("the source `{source}`"), inner),

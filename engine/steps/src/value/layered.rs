@@ -1,15 +1,14 @@
-//! The file from which the bytes of a content are read: a local file, a bundle on another machine, or compressed data
-//! inside a file.
+//! The file from which a content is read: a local file, a bundle on another machine, or compressed data inside a file.
 //!
-//! Compressed data are decompressed while they are read. Sequential reads are cheap, but each random read decompresses
-//! several megabytes again. Therefore, after a few random reads, all data are decompressed into an unlinked temporary file.
-//! The system removes this file when it is closed.
+//! Each random read of compressed data decompresses megabytes. After a few, all data are decompressed into an unlinked file.
 //!
-//! An archive may be nested in other compressed archives. Each compression around the archive is a *layer*. For example, a
-//! gzipped tar in a zip has two layers of deflate, a zip in a zip usually has one, and the members of a 7z archive have one
-//! layer of LZMA. To read the archive at random positions, a reader needs the range of each layer in the next outer layer,
-//! and the positions where decompression can start. To start in the middle of deflated data, it also needs the *window*:
-//! the bytes before this position. All of this is stored as one object:
+//! # Layers
+//!
+//! Each compression around an archive is a *layer*. A gzipped tar in a zip has two layers of deflate, a zip in a zip usually
+//! has one, and members of a 7z archive have one layer of LZMA.
+//!
+//! Random access needs the range of each layer in the next outer layer, and the positions where decompression can start. For
+//! deflate, it also needs the *window*: the bytes before such a position. One object contains all of this:
 //!
 //! ```text
 //! windows of all layers, one after another
@@ -32,19 +31,14 @@ use prep_formats::sevenz::{PartSpans, SevenZPart};
 use prep_formats::spans::{SpanReader, Spans};
 use serde::{Deserialize, Serialize};
 
-/// An open file. Cheap to clone.
 #[derive(Clone)]
 pub(crate) enum BaseFile {
-    /// A file on this machine.
     Local(Arc<File>),
-    /// A file on another machine.
     Remote(Arc<dyn Ranges>),
-    /// Compressed data inside another file.
     Layered(Arc<LayeredFile>),
 }
 
 impl BaseFile {
-    /// Returns the file if it is on this machine.
     pub fn local_file(&self) -> Option<&Arc<File>> {
         match self {
             BaseFile::Local(file) => Some(file),
@@ -63,36 +57,30 @@ impl ReadAt for BaseFile {
     }
 }
 
-/// Maximum number of decompressed spans in memory, if that memory is available.
+/// Maximum number of decompressed spans in memory.
 const CACHED_SPANS: usize = 5;
-/// Number of decompressed spans in memory if the memory for more is not available. A read can cross the border between two
-/// spans, so two are needed.
+/// Number of decompressed spans if memory for more is not free. A read can cross the border between two spans.
 const MIN_CACHED_SPANS: usize = 2;
 
 /// Typical size in bytes of a span of deflate.
 const SPAN_BYTES: u64 = 9 << 20;
 
-/// Parts of a 7z archive with more bytes than this are decoded in chunks.
+/// Longer parts of a 7z archive are decoded in chunks.
 const MAX_PART_BYTES: u64 = 128 << 20;
-/// Bytes per chunk of a long part.
 const PART_CHUNK_BYTES: u64 = 8 << 20;
 
-/// Maximum number of bytes that are decompressed a second time. After that, all data are decompressed into a temporary
-/// file.
+/// Maximum number of bytes that are decompressed a second time, before the temporary file is created.
 const MAX_REPEATED_BYTES: u64 = 32 << 20;
 
-/// Bytes per write to the copy.
 const COPY_BYTES: usize = 1 << 18;
 
 /// Compressed data inside another file.
 pub struct LayeredFile {
     spans: SpanReader<Box<dyn Spans + Send + Sync>>,
-    /// The temporary file with the decompressed data.
     copy: OnceLock<File>,
-    /// Locked while `copy` is created, so that only one thread creates it.
+    /// Locked while `copy` is created.
     copying: Mutex<()>,
     context: Context,
-    /// The claim for the memory of the cached spans.
     _memory: Option<Claim>,
 }
 
@@ -141,7 +129,7 @@ impl LayeredFile {
         }
     }
 
-    /// Returns the temporary file with the decompressed data. The first call creates it.
+    /// Returns the temporary file. The first call creates it.
     fn copied(&self) -> io::Result<&File> {
         let _alone = self.copying.lock();
         if let Some(copy) = self.copy.get() {
@@ -175,10 +163,8 @@ impl ReadAt for LayeredFile {
     }
 }
 
-/// The layers around an archive that is nested in other compressed archives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layers {
-    /// Digest of the bundle.
     pub base: Digest,
     /// From the outermost to the innermost.
     pub layers: Vec<Layer>,
@@ -192,15 +178,13 @@ pub(crate) struct Layer {
     pub compression: LayerCompression,
 }
 
-/// The compression of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LayerCompression {
     Deflate(InflateIndex),
     SevenZip(Vec<SevenZPart>),
 }
 
-/// A writer for the object that describes layers, including their windows. It stores nothing if it is dropped before
-/// `finish` is called.
+/// Writes the object that describes layers. Stores nothing if dropped before `finish`.
 pub(crate) struct LayersWriter(RefCell<CountedObject>);
 
 struct CountedObject {
@@ -217,7 +201,6 @@ impl LayersWriter {
         })))
     }
 
-    /// Stores the object.
     pub fn finish(self, layers: &Layers) -> io::Result<Digest> {
         let CountedObject { mut object, bytes } = self.0.into_inner();
         serde_json::to_writer(&mut object, layers)?;
@@ -240,7 +223,6 @@ impl WindowStore for LayersWriter {
 }
 
 impl Layers {
-    /// Reads the object that describes layers.
     pub fn read(object: &Arc<File>) -> io::Result<Layers> {
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a stored index is damaged");
         let end = object.metadata()?.len().checked_sub(8);

@@ -1,8 +1,7 @@
-//! Checks that the outputs in one directory or archive do not collide.
+//! Checks that outputs in one directory or archive do not collide.
 //!
-//! The files of an output are often unknown until the output is built, for example if a directory is copied or a query
-//! returns paths. Therefore collisions of paths are found when the outputs are combined, and not when the pipeline is
-//! loaded. If the file system ignores case, paths that differ only in case collide, too.
+//! The files of an output, for example of a copied directory, may be unknown until the output is built. Therefore collisions
+//! are found when outputs are combined. On file systems that ignore case, paths that differ only in case collide, too.
 
 use std::collections::HashMap;
 
@@ -12,7 +11,6 @@ use thiserror::Error;
 use super::positions::partition_point;
 use super::{Tree, TreeBuilder, TreeError};
 
-/// Two outputs that collide.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(crate) enum Collision {
     #[error("two outputs would write `{path}`: `{first}` and `{second}`")]
@@ -42,7 +40,6 @@ pub(crate) enum Collision {
     },
 }
 
-/// Files and directories, each with the output that it belongs to.
 #[derive(Debug, Default)]
 pub(crate) struct OutputLayout {
     outputs: Vec<String>,
@@ -52,7 +49,6 @@ pub(crate) struct OutputLayout {
 }
 
 impl OutputLayout {
-    /// Adds the files of an output by calling `add`.
     pub(crate) fn add<E>(
         &mut self,
         output: &str,
@@ -64,11 +60,8 @@ impl OutputLayout {
         Ok(())
     }
 
-    /// Returns all files as one tree. `case_folds` must be true if the file system ignores case.
-    ///
-    /// # Errors
-    /// If files collide, there are too many files, or the run is cancelled. The error for a collision describes the first
-    /// one in the order of paths.
+    /// Returns all files as one tree. `case_folds` must be true if the file system ignores case. The error describes the
+    /// first collision in path order.
     pub(crate) fn into_tree(self, case_folds: bool, cancel: &Cancel) -> Result<Tree, LayoutError> {
         let mut order = self.files.sorted(cancel)?;
         let files = &self.files;
@@ -91,7 +84,6 @@ impl OutputLayout {
         Ok(self.files.in_order(&order))
     }
 
-    /// Returns the output that a file belongs to.
     fn output(&self, file: u32) -> String {
         let number = self.ends.partition_point(|end| *end <= file as usize);
         self.outputs.get(number).cloned().unwrap_or_default()
@@ -132,7 +124,6 @@ impl OutputLayout {
     }
 }
 
-/// The reason why outputs cannot form one tree.
 #[derive(Debug, Error)]
 pub(crate) enum LayoutError {
     #[error("{0}")]
@@ -141,8 +132,7 @@ pub(crate) enum LayoutError {
     Tree(#[from] TreeError),
 }
 
-/// Searches a sorted list of `count` paths for a file and another path that is below this file, as if the file were a
-/// directory. Returns the indices of both.
+/// Searches `count` sorted paths for a file, and for a path below this file. Returns the indices of both.
 pub(crate) fn below_a_file<'a>(
     count: usize,
     path: impl Fn(usize) -> &'a str,
@@ -170,7 +160,6 @@ pub(crate) fn below_a_file<'a>(
     None
 }
 
-/// Returns the directories that contain a path, outermost first.
 fn parent_directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/')
         .map(|(at, _)| path.get(..at).unwrap_or_default())
@@ -245,7 +234,7 @@ mod tests {
         );
     }
 
-    /// A simple model of [`OutputLayout`]. Returns every path, and whether it is a file. Fails if paths collide.
+    /// A model of [`OutputLayout`]: every path, and whether it is a file. Fails if paths collide.
     fn model(outputs: &[Vec<(String, bool)>], folds: bool) -> Result<BTreeMap<String, bool>, ()> {
         let mut taken: BTreeMap<String, bool> = BTreeMap::new();
         for (path, is_file) in outputs.iter().flatten() {
@@ -267,7 +256,6 @@ mod tests {
                 if below && *is_file {
                     return Err(());
                 }
-                // Compare the starts of both paths at each depth.
                 let (parts, others): (Vec<&str>, Vec<&str>) =
                     (path.split('/').collect(), other.split('/').collect());
                 for depth in 1..=parts.len().min(others.len()) {
@@ -298,8 +286,6 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-        /// Random outputs, which may collide in every possible way, are rejected if and only if they collide. If they are
-        /// accepted, no file is lost.
         #[test]
         fn collisions_are_rejected_and_no_file_is_lost(outputs in outputs(), folds: bool) {
             let result = layout(&outputs).into_tree(folds, &Cancel::default());

@@ -1,5 +1,4 @@
-//! Values that steps exchange: files, trees and tables. Each of these types can be converted to and from a
-//! [`prep_core::Value`].
+//! Values that steps exchange: files, trees and tables. Each type converts to and from [`prep_core::Value`].
 
 mod compact;
 mod content;

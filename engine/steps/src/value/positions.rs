@@ -1,5 +1,4 @@
-//! Row selections. A table can consist of some rows of another, stored table. Its selection lists the positions of these
-//! stored rows, in the order of the table. This module also contains a sort that can be cancelled.
+//! Row selections: a table can consist of some rows of a stored table. Also a sort that can be cancelled.
 
 use std::cmp::Ordering;
 
@@ -7,35 +6,31 @@ use prep_cache::Digest;
 use prep_core::{Cancel, Context, StepError};
 use serde::{Deserialize, Serialize};
 
-/// Positions of the selected rows of a stored table. If many selected rows are consecutive, `Runs` (a run-length encoding)
-/// needs less memory than `Rows`.
+/// Positions of the selected rows, in the order of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RowPositions {
     /// The number of each row.
     Rows(Vec<u32>),
-    /// Runs of consecutive rows.
+    /// Runs of consecutive rows (run-length encoding).
     Runs {
         /// First row and length of each run.
         runs: Vec<(u64, u64)>,
-        /// Index of the first row of each run in the selection.
+        /// Index in the selection of each run's first row.
         starts: Vec<u64>,
-        /// Total number of rows.
         rows: u64,
     },
 }
 
-/// A reference to positions that are stored in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredPositions {
     pub object: Digest,
-    /// Number of selected rows.
     pub rows: u64,
     /// Whether the object contains runs.
     runs: bool,
 }
 
 impl RowPositions {
-    /// Represents a selection as runs if the rows have few runs, and otherwise row by row.
+    /// Chooses the smaller representation.
     pub fn new(rows: Vec<u32>) -> RowPositions {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for &row in &rows {
@@ -63,7 +58,6 @@ impl RowPositions {
         RowPositions::Runs { runs, starts, rows }
     }
 
-    /// Returns the number of selected rows.
     pub fn len(&self) -> u64 {
         match self {
             RowPositions::Rows(rows) => rows.len() as u64,
@@ -71,7 +65,7 @@ impl RowPositions {
         }
     }
 
-    /// Returns the position of the stored row that has the index `index` in the selection.
+    /// Returns the position of the row with this index in the selection.
     pub fn get(&self, index: u64) -> Option<u64> {
         match self {
             RowPositions::Rows(rows) => rows
@@ -85,7 +79,7 @@ impl RowPositions {
         }
     }
 
-    /// Returns the positions of the stored rows that have the indices `first..first + len` in the selection.
+    /// Returns the positions of the rows `first..first + len` of the selection.
     pub fn range(&self, first: u64, len: usize) -> Vec<u64> {
         match self {
             RowPositions::Rows(rows) => {
@@ -99,7 +93,6 @@ impl RowPositions {
         }
     }
 
-    /// Iterates over the positions of the stored rows, in the order of the selection.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u64> + Send + '_> {
         match self {
             RowPositions::Rows(rows) => Box::new(rows.iter().map(|row| u64::from(*row))),
@@ -109,7 +102,6 @@ impl RowPositions {
         }
     }
 
-    /// Returns whether the selection is in the order in which the rows are stored.
     pub fn is_ascending(&self) -> bool {
         match self {
             RowPositions::Rows(rows) => rows.is_sorted(),
@@ -169,8 +161,8 @@ impl RowPositions {
 /// Number of items that are sorted or merged between two checks for cancellation.
 const RUN_LENGTH: usize = 1 << 16;
 
-/// Returns the smallest number below `count` for which `is_before` is false, or `count` if it is true for all. `is_before`
-/// must be true for all smaller numbers and false for all larger numbers.
+/// Returns the smallest number for which `is_before` is false, or `count`. `is_before` must be true for all smaller numbers
+/// and false for all larger ones.
 pub(crate) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -183,11 +175,8 @@ pub(crate) fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -
     low
 }
 
-/// Returns the numbers below `count`, sorted by `compare`. The sort is stable, and fast if the numbers already are in the
-/// order of `compare`.
-///
-/// # Errors
-/// If the run is cancelled.
+/// Returns the numbers below `count`, sorted by `compare`. The sort is stable, and fast for numbers that are already sorted.
+/// Fails if the run is cancelled.
 pub(crate) fn sorted(
     count: u32,
     cancel: &Cancel,
@@ -213,7 +202,6 @@ pub(crate) fn sorted(
     Ok(order)
 }
 
-/// Merges two sorted lists and appends the result to `out`.
 fn merge(
     mut left: &[u32],
     mut right: &[u32],

@@ -1,10 +1,6 @@
-//! Reads ahead on a separate thread.
+//! Reads ahead on a separate thread. Inflating a member and parsing it take equally long, so two threads need half the time.
 //!
-//! Inflating a member and parsing its content take about the same time. On one thread, the total time is the sum of both;
-//! on two threads, it is the longer of the two. The cache also writes the objects of a step on a separate thread.
-//!
-//! The thread passes the bytes to the caller in chunks, through a bounded channel. The caller returns the buffers of the
-//! chunks for reuse. It receives a read error after the bytes before the error, as it would without a separate thread.
+//! The thread sends chunks through a bounded channel, and gets their buffers back. A read error comes after earlier bytes.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;
@@ -13,14 +9,12 @@ use std::thread::JoinHandle;
 
 use prep_cache::{Permit, Threads, try_spawn};
 
-/// Bytes per chunk.
 pub(crate) const CHUNK_BYTES: usize = 1 << 18;
 
-/// Maximum number of chunks in the channel. A larger number would use more memory and not be faster.
+/// Maximum number of chunks in the channel. More would need memory without being faster.
 const MAX_CHUNKS: usize = 4;
 
-/// A reader whose bytes are read on another thread. Dropping the reader stops this thread after its current chunk, and
-/// waits until the thread has ended.
+/// A reader whose bytes are read on another thread. Dropping it stops the thread after its current chunk.
 pub(crate) struct ReadAhead {
     /// `None` at the end and after a read error.
     chunks: Option<Receiver<io::Result<Vec<u8>>>>,
@@ -34,8 +28,7 @@ pub(crate) struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Starts the thread. If `permit` is `None`, or if the system cannot start another thread, returns `reader` as the
-    /// error.
+    /// Starts the thread. Without a permit, or if the system cannot start a thread, returns `reader` as the error.
     pub(super) fn start<R: Read + Send + 'static>(
         reader: R,
         permit: Option<Permit>,
@@ -71,7 +64,7 @@ impl ReadAhead {
             return Ok(());
         };
         if chunk.capacity() > 0 {
-            // Fails if the thread has already read everything and needs no more buffers.
+            // Fails if the thread needs no more buffers.
             let _ = self.recycled.send(chunk);
         }
         let next = match chunks.recv() {
@@ -96,7 +89,7 @@ impl ReadAhead {
     }
 }
 
-/// The chunks of a reader, which are read on another thread if one is available.
+/// The chunks of a reader, which are read on another thread if one is free.
 pub(crate) enum Chunks<R> {
     Ahead(ReadAhead),
     Inline(R),
@@ -112,8 +105,7 @@ impl<R: Read + Send + 'static> Chunks<R> {
 
     /// Returns the next chunk, which is empty at the end. Reuses the buffer `recycled`.
     ///
-    /// If a read error occurs, returns the error instead of the incomplete chunk before it. The bytes of this chunk may be
-    /// damaged. If the caller parsed them first, it would report the wrong error.
+    /// A read error replaces the incomplete chunk before it: parsing damaged bytes would report a wrong error.
     pub fn next(&mut self, mut recycled: Vec<u8>) -> io::Result<Vec<u8>> {
         match self {
             Chunks::Ahead(ahead) => {
@@ -136,8 +128,7 @@ impl<R: Read + Send + 'static> Chunks<R> {
     }
 }
 
-/// Reads chunks and passes them to `send`, until the input ends, an error occurs, or the receiver is dropped. `empty`
-/// returns a buffer to reuse.
+/// Passes chunks to `send` until the input ends or fails, or the receiver is dropped. `empty` returns a buffer to reuse.
 fn read(
     mut reader: impl Read,
     empty: impl Fn() -> Vec<u8>,
@@ -161,7 +152,7 @@ fn read(
     }
 }
 
-/// Reads until `chunk` is full, the input ends, or an error occurs. Returns the number of bytes read, and the error.
+/// Reads until `chunk` is full, or the input ends or fails. Returns the number of bytes, and the error.
 fn fill(reader: &mut impl Read, chunk: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut count = 0;
     while let Some(rest) = chunk.get_mut(count..).filter(|rest| !rest.is_empty()) {
@@ -274,7 +265,6 @@ mod tests {
         ] {
             let (threads, _, mut ahead) = ahead(end, || Ok(0));
             let mut read = Vec::new();
-            // Alternate between both interfaces of the reader.
             while read.len() < end {
                 let requested = (end - read.len()).min(1 + read.len() % 70_000);
                 let before = read.len();
@@ -327,8 +317,7 @@ mod tests {
         );
     }
 
-    /// Regression test: with a thread, the bytes before the error arrived first, so an error in damaged bytes hid the
-    /// damage.
+    /// Parsing the damaged bytes before an error would hide the error.
     #[test]
     fn an_error_replaces_the_chunk_before_it() -> io::Result<()> {
         for threads in [Threads::new(1), Threads::new(0)] {

@@ -1,9 +1,8 @@
-//! The canonical text of a table, as steps read it. The text is mapped into memory only when a step needs it.
+//! The canonical text of a table, which is mapped into memory only when a step needs it.
 //!
-//! The step that writes a text knows the offsets of the rows. It passes them on to later steps of the run, and may also keep
-//! some columns in memory. Most queries need only these columns. An output that is the unchanged table needs only a hard
-//! link. In these cases the text is never mapped. All later steps of the run share an opened text. A text may also exist
-//! only in memory ([`TextWriter`](super::TextWriter)).
+//! The step that writes a text passes the offsets of its rows to later steps of the run, and may keep some columns in
+//! memory. Most queries need only these columns, and an unchanged output needs only a hard link. A text may also exist only
+//! in memory ([`TextWriter`](super::TextWriter)).
 
 use std::io::Write;
 use std::ops::Range;
@@ -20,7 +19,6 @@ use prep_formats::pandas::{
 
 use super::InMemoryText;
 
-/// A mapped object as the text of a table.
 struct ObjectText(MappedObject);
 
 impl MappedText for ObjectText {
@@ -37,17 +35,15 @@ fn map(object: &PrivateObject) -> Result<ObjectText, StepError> {
     object.map().map(ObjectText).map_err(StepError::machine)
 }
 
-/// Returns the maximum number of bytes of a text that stay mapped after random reads: half of the run's memory.
+/// Returns the maximum number of bytes of a text that stay mapped after random reads.
 pub(crate) fn max_mapped_bytes(context: &Context) -> u64 {
     context.limits.memory / 2
 }
 
-/// Facts about a text that its writer records.
 #[derive(Default)]
 pub(crate) struct TextMetadata {
-    /// Offsets of the rows. Empty if the text must be scanned to find them.
+    /// Offsets of the rows. Empty if the text must be scanned for them.
     pub index: RowIndex,
-    /// Columns that stay in memory.
     pub projection: Option<Projection>,
 }
 
@@ -57,21 +53,18 @@ pub(crate) struct StoredText {
     store: Store,
     object: Stored,
     max_mapped_bytes: u64,
-    /// Offsets of the rows. Mapping the text moves them into `full_table`. The thread that maps the text holds the lock, so
-    /// that the text is mapped only once.
+    /// Offsets of the rows, until the text is mapped. The thread that maps the text holds the lock.
     index: Mutex<RowIndex>,
-    /// The table with all columns, after the text has been mapped.
+    /// The table with all columns, after the text was mapped.
     full_table: OnceLock<TextTable>,
-    /// Columns that are in memory.
     cached: Option<CachedColumns>,
 }
 
-/// Some columns of a table, in memory.
 struct CachedColumns {
     /// Indices in the table, ascending.
     columns: Vec<usize>,
     table: TextTable,
-    /// The typed values of each column, after a query has requested them.
+    /// The typed values of each column, after a query needed them.
     values: Vec<OnceLock<ArrayRef>>,
 }
 
@@ -129,7 +122,7 @@ impl StoredText {
         })
     }
 
-    /// Writes the text to the cache if it is not there yet.
+    /// Writes the text to the cache if it is not there.
     pub fn store(&self, context: &Context) -> Result<(), StepError> {
         let store = &context.store;
         if store.len_of(&self.object.digest).is_some() {
@@ -142,8 +135,7 @@ impl StoredText {
         Ok(())
     }
 
-    /// Opens an object as the text of a table with a schema. Maps the object into memory, unless an earlier step of the run
-    /// has opened it.
+    /// Opens an object as the text of a table. Shares it with other steps of the run.
     pub fn open(
         context: &Context,
         object: &Digest,
@@ -196,7 +188,6 @@ impl StoredText {
         })
     }
 
-    /// Returns the bytes of memory that the text uses.
     fn memory(&self) -> u64 {
         let full_table = self.full_table.get().map_or(0, TextTable::index_bytes);
         self.index.lock().bytes()
@@ -204,12 +195,11 @@ impl StoredText {
             + self.cached.as_ref().map_or(0, CachedColumns::memory)
     }
 
-    /// Returns the columns and the number of rows.
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// Returns the object that contains the text. The object is possibly not in the cache.
+    /// Returns the object of the text, which may not be in the cache.
     pub fn object(&self) -> Stored {
         self.object
     }
@@ -230,8 +220,7 @@ impl StoredText {
         Ok(self.full_table.get_or_init(|| full_table))
     }
 
-    /// Returns the columns in memory, and the indices of `columns` among them. Returns `None` unless all of `columns` are in
-    /// memory.
+    /// Returns the columns in memory, and the indices of `columns` among them. `None` unless all of them are in memory.
     fn cached_columns(&self, columns: &[usize]) -> Option<(&CachedColumns, Vec<usize>)> {
         let cached = self.cached.as_ref()?;
         let index = |column| cached.columns.binary_search(column).ok();
@@ -239,7 +228,7 @@ impl StoredText {
         Some((cached, indices))
     }
 
-    /// Returns all values of these columns, or `None` if some of the columns are not in memory.
+    /// Returns the values of these columns. `None` unless all of them are in memory.
     pub fn values(&self, columns: &[usize]) -> Result<Option<Vec<ArrayRef>>, CsvError> {
         let Some((cached, indices)) = self.cached_columns(columns).filter(|_| !columns.is_empty())
         else {
@@ -249,8 +238,7 @@ impl StoredText {
         values.collect::<Result<_, _>>().map(Some)
     }
 
-    /// Returns a table that contains `columns`, and the index of each of `columns` in it. If all of `columns` are in memory,
-    /// returns the table of the columns in memory. Otherwise maps the text if necessary, and returns the entire table.
+    /// Returns a table that contains `columns`, and their indices in it. Maps the text unless all of them are in memory.
     pub fn table_with(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
         match self.cached_columns(columns) {
             Some((cached, indices)) => Ok((&cached.table, indices)),
@@ -283,7 +271,7 @@ impl CachedColumns {
         Ok(CachedColumns::new(self.columns.clone(), table))
     }
 
-    /// Returns the memory in bytes, including the memory of the typed values.
+    /// Returns the memory in bytes, including typed values.
     fn memory(&self) -> u64 {
         2 * (self.table.text().len() as u64 + self.table.index_bytes())
     }

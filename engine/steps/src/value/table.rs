@@ -1,5 +1,4 @@
-//! The value of a table: stored rows, and optionally a selection of these rows. Also contains two writers for tables: one
-//! writes a table row by row, and the other writes its canonical text.
+//! The value of a table: stored rows, and optionally a selection of them. Also writers for tables and for canonical text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -13,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::positions::{RowPositions, StoredPositions};
 use super::{StoredText, TextMetadata};
 
-/// Creates the schema of a column of a table that a step writes.
 pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSchema {
     ColumnSchema {
         name: name.to_owned(),
@@ -22,56 +20,46 @@ pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSche
     }
 }
 
-/// The storage of a table's rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "storage", rename_all = "snake_case")]
 pub(crate) enum TableStorage {
-    /// Canonical text: see `prep_formats::pandas`.
+    /// Canonical text, see `prep_formats::pandas`.
     Text {
-        /// The object with the text.
         object: Digest,
     },
-    /// A parquet file.
     Parquet {
-        /// The object with the file.
         object: Digest,
     },
-    /// A NumPy array.
     Npy {
-        /// The object with the array.
         object: Digest,
     },
     /// The files of a tree listing.
     Listing {
-        /// The object with the listing.
         object: Digest,
         /// The pattern that all paths match. It determines the columns.
         pattern: String,
     },
 }
 
-/// The body of a value that is a table.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "table")]
 pub(crate) struct TableValue {
-    /// Columns, and number of stored rows. A selection does not change this number.
+    /// Columns, and number of stored rows, regardless of the selection.
     pub schema: Schema,
-    /// The storage of the rows.
     pub storage: TableStorage,
-    /// Size of the cells of all stored rows, in bytes, as text or as decoded values.
+    /// Size in bytes of the cells of all stored rows, as text or decoded.
     #[serde(default)]
     bytes: u64,
-    /// The selection: positions of the table's rows among the stored rows. `None` if the table consists of all stored
-    /// rows.
+    /// The selection: positions of the table's rows among the stored rows. `None` for all rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows: Option<StoredPositions>,
     /// The types that pandas infers for columns that queries read as text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inferred: BTreeMap<String, ColumnType>,
-    /// Indices of columns that `*` does not include: `record` and `piece`.
+    /// Indices of the columns `record` and `piece`, which `*` does not include.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub hidden: BTreeSet<usize>,
-    /// Indices of columns that are declared as numbers. Queries read them as doubles, even if all cells are integers.
+    /// Indices of columns declared as numbers. Queries read them as doubles, even if all cells are integers.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub numbers: BTreeSet<usize>,
 }
@@ -90,31 +78,24 @@ impl TableValue {
         }
     }
 
-    /// Decodes a value.
-    ///
-    /// # Errors
-    /// If the value is not a table.
+    /// Decodes a value. Fails if it is not a table.
     pub fn decode(value: &Value) -> Result<TableValue, StepError> {
         value.decode()
     }
 
-    /// Returns the number of selected rows.
     pub fn len(&self) -> u64 {
         self.rows
             .as_ref()
             .map_or(self.schema.rows, |rows| rows.rows)
     }
 
-    /// Returns the size in bytes of the cells of the selected rows. It is an estimate, because rows may differ in size.
+    /// Estimates the size in bytes of the cells of the selected rows.
     pub fn cell_bytes(&self) -> u64 {
         let bytes = u128::from(self.bytes) * u128::from(self.len());
         u64::try_from(bytes / u128::from(self.schema.rows.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Loads the positions of the selected rows. Returns `None` if all stored rows are selected.
-    ///
-    /// # Errors
-    /// If the positions cannot be read.
+    /// Loads the positions of the selected rows. `None` if all rows are selected.
     pub fn positions(&self, context: &Context) -> Result<Option<RowPositions>, StepError> {
         self.rows
             .as_ref()
@@ -122,10 +103,7 @@ impl TableValue {
             .transpose()
     }
 
-    /// Returns a table that consists of the rows of this table at the indices `chosen`, in the order of `chosen`.
-    ///
-    /// # Errors
-    /// If a row does not exist, or the positions cannot be stored.
+    /// Returns the table of the rows `chosen` of this table, in this order. Fails if a row does not exist.
     pub fn select_rows(
         &self,
         context: &Context,
@@ -151,7 +129,6 @@ impl TableValue {
         })
     }
 
-    /// Encodes the table as a value.
     pub fn into_value(self) -> Value {
         let (TableStorage::Text { object }
         | TableStorage::Parquet { object }
@@ -170,7 +147,6 @@ const BETWEEN_CHECKS: u64 = 4096;
 pub(crate) struct TableWriter<'a> {
     pub context: &'a Context,
     cells: CsvWriter<ObjectWriter>,
-    /// Columns, and the number of rows written so far.
     pub schema: Schema,
 }
 
@@ -203,7 +179,6 @@ impl<'a> TableWriter<'a> {
         self.cells.end_row().map_err(StepError::machine)
     }
 
-    /// Stores the table.
     pub fn finish(mut self) -> Result<TableValue, StepError> {
         let index = self.cells.take_index();
         let out = self.cells.finish().map_err(StepError::machine)?;
@@ -222,31 +197,29 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// Minimum size in bytes of a CSV file whose text is kept only in memory. The text of a smaller file is always written to
-/// the cache. It needs little disk space, and later runs do not have to read the file again.
+/// Minimum size in bytes of a CSV file whose text is kept only in memory. Smaller texts are always written to the cache, so
+/// that later runs do not read the file again.
 const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
 
-/// The canonical text may be longer than the CSV file, because it may contain additional quotes. The memory that is reserved
-/// for a text is the size of the file, plus the size divided by [`EXTRA_DIVISOR`], plus this constant.
+/// Canonical text may have more quotes than the CSV file. A text in memory gets the size of the file, plus the size divided
+/// by [`EXTRA_DIVISOR`], plus this constant.
 const EXTRA_BYTES: u64 = 1 << 16;
 const EXTRA_DIVISOR: u64 = 64;
 
-/// A writer for the canonical text of a table, which stays in memory or is written to the cache.
+/// Writes the canonical text of a table, to memory or to the cache.
 pub(crate) struct TextWriter {
     out: ObjectWriter,
     claim: Option<Claim>,
 }
 
-/// A text in memory, with the claim for its memory.
 pub(crate) struct InMemoryText {
     pub buffer: Buffer,
     pub claim: Claim,
 }
 
 impl TextWriter {
-    /// Creates a writer for the text of a file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
-        // If SHA-256 is computed, the text is published unchanged, so it has to be written to a file anyway.
+        // SHA-256 is computed for texts that are published unchanged, which need a file anyway.
         let in_memory = match bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256() {
             true => InMemoryText::new(context, bytes),
             false => None,
@@ -263,18 +236,17 @@ impl TextWriter {
         })
     }
 
-    /// Appends a chunk. Returns a buffer that the caller can reuse, if one is available.
+    /// Appends a chunk. Returns a buffer for reuse, if one is free.
     pub fn push(&mut self, chunk: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
         self.out.push(chunk)
     }
 
-    /// Ends the text and returns a reader of it, for callers that do not use the text as a table after all. Also returns the
-    /// claim for the memory of the text, if it is in memory.
+    /// Ends the text and returns a reader of it and its claim, for callers that do not use it as a table.
     pub fn read_back(self) -> Result<(impl Read, Option<Claim>), StepError> {
         Ok((self.out.read_back()?, self.claim))
     }
 
-    /// Returns the text's object, and the text itself if it is not in the cache.
+    /// Returns the text's object, and the text if it is not in the cache.
     pub fn finish(self) -> Result<(Stored, Option<InMemoryText>), StepError> {
         let (object, buffer) = self.out.finish()?;
         let in_memory = buffer.zip(self.claim);
@@ -294,7 +266,7 @@ impl Write for TextWriter {
 }
 
 impl InMemoryText {
-    /// Allocates memory for the text of a file of `bytes` bytes. Returns `None` if there is not enough free memory.
+    /// Allocates memory for the text of a file of `bytes` bytes, if it is free.
     fn new(context: &Context, bytes: u64) -> Option<InMemoryText> {
         let bytes = bytes.checked_add(bytes / EXTRA_DIVISOR + EXTRA_BYTES)?;
         let claim = context.objects.try_claim_for_result(bytes)?;

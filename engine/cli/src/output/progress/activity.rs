@@ -8,9 +8,8 @@ use prep_core::units;
 
 use crate::output::printer::{Printer, Ticker};
 
-/// Time after which the first message appears.
 const FIRST: Duration = Duration::from_secs(2);
-/// Number of intervals, each as long as `FIRST`, between further messages.
+/// Further messages follow after every `REPEAT` intervals of `FIRST`.
 const REPEAT: u32 = 5;
 
 /// Prints a message after two seconds of work, and again every ten seconds, until the `Activity` is dropped.
@@ -38,7 +37,6 @@ impl Activity {
         }
     }
 
-    /// Changes the description of the work.
     pub fn set(&self, doing: impl Into<String>) {
         *self.current.lock() = doing.into();
     }

@@ -1,35 +1,34 @@
 //! Estimates how much of a run is done, and how long the rest takes.
 //!
-//! The work of a step is the number of bytes that it processes, plus a constant. Before the step starts, the number of
-//! bytes is estimated (see `StepWork`). While the step runs, it reports the number.
+//! The work of a step is its number of bytes plus a constant.
+//! Before a step starts, its bytes are an estimate (see `StepWork`). A running step reports its bytes.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use prep_app::StepWork;
 
-/// The constant part of each step's work: the number of bytes that take about as long to process.
+/// Work that each step adds besides its bytes: the bytes that the engine processes in about the same time.
 const STEP_BYTES: u64 = 4 << 20;
-/// The remaining time is estimated only after this time, and after this fraction of the run.
+/// Before this time and this fraction of the run, the display shows no remaining time.
 const MIN_TIME: Duration = Duration::from_secs(2);
 const MIN_FRACTION: f64 = 0.01;
 
-/// Competition and step.
 pub(super) type StepName = (String, String);
 
 pub(super) struct Fraction {
     /// The estimated bytes of steps that have not started.
     waiting: HashMap<StepName, u64>,
-    /// The bytes of steps that have ended, with their constant parts.
+    /// The bytes of ended steps, including `STEP_BYTES` per step.
     ended: u64,
-    /// The highest fraction so far. The fraction does not fall if a step has more bytes than estimated.
+    /// The highest fraction so far, because a step with more bytes than estimated must not lower the displayed value.
     highest: f64,
-    /// The time at which the first processed bytes were reported, and the fraction at that time. This fraction is above
-    /// zero if an interrupted download continues.
+    /// When the first bytes were reported, and the fraction at that time.
+    /// An interrupted download that continues begins with a fraction above zero.
     first: Option<(Instant, f64)>,
 }
 
-/// A running step: the bytes so far, and all bytes that it is expected to process.
+/// A running step: the bytes so far, and all expected bytes.
 pub(super) struct StepBytes {
     pub done: u64,
     pub total: u64,
@@ -46,18 +45,17 @@ impl Fraction {
         }
     }
 
-    /// Notes that a step started, and returns its estimated bytes.
+    /// Returns the step's estimated bytes.
     pub fn start(&mut self, step: &StepName) -> u64 {
         self.waiting.remove(step).unwrap_or_default()
     }
 
-    /// Notes that a step ended after it processed `bytes`.
     pub fn end(&mut self, step: &StepName, bytes: u64) {
         self.waiting.remove(step);
         self.ended += bytes + STEP_BYTES;
     }
 
-    /// Updates the fraction of the run that is done, which is at most 1.
+    /// The fraction is at most 1.
     pub fn update(&mut self, running: impl Iterator<Item = StepBytes>) {
         let (mut done, mut left) = (self.ended, 0);
         for step in running {
@@ -78,12 +76,11 @@ impl Fraction {
         }
     }
 
-    /// Returns the fraction as of the last update.
     pub fn done(&self) -> f64 {
         self.highest
     }
 
-    /// Returns the time that the rest takes at the speed so far, if enough is done to estimate it.
+    /// Returns the remaining time at the speed so far. Returns `None` before `MIN_TIME` and `MIN_FRACTION`.
     pub fn time_left(&self) -> Option<Duration> {
         let (begun, before) = self.first?;
         let (elapsed, done) = (begun.elapsed(), self.highest - before);
@@ -110,7 +107,7 @@ mod tests {
         [StepBytes { done, total }].into_iter()
     }
 
-    /// A competition with many files needs most of its time for its publication, which is only one of many steps.
+    /// A competition with many files needs most of its time for its publication, which is a single step.
     #[test]
     fn bytes_count_more_than_steps() {
         let mut work: Vec<StepWork> = (0..100)

@@ -1,8 +1,7 @@
-//! Shows the progress of a run on stderr, from the engine's events. A terminal shows a line for each running step.
+//! Shows the progress of a run on stderr. A terminal shows a line for each running step.
 //! Other outputs get one line about the run every ten seconds.
 //!
-//! On a narrow terminal, lines first omit amounts, then shorten the name of the competition, and last the name of the
-//! step.
+//! Narrow lines first omit amounts, then shorten the name of the competition, and last the name of the step.
 
 pub mod activity;
 mod fraction;
@@ -25,7 +24,7 @@ use crate::output::printer::{MessageLevel, Printer, printable};
 use crate::output::table::shortened;
 use state::{MAX_LINES, State};
 
-/// A progress display. A thread redraws it until it is dropped.
+/// A progress display, which a thread redraws until the `Display` is dropped.
 pub struct Display {
     shared: Arc<Shared>,
     ticker: Option<Ticker>,
@@ -37,7 +36,7 @@ struct Shared {
 }
 
 impl Display {
-    /// Starts a display. `work` contains the steps that may run. The display also shows transfers to and from `remote`.
+    /// `work` contains the steps that may run. The display also shows transfers to and from `remote`.
     pub fn new(printer: &Printer, work: &[StepWork], remote: Option<Link>) -> Display {
         let state = State::new(work, remote);
         let shared = Arc::new(Shared {
@@ -53,7 +52,6 @@ impl Display {
         }
     }
 
-    /// Returns the reporter that passes events to the display.
     pub fn reporter(&self) -> Arc<dyn Reporter> {
         self.shared.clone()
     }
@@ -82,7 +80,7 @@ impl Reporter for Shared {
     }
 }
 
-/// Assumed width of the terminal if it is unknown, in characters.
+/// Width, in characters, if the terminal does not report one.
 const DEFAULT_WIDTH: usize = 80;
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -93,16 +91,13 @@ enum Screen {
     Silent,
 }
 
-/// The progress bars on a terminal.
 struct Bars {
     multi: MultiProgress,
     total: ProgressBar,
-    /// The bars of running steps, by competition and step.
     steps: Mutex<BTreeMap<(String, String), ProgressBar>>,
 }
 
 impl Screen {
-    /// Creates the screen for a run of `steps` steps.
     fn new(printer: &Printer, steps: usize) -> Screen {
         if printer.level == MessageLevel::Quiet || steps == 0 {
             return Screen::Silent;
@@ -119,7 +114,7 @@ impl Screen {
         })
     }
 
-    /// Returns the time between two updates. Returns `None` if nothing is drawn.
+    /// Returns the time between two updates, or `None` if the screen shows nothing.
     fn interval(&self) -> Option<Duration> {
         match self {
             Screen::Bars(_) => Some(REDRAW_INTERVAL),
@@ -128,7 +123,6 @@ impl Screen {
         }
     }
 
-    /// Updates the screen.
     fn draw(&self, state: &Mutex<State>) {
         match self {
             Screen::Bars(bars) => bars.draw(&mut state.lock()),
@@ -144,7 +138,6 @@ impl Screen {
         }
     }
 
-    /// Shows a line, above the bars if there are any.
     fn line(&self, text: &str) {
         let text = &printable(text);
         match self {
@@ -152,14 +145,13 @@ impl Screen {
                 let _ = bars.multi.println(text);
             }
             Screen::Lines => {
-                // The run goes on if stderr is closed or its disk is full.
+                // Ignores errors: the run goes on if stderr is closed or its disk is full.
                 let _ = writeln!(anstream::stderr(), "{text}");
             }
             Screen::Silent => {}
         }
     }
 
-    /// Removes the bars.
     fn clear(&self) {
         if let Screen::Bars(bars) = self {
             let _ = bars.multi.clear();
@@ -168,7 +160,7 @@ impl Screen {
 }
 
 impl Bars {
-    /// Updates all bars. Steps get their bar here and not when they start, so that short steps do not flicker.
+    /// Creates a bar at an update instead of the start of a step, so that short steps do not flicker.
     fn draw(&self, state: &mut State) {
         state.update_fraction();
         let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
@@ -203,8 +195,7 @@ impl Bars {
     }
 }
 
-/// Formats `competition/step` in at most `width` characters. Shortens the competition first, and the step only if
-/// necessary.
+/// Formats `competition/step` in at most `width` characters. Shortens the step only after the competition.
 fn name_within(competition: &str, step: &str, width: usize) -> String {
     let room = width.saturating_sub(step.chars().count() + 1);
     match room {
@@ -213,7 +204,7 @@ fn name_within(competition: &str, step: &str, width: usize) -> String {
     }
 }
 
-/// Returns the name, followed by as many facts as fit into `width` characters.
+/// Appends as many facts as fit into `width` characters.
 fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
     let mut line = name.to_owned();
     for (number, fact) in facts.iter().enumerate() {
@@ -231,12 +222,11 @@ fn fit_facts(name: &str, facts: &[String], width: usize) -> String {
     line
 }
 
-/// Width of the bar of the run, in characters.
 const BAR_WIDTH: usize = 20;
-/// Position of the bar at the end of the run. A fraction of the run is the same fraction of this position.
+/// Position of the bar at the end of the run.
 const BAR_PARTS: u64 = 1000;
 
-/// Parses a template. If that fails, uses the default style of indicatif.
+/// Parses a template. Uses the default style of indicatif if the template is invalid.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -15,53 +15,45 @@ use prep_spec::joined;
 use crate::output::printer::{MessageLevel, Printer, Ticker};
 use crate::output::progress::fraction::{Fraction, StepBytes, StepName};
 
-/// The maximum number of running steps that are shown. Others are only counted.
+/// Maximum number of running steps that have their own line. The display only counts the others.
 pub(super) const MAX_LINES: usize = 5;
 
 pub(super) struct State {
     begun: Instant,
     pub(super) steps: usize,
     pub(super) ended: usize,
-    /// Running steps, by competition and step.
     pub(super) running: BTreeMap<StepName, Running>,
     pub(super) fraction: Fraction,
     competitions: HashMap<String, CompetitionProgress>,
-    /// Bytes that ended steps have processed.
     bytes: u64,
-    /// Files that ended steps have processed.
     files: u64,
     remote: Option<Link>,
 }
 
-/// A running step.
 pub(super) struct Running {
     counters: Arc<Progress>,
-    /// The bytes that the step was expected to process before it started.
+    /// The bytes that the engine expected before the step started.
     estimated: u64,
     begun: Instant,
 }
 
-/// The steps and the times of a competition.
 #[derive(Debug, Default, Clone)]
 struct CompetitionProgress {
-    /// Steps that have not ended.
     remaining: usize,
-    /// Steps that ran and ended.
     ran: usize,
     failed: bool,
-    /// Whether a step was cancelled.
     stopped: bool,
-    /// Whether the last step of the competition has succeeded.
+    /// Whether the publication, which is the last step, succeeded.
     is_published: bool,
-    /// Whether the end of the competition was reported. Steps can still end after that, because a lost object is
-    /// computed again.
+    /// Whether a line reported the end of the competition.
+    /// Steps can end after that line, because the engine computes lost objects again.
     is_shown: bool,
     first: Option<Instant>,
     last: Option<Instant>,
 }
 
 impl State {
-    /// Creates the state at the beginning of a run. `work` contains the steps that may run.
+    /// `work` contains the steps that may run.
     pub(super) fn new(work: &[StepWork], remote: Option<Link>) -> State {
         let mut competitions: HashMap<String, CompetitionProgress> = HashMap::new();
         for step in work {
@@ -83,8 +75,7 @@ impl State {
         }
     }
 
-    /// Updates the state for an event. Returns the lines to print. The start of a competition is only reported if
-    /// `report_starts` is set.
+    /// Updates the state, and returns the lines to print. Without `report_starts`, no line reports the start of a competition.
     pub(super) fn apply(&mut self, event: &Event, report_starts: bool) -> Vec<String> {
         let mut lines = Vec::new();
         match event {
@@ -123,7 +114,7 @@ impl State {
                 let name = (competition.clone(), step.clone());
                 let mut bytes = 0;
                 let running = self.running.remove(&name);
-                // A step starts again if one of its inputs turns out to be damaged, but it ends only once.
+                // A step starts again if an input turns out to be damaged, but ends only once.
                 let has_run = running.is_some();
                 if let Some(running) = running {
                     bytes = running.counters.bytes.load(Ordering::Relaxed);
@@ -137,7 +128,7 @@ impl State {
                 competition_progress.ran += usize::from(has_run);
                 if let StepOutcome::Failed { .. } = outcome {
                     competition_progress.failed = true;
-                    // The cause is printed once, at the end of the run.
+                    // The summary at the end of the run prints the cause.
                     lines.push(format!("{competition}/{step}: failed"));
                 }
                 competition_progress.stopped |= matches!(outcome, StepOutcome::Cancelled);
@@ -153,7 +144,6 @@ impl State {
         lines
     }
 
-    /// Returns the bytes and files that were processed so far.
     fn totals(&self) -> (u64, u64) {
         let sum = |counter: fn(&Progress) -> u64| {
             self.running
@@ -166,13 +156,12 @@ impl State {
         (self.bytes + bytes, self.files + files)
     }
 
-    /// Returns the amounts, for example `3.4 GB`, `1204 files` and `210 MB/s`. Omits amounts that are zero.
+    /// Returns for example `3.4 GB`, `1204 files` and `210 MB/s`. Omits zeros.
     fn amounts(&self) -> Vec<String> {
         let (bytes, files) = self.totals();
         amounts(bytes, files, self.begun.elapsed())
     }
 
-    /// Describes the progress in one line.
     pub(super) fn line(&self) -> String {
         let running = self.running.iter().map(|((competition, step), one)| {
             let done = one.percentage().map(|done| format!(" ({done})"));
@@ -182,8 +171,8 @@ impl State {
         format!("{facts}; now {}", joined(running, MAX_LINES))
     }
 
-    /// Describes the progress of the run: `3 of 44 steps`, `1 of 4 competitions`, the fraction in percent, the time
-    /// left, the amounts, and the elapsed time.
+    /// Returns for example `3 of 44 steps`, `1 of 4 competitions`, the fraction in percent, the remaining time, the
+    /// amounts, and the elapsed time.
     pub(super) fn facts(&self) -> Vec<String> {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
@@ -204,7 +193,6 @@ impl State {
         facts
     }
 
-    /// Updates the fraction of the run that is done.
     pub(super) fn update_fraction(&mut self) {
         self.fraction
             .update(self.running.values().map(Running::bytes));
@@ -226,7 +214,7 @@ impl Running {
         }
     }
 
-    /// Returns the progress of the step, for example `34 % of 1.20 GB`. Returns `None` if the total is unknown.
+    /// Returns for example `34 % of 1.20 GB`. Returns `None` if the total is unknown.
     fn percentage(&self) -> Option<String> {
         let total = self.counters.total_bytes.load(Ordering::Relaxed);
         let bytes = self.counters.bytes.load(Ordering::Relaxed);
@@ -235,8 +223,7 @@ impl Running {
         Some(format!("{percent} % of {}", units::bytes(total)))
     }
 
-    /// Describes the progress of the step, for example `34 % of 1.20 GB`, `210 MB/s` and `3 min left`. Omits unknown
-    /// values and zeros.
+    /// Returns for example `34 % of 1.20 GB`, `210 MB/s` and `3 min left`. Omits unknown values and zeros.
     pub(super) fn facts(&self) -> Vec<String> {
         let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
@@ -257,7 +244,7 @@ impl Running {
     }
 }
 
-/// Returns bytes, files and bytes per second, except zeros.
+/// Omits zeros.
 fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
     let mut amounts = Vec::new();
     if bytes > 0 {
@@ -275,8 +262,8 @@ fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
 }
 
 impl CompetitionProgress {
-    /// Returns the line that reports the end of a competition. Returns `None` if it has not ended, was reported
-    /// already, or ran no step.
+    /// Returns the line that reports the end of the competition.
+    /// Returns `None` if the competition still runs, was reported before, or ran no step.
     fn end_line(&mut self, competition: &str) -> Option<String> {
         let (first, last) = (self.first?, self.last?);
         let ended = self.is_published || (self.failed || self.stopped) && self.remaining == 0;
@@ -298,7 +285,7 @@ impl CompetitionProgress {
 const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Describes the number of bytes received from the remote and sent to it. Omits amounts that are zero.
+/// Returns the bytes received from the remote and sent to the remote, without zeros.
 pub fn describe_transfer(link: &Link) -> Vec<String> {
     let remote = link.remote();
     let amounts = [
@@ -310,8 +297,8 @@ pub fn describe_transfer(link: &Link) -> Vec<String> {
     amounts.collect()
 }
 
-/// Prints the transferred bytes on stderr until it is dropped: on a terminal in a line that is updated, otherwise in a
-/// new line every ten seconds.
+/// Prints the transferred bytes on stderr until the display is dropped.
+/// A terminal shows one line that changes. Other outputs get a line every ten seconds.
 pub struct TransferDisplay {
     ticker: Option<Ticker>,
     bar: Option<ProgressBar>,
@@ -428,7 +415,7 @@ mod tests {
         assert!(lines[0].starts_with("a: failed after 0."), "{lines:?}");
     }
 
-    /// The publication starts again after a damaged object was computed again.
+    /// The publication starts again after the engine repaired a damaged object.
     #[test]
     fn a_step_that_starts_twice_is_one_step() {
         let mut state = state(1);

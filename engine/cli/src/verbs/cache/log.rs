@@ -70,7 +70,7 @@ impl RunLogArgs {
         Ok(Exit::Success)
     }
 
-    /// Splits the operands into numbers of runs and ids.
+    /// Splits the operands into numbers of runs and ids of competitions.
     fn parse_selection(&self) -> Result<(BTreeSet<usize>, BTreeSet<String>), CliError> {
         let (mut numbers, mut ids) = (BTreeSet::new(), BTreeSet::new());
         for word in &self.operands {
@@ -91,7 +91,6 @@ impl RunLogArgs {
     }
 }
 
-/// Returns a table with a row per run.
 fn overview(runs: &[LoggedRun]) -> PrintedTable {
     let mut table = PrintedTable::with_header(
         "run  started  >time  result  >steps  >reused  >failed  competitions",
@@ -118,7 +117,6 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
     table
 }
 
-/// Describes how a run ended.
 fn result(end: Option<&RunEnd>) -> &'static str {
     match end.map(|end| end.result) {
         Some(RunResult::Done) => "done",
@@ -128,10 +126,10 @@ fn result(end: Option<&RunEnd>) -> &'static str {
     }
 }
 
-/// Maximum number of ids that are shown per run.
+/// Maximum number of ids in a row.
 const MAX_IDS: usize = 3;
 
-/// Returns a table with a row per step, per competition that could not be planned, and per error of a run.
+/// Returns a row per step, per competition that could not be planned, and per error of a run.
 fn steps(runs: &[LoggedRun]) -> PrintedTable {
     let mut table = PrintedTable::with_header("run  step  kind  >time  why  result");
     for run in runs {
@@ -171,7 +169,6 @@ fn steps(runs: &[LoggedRun]) -> PrintedTable {
     table
 }
 
-/// Returns the time and the result of a step.
 fn outcome(step: &LoggedStep) -> (String, String) {
     match &step.outcome {
         StepOutcome::Done { millis } => {

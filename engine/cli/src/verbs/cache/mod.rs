@@ -86,7 +86,7 @@ impl CacheArgs {
             }
             return Ok(Exit::Success);
         };
-        // Actions that change the cache open it again, for writing.
+        // Actions that change the cache open the cache again, for writing.
         match &self.action {
             Action::Stat => stat(session, &store),
             Action::Log(log) => log.call(session),
@@ -299,10 +299,7 @@ pub struct RerunArgs {
 }
 
 impl RerunArgs {
-    /// Checks that no competition is selected, because a selection has an effect only with `--rerun`.
-    ///
-    /// # Errors
-    /// Returns an error if a competition is selected.
+    /// Rejects a selection of competitions, which has an effect only with `--rerun`.
     pub fn reject_selection(&self) -> Result<(), CliError> {
         match self.selection.is_empty() {
             true => Ok(()),
@@ -362,7 +359,7 @@ fn sum(all: &[Rerun], wanted: fn(&RerunResult) -> bool) -> usize {
     all.iter().map(|rerun| rerun.count(wanted)).sum()
 }
 
-/// Summarizes the rerun of a competition, for example `spaceship-titanic: 14 steps equal, 1 differs`.
+/// Returns for example `spaceship-titanic: 14 steps equal, 1 differs`.
 fn line(rerun: &Rerun) -> String {
     let steps = |wanted: fn(&RerunResult) -> bool| rerun.count(wanted);
     let mut text = format!(
@@ -382,7 +379,7 @@ fn line(rerun: &Rerun) -> String {
     text
 }
 
-/// Lists all steps whose results are not equal, and the totals.
+/// Lists all steps whose results differ or could not be compared, and the totals.
 fn text(all: &[Rerun]) -> String {
     let mut text = String::new();
     for rerun in all {
@@ -433,7 +430,7 @@ fn difference_text(name: &str, difference: &Difference) -> String {
     )
 }
 
-/// Returns the exit code. A difference takes precedence over steps that could not run.
+/// A difference takes precedence over steps that could not run.
 fn exit(all: &[Rerun]) -> Exit {
     if sum(all, differs) > 0 {
         return Exit::No;

@@ -1,16 +1,12 @@
 //! `rows`, `near` and `equal-files`: finds test items whose rows, texts or files are also in the training part.
 //!
 //! - `rows`: rows whose cells are all equal.
-//! - `near`: texts that are almost equal. Each text is split into overlapping runs of three words, ignoring case and
-//!   punctuation. Two texts are near if they share at least 70 % of their runs, or if one text contains at least 80 % of
-//!   the other text's runs. Only texts that share rare runs are compared.
-//! - `equal-files`: files with the same digest. Most data sets contain some copies, so copies are a risk only if many
-//!   test items have one.
+//! - `near`: texts with many common runs of three words.
+//! - `equal-files`: files with the same digest.
 //!
-//! Rows and texts can also be equal by chance: rows with few different values, and texts that follow a template.
-//! Therefore the detector compares the answer of each test item with the answer of its copy. Copies are reported only if
-//! these answers agree significantly more often than the most frequent answer occurs. The finding is a note if the
-//! difference is less than ten percentage points.
+//! Rows and texts can also be equal by chance: rows with few different values, and texts that follow a template. So
+//! copies are reported only if the answers of the test and training items agree significantly more often than the most
+//! frequent answer occurs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -36,7 +32,6 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Test items and training items that are equal or almost equal.
 struct Copies<'a> {
     detector: &'static str,
     /// The words that follow the number of copies in the message, for example `test rows are also in train.csv`.
@@ -45,7 +40,7 @@ struct Copies<'a> {
     compared: usize,
     /// For each copy: the test item, its answer, and the answer of the training item.
     pairs: Vec<(usize, &'a str, &'a str)>,
-    /// Whether copies may be different items, so that they are only a note.
+    /// Whether copies may be different items. If so, the finding is only a note.
     is_weak: bool,
 }
 
@@ -95,8 +90,7 @@ impl Copies<'_> {
 /// A table of test items: the file, its column of ids, and the item of each row.
 type TestTable<'a> = (&'a PublicTableFile, usize, &'a [Option<usize>]);
 
-/// Returns the training tables that can be compared with a test table. They must have at least half of the test table's
-/// columns, and a column with answers.
+/// Returns the training tables that have answers and at least half of the test table's columns.
 fn train_tables<'a>(
     world: &'a World,
     (test, key, _): TestTable<'a>,
@@ -151,7 +145,7 @@ fn same_rows(
     copies.finding(world, label, tests)
 }
 
-/// Removes case, spaces and punctuation from a cell, because texts are compared without them. A number stays unchanged.
+/// Removes case, spaces and punctuation from a cell that is not a number.
 fn normal(cell: Option<&str>) -> String {
     let cell = cell.unwrap_or_default();
     match cell.parse::<f64>() {
@@ -167,7 +161,6 @@ fn normal(cell: Option<&str>) -> String {
 /// The texts of the test part or of the training part, with the item or the answer of each text.
 type TextsOf<'a, T> = Vec<(&'a str, T)>;
 
-/// Finds test texts that are almost equal to a training text.
 fn near_texts<'a>(
     what: String,
     test: &TextsOf<'a, usize>,
@@ -193,7 +186,6 @@ fn near_texts<'a>(
     })
 }
 
-/// Compares the texts in the columns of two tables.
 fn near_cells(
     world: &World,
     train: &PublicTableFile,
@@ -219,7 +211,6 @@ fn near_cells(
     near.collect()
 }
 
-/// Compares texts in files of test items with those in files of training items.
 fn near_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
     let label = world.labels.first()?;
     let train = world.train_table(label)?;
@@ -237,17 +228,16 @@ fn near_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
     near_texts(what.to_owned(), &own, &other, label)?.finding(world, label, tests)
 }
 
-/// Number of words in a run of words.
 const RUN_WORDS: usize = 3;
 /// Minimum number of words of a text. Shorter texts may be near by chance.
 const MIN_WORDS: usize = 8;
-/// Words of a text that are compared. Further words are ignored.
+/// Maximum number of words of a text that are compared.
 const MAX_WORDS: usize = 1 << 18;
 /// Minimum number of runs that two near texts share, as a fraction of the runs of both texts together.
 const MIN_COMMON: f64 = 0.7;
 /// Minimum fraction of the shorter text's runs that the longer text contains.
 const MIN_CONTAINED: f64 = 0.8;
-/// Maximum number of texts with common rare runs that are compared with a text.
+/// Maximum number of texts that are compared with a text.
 const MAX_CANDIDATES: usize = 10;
 /// Maximum number of runs of the training part that are stored.
 const MAX_RUNS: usize = 4_000_000;
@@ -267,8 +257,8 @@ fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>
     texts.into_iter().map(runs).collect()
 }
 
-/// Pairs each text of `own` with its nearest text of `other`, if the two are near. Texts are represented by the hashes of
-/// their runs. Each text is compared only with the [`MAX_CANDIDATES`] texts that share the most rare runs with it.
+/// Pairs each text of `own` with its nearest text of `other`, if they are near. Both arguments contain the hashes of
+/// each text's runs. Only the [`MAX_CANDIDATES`] texts that share the most rare runs with a text are compared with it.
 fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
     // If there are too many runs, an even sample is compared.
     let all: usize = other.iter().flatten().map(Vec::len).sum();
@@ -298,7 +288,6 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
             .take(MAX_CANDIDATES)
             .filter_map(|(text, _)| {
                 let other = other.get(**text)?.as_ref()?;
-                // Runs are sorted.
                 let both = runs.iter().filter(|run| other.binary_search(run).is_ok());
                 Some((both.count(), Reverse(**text), other.len()))
             });
@@ -325,7 +314,6 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
             trained.insert(file.content, &file.path);
         }
     }
-    // The test items of each content.
     let mut by_content: BTreeMap<ContentDigest, BTreeSet<usize>> = BTreeMap::new();
     let (mut copies, mut files) = (Vec::new(), 0_usize);
     for file in &world.public.files {
@@ -343,7 +331,7 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
     if items.is_empty() {
         return None;
     }
-    // A content that more than a tenth of the items have, for example a header, is not counted.
+    // A content that more than a tenth of the items have, such as a header, is not counted.
     let most = world.ids.len().max(10);
     let contents = by_content.values().filter(|items| items.len() * 10 <= most);
     let contents = contents.count();

@@ -1,19 +1,13 @@
 //! `groups`: finds test items whose group also contains training items, by names of files in the bundle and by parts of
 //! ids. [`super::kin`] compares columns instead.
 //!
-//! - Names of files in the bundle. The detector finds a renamed test file in the bundle by its content. If a word of the
-//!   old name (a speaker, a recording) is also in names of training files, these files belong to the same group.
-//! - Families of items in ids. Items whose ids share a part (`0042_01` and `0042_02`) form a family. If the split put
-//!   members of the same family into both parts, and their answers are similar, training items reveal answers of test
-//!   items.
+//! - Names of files: a renamed test file is found in the bundle by its content. If a word of the old name (a speaker, a
+//!   recording) is also in names of training files, these files belong to the same group.
+//! - Parts of ids: items whose ids share a part (`0042_01` and `0042_02`) form a family. If families are in both parts,
+//!   and the answers within families are similar, training items reveal answers of test items.
 //!
-//! A companion of a test item is a training item of the same family. Few test items have companions, and the answers of
-//! companions agree only a little more often than the answers of other items. So the test items alone prove nothing. But
-//! the training part shows whether answers agree within families.
-//!
-//! Therefore the statistic is the mean agreement of pairs of items within families, over both parts. Answers are
-//! standardized, and the agreement of a pair is the product of its two answers. If families have no effect, these
-//! products have mean 0 and variance 1.
+//! The statistic of families is the mean agreement of pairs of members, over both parts. The agreement of two items is
+//! the product of their standardized answers, which has mean 0 and variance 1 if families have no effect.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -31,14 +25,12 @@ const NAME: &str = "groups";
 /// Minimum number of test items whose names in the bundle are hidden.
 const MIN_HIDDEN: usize = 20;
 
-/// Minimum number of groups.
 const MIN_GROUPS: usize = 10;
 
-/// Finds words that the preparation removed from the names of files, but that show which files belong together. If test
-/// files and training files had such a word in common in the bundle, they belong to the same group.
+/// Finds words that the preparation removed from the names of files. If test files and training files had such a word in
+/// common in the bundle, they belong to the same group.
 pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
-    // Maps each content to the new names of training files and of test files with this content, because files of the
-    // bundle are looked up by content.
+    // For each content: the new names of training files, and those of test files.
     let mut shown: HashMap<ContentDigest, [HashSet<&str>; 2]> = HashMap::new();
     for file in world.public.files.iter().filter(|file| file.bytes > 0) {
         let [train, test] = shown.entry(file.content).or_default();
@@ -49,8 +41,7 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             test.insert(file_name(&file.path));
         }
     }
-    // The words in names of training files, and those in names of test files. The key is the number of words in the name,
-    // and the index of the word.
+    // For each number of words in a name and each index: the words of training files, and those of test files.
     let mut words: BTreeMap<(usize, usize), [Vec<&str>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for file in &world.bundle {
@@ -96,14 +87,13 @@ const MAX_FAMILY: usize = 50;
 /// Maximum number of members of a family from which pairs are formed.
 const MAX_PAIRED: usize = 8;
 
-/// Maximum mean number of items per family. If items with the same part of the id are more numerous, the part is a
-/// category.
+/// Maximum mean number of items per family. Items with a more frequent part of the id form a category.
 const MAX_MEAN_FAMILY: usize = 8;
 
-/// Minimum fraction of test items with a companion in the training part.
+/// Minimum fraction of test items with a training item in their family.
 const MIN_DIVIDED: f64 = 0.1;
 
-/// Minimum correlation of companions' answers.
+/// Minimum mean agreement of pairs of items within families.
 const MIN_AGREEMENT: f64 = 0.02;
 
 pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {

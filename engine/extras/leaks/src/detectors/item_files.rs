@@ -1,8 +1,7 @@
-//! `answers-elsewhere`: finds the answers of an item in the item's own files, which have its id in their names or
-//! directories. Numbers are also found in a different unit, for example degrees and minutes, or powers of ten.
+//! `answers-elsewhere`: finds the answers of an item in files whose names or directories contain the item's id.
 //!
-//! As a control, each item's files are also searched for the answers of a different item. So common words, and numbers
-//! that occur everywhere, are not reported.
+//! As a control, these files are also searched for the answers of a different item. So common words and frequent numbers
+//! are not reported.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +28,6 @@ pub(crate) fn find(world: &World) -> Vec<LeakFinding> {
         .collect()
 }
 
-/// Searches an item's files for its answers and, for comparison, for the answers of a different item.
 fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakFinding> {
     let mut by_item: BTreeMap<usize, Vec<&'a str>> = BTreeMap::new();
     for (item, value) in &label.rows {
@@ -88,18 +86,16 @@ const MIN_FOUND: usize = 20;
 /// The answers that were searched for in files of the same kind.
 #[derive(Default)]
 struct AnswersInFiles {
-    /// Counts for an item's answers in its own files: the number of answers that were found, and the number of answers
-    /// that were searched for.
+    /// Number of an item's answers that were found in its own files, and number of answers that were searched for.
     own: [usize; 2],
-    /// The same counts for the answers of a different item in these files.
+    /// The same two numbers for the answers of a different item.
     others: [usize; 2],
     examples: Vec<String>,
 }
 
-/// A text that is searched for answers.
 struct Haystack<'a> {
     text: &'a str,
-    /// The absolute values of the numbers in the text, each converted to all units, sorted.
+    /// The absolute values of the text's numbers in all units, for example in degrees and minutes, sorted.
     numbers: Vec<f64>,
 }
 

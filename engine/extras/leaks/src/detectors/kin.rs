@@ -1,16 +1,11 @@
-//! `groups` and `neighbours`: finds test items that are related to training items: by a common group, or because a
-//! number, a time or an id is close.
+//! `groups` and `neighbours`: finds test items that are related to training items by a common group, by a close number,
+//! time or id, or by an id of a training item in the test item's row.
 //!
-//! The detector predicts the answer of a test item from the related training items. Then it measures how much of the
-//! variance this prediction explains that the baseline leaves unexplained. The baseline is a model of the intended
-//! features, divided into 16 bins each. It follows a smooth dependence on a date or a size, but cannot distinguish a
-//! particular neighbour.
+//! The answer of a test item is predicted from the related training items. The relation is reported if this prediction
+//! explains enough of the variance that the baseline leaves unexplained.
 //!
 //! The values of a column are groups only if few items have the same value. Otherwise they are categories, which are
 //! intended features.
-//!
-//! A test item is also related to a training item if its row contains the id of the training item. For example, a column
-//! may be called `see_also` or `duplicate_of`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,11 +21,10 @@ use crate::world::rows_of_items;
 /// Minimum number of test items with related training items.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum fraction of the variance that the answers of related items must explain. Only the variance that the baseline
-/// leaves unexplained counts.
+/// Minimum fraction of the variance left unexplained by the baseline that the related items' answers must explain.
 const MIN_VARIANCE: f64 = 0.1;
 
-/// Minimum mean number of items per value for treating the values of a column as categories, not as groups.
+/// Minimum mean number of items per value for a column whose values are categories, not groups.
 const MIN_CATEGORY_ITEMS: usize = 8;
 
 /// A property of items in both parts, by which they may be related.
@@ -41,7 +35,7 @@ struct ItemRelation<'a> {
     kind: RelationKind,
 }
 
-/// The detector that reports a relation, and the words with which a finding describes it.
+/// The detector that reports a relation, and the words that describe the relation in a finding.
 type RelationKind = (&'static str, &'static str);
 
 const NEAREST: RelationKind = ("neighbours", "nearest to");
@@ -186,16 +180,14 @@ fn relations<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a
     relations
 }
 
-/// Returns columns of test tables that contain ids of training items, for example `parent` or `duplicate_of`. A test item
-/// and the training item that it names may have the same answer.
+/// Returns columns of test tables that contain ids of training items, for example `parent` or `duplicate_of`.
 fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
     let world = view.world;
     let Some(ids) = world.train_ids(train) else {
         return Vec::new();
     };
     let known: HashSet<&str> = ids.iter().collect();
-    // If training and test items are numbered separately, the same ids occur in both parts. Then an id in a test table
-    // does not identify a training item.
+    // If training and test items are numbered separately, an id in a test table does not identify a training item.
     if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
         return Vec::new();
     }

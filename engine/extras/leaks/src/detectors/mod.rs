@@ -1,4 +1,4 @@
-//! All detectors. Each submodule contains the detectors that search for the same kind of relation.
+//! All detectors, by the kind of relation that they search for.
 
 mod copies;
 mod exact;
@@ -40,8 +40,7 @@ pub const NAMES: &[&str] = &[
     "masked",
 ];
 
-/// Runs all detectors, the fastest ones first, and returns their findings. `seen` contains the facts that were
-/// collected while the public files were read.
+/// Runs all detectors, the fastest ones first. `seen` contains the facts that were found while files were read.
 pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = item_files::find(world);
     found.extend(copies::find(world, tests));

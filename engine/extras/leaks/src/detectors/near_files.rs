@@ -1,26 +1,16 @@
 //! `near-files`: finds pictures and sounds of test items that are almost copies of training files, for example compressed
 //! again, scaled, brighter or louder.
 //!
-//! The thresholds are relative to the distances in the data, because X-rays, for example, are more similar to each other
-//! than photos are. A test file is near a training file if the distance to its nearest training file meets three
-//! conditions:
+//! A test file is near a training file if the distance to its nearest training file meets the limits [`MAX_OF_MEAN`],
+//! [`MAX_OF_NEAREST`] and [`MIN_RATIO`]. The limits are relative to the distances in the data, because X-rays, for
+//! example, are more similar to each other than photos are.
 //!
-//! - It is at most 3 % of the mean distance between two files.
-//! - It is at most 5 % of the 90th percentile of nearest-neighbour distances. So the detector finds nothing if nine of
-//!   ten test files are copies.
-//! - It is at most a quarter of the distance to the twentieth nearest training file, because many similar files follow a
-//!   template or are frames of one recording.
+//! Random points in k dimensions meet [`MAX_OF_NEAREST`] with a probability of 2.3 times 0.05^k: 0.6 % for two
+//! dimensions, 0.03 % for three. The p-value is the tail of the binomial distribution for a probability of 1 %.
 //!
-//! Random points in k dimensions meet the second condition with a probability of 2.3 times 0.05^k: 0.6 % for two
-//! dimensions, 0.03 % for three. The detector assumes 1 %, and the p-value is the tail of the binomial distribution.
-//! Pictures that differ only in one number, for example an object at different angles, are near by chance more often.
-//!
-//! The detector also finds pictures and sounds of test items that share a section with a training file, for example
-//! cropped pictures, frames of the same film, or sections of the same recording.
-//!
-//! Two files share a section if several of their fingerprints are equal and shifted by the same distance. Files can also
-//! share a shape or a background without a leak. So the detector reports shared sections only if the answers of these
-//! training files explain enough of the variance that the intended features leave unexplained.
+//! Test files that share a section with a training file are also found: cropped pictures, or frames of the same film.
+//! Several of their fingerprints are equal and shifted by the same distance. Files can also share a background without a
+//! leak, so the answers of the training files must improve on the baseline.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -42,7 +32,8 @@ const MAX_ROTATED: usize = 400;
 const MAX_OF_MEAN: f64 = 0.03;
 /// Maximum distance as a fraction of the 90th percentile of nearest-neighbour distances.
 const MAX_OF_NEAREST: f64 = 0.05;
-/// Minimum ratio of the distance to the twentieth nearest file and the distance to the nearest file.
+/// Minimum ratio of the distances to the twentieth nearest and to the nearest training file. Many files that are equally
+/// near follow a template or are frames of one recording.
 const MIN_RATIO: f64 = 4.0;
 const TWENTIETH: usize = 20;
 /// Assumed probability that a file is near by chance.
@@ -50,7 +41,6 @@ const CHANCE: f64 = 0.01;
 /// Minimum number of files in each part. With fewer files, typical distances are unknown.
 const MIN_FILES: usize = 2 * TWENTIETH;
 
-/// A test file and its nearest training file.
 struct Neighbour<'a> {
     test: &'a Sketched,
     train: &'a Sketched,
@@ -75,8 +65,7 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Finds test files that are near a training file. If `rotated` is true, test pictures are also rotated, mirrored and
-/// inverted for the comparison.
+/// Finds test files that are near a training file. If `rotated` is true, pictures are rotated, mirrored and inverted.
 fn find_near(
     world: &World,
     medium: Medium,
@@ -153,7 +142,7 @@ fn find_near(
 }
 
 impl<'a> Neighbour<'a> {
-    /// Finds the training file that is nearest to a picture, or to any variant of it if `rotated` is set.
+    /// Finds the training file that is nearest to a picture, or to any variant of the picture if `rotated` is true.
     fn find(test: &'a Sketched, train: &[&'a Sketched], rotated: bool) -> Option<Neighbour<'a>> {
         let variants = match rotated {
             true => test.sketch.variants(),
@@ -203,18 +192,16 @@ fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
     distances.get(distances.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Minimum number of equal fingerprints with the same shift, for files that share a section.
+/// Minimum number of equal fingerprints with the same shift in files that share a section.
 const MIN_EQUAL: usize = 6;
 
 /// Maximum number of files with the same fingerprint. A more frequent fingerprint proves nothing.
 const MAX_FILES: usize = 20;
 
-/// Shifts between regions of two pictures are rounded to multiples of this number, so that nearly equal shifts are
-/// treated as equal.
+/// Shifts between two pictures are rounded to multiples of this number, so that nearly equal shifts are equal.
 const SHIFT_TOLERANCE: i64 = 8;
 
-/// Maps the hash of a fingerprint to the training files that contain it. Each entry has the index of the file and the
-/// position of the fingerprint in it.
+/// For each hash of a fingerprint: the index of each training file that contains it, and its position in the file.
 type FilesOfFingerprint = HashMap<u32, Vec<(usize, (u32, u16))>>;
 
 pub(crate) fn find_shifted(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -225,7 +212,6 @@ pub(crate) fn find_shifted(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFindin
         .collect()
 }
 
-/// Finds test files of this kind that share a section with a training file.
 fn find_sharing(view: &View<'_>, medium: Medium, tests: &mut Tests) -> Option<LeakFinding> {
     let world = view.world;
     let (label, _) = view.targets().next()?;

@@ -1,5 +1,4 @@
-//! `near`: finds test rows whose numbers are almost equal to those of a training row, if the training row's answer is
-//! useful as a prediction.
+//! `near`: finds test rows whose numbers are almost equal to those of a training row.
 //!
 //! Only numeric columns with many different values are compared, in units of their standard deviations. A test row is
 //! near a training row if the distance to its nearest training row is
@@ -7,9 +6,8 @@
 //! - at most a quarter of the distance to the twentieth nearest training row,
 //! - and at most 5 % of the typical distance of test rows to their nearest training rows.
 //!
-//! Rows can also be near by chance, but then the answers of the near training rows do not improve on the baseline's
-//! prediction. So the detector measures how much of the variance these answers explain that the baseline leaves
-//! unexplained.
+//! Rows can also be near by chance. So near rows are reported only if the answers of the training rows explain enough of
+//! the variance that the baseline leaves unexplained.
 
 use std::collections::HashSet;
 
@@ -19,7 +17,6 @@ use crate::table::{CellTexts, numbers};
 use crate::view::View;
 use crate::world::rows_of_items;
 
-/// Minimum number of numeric columns.
 const MIN_COLUMNS: usize = 3;
 
 /// Maximum number of training rows that are compared.
@@ -29,8 +26,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     find_near(view, false, tests).or_else(|| find_near(view, true, tests))
 }
 
-/// Finds near rows. If `scaled` is true, rows are also near if one row is a multiple of the other, for example because of
-/// a different unit.
+/// Finds near rows. If `scaled` is true, a row is also near its multiples, which may have a different unit.
 fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, _) = view.targets().next()?;
     let train = view.world.train_table(label)?;

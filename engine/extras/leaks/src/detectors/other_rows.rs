@@ -1,9 +1,8 @@
-//! `neighbours`: finds rows that reveal the answers of other rows. A column may repeat the answer of the previous row
-//! (the price of the previous day), sum the answers up to this row (a counter), or contain the mean of a group.
+//! `neighbours`: finds columns that reveal the answers of other rows. A column may repeat the answer of the previous
+//! row, sum the answers up to this row (a counter), or contain the mean of a group.
 //!
-//! No model is fitted: a revealed answer must be exact. Only labels with precise answers are considered, which mostly
-//! have at least four digits and rarely occur twice. The fraction of test answers that are equal to some training answer
-//! shows how often an answer matches by chance.
+//! Revealed answers must be exact, so only labels with precise answers are examined. The fraction of test answers that
+//! are also training answers shows how often an answer matches by chance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -107,20 +106,18 @@ impl<'a> RowsOfBothParts<'a> {
         Some(rows)
     }
 
-    /// Rounds a number to a multiple of the step.
     fn rounded(&self, number: f64) -> i64 {
         (number / self.step).round() as i64
     }
 
-    /// Returns whether other rows reveal the answers of enough test items. `hits` is the number of these items. `chance`
-    /// is the fraction of items that is expected by chance.
+    /// Returns whether the answers of enough test items are revealed. `hits` is the number of these items, and `chance`
+    /// the fraction that is expected by chance.
     fn enough(&self, hits: usize, chance: f64) -> bool {
         let count = self.answers.iter().filter(|(_, is_test)| *is_test).count();
         let share = hits as f64 / count.max(1) as f64;
         hits >= MIN_ITEMS && share >= MIN_FRACTION && share >= 3.0 * chance
     }
 
-    /// Finds a column that contains the answers of other rows.
     fn repeated(&self) -> Option<(String, usize, f64)> {
         let of_train = self.answers.iter().filter(|(_, is_test)| !is_test);
         let known: HashSet<i64> = of_train.map(|(answer, _)| self.rounded(*answer)).collect();
@@ -148,8 +145,8 @@ impl<'a> RowsOfBothParts<'a> {
         None
     }
 
-    /// Counts the revealed answers that are correct. Each element of `revealed` consists of the row of a test item, its
-    /// revealed answer, and the maximum error in units of `step`.
+    /// Counts the revealed answers that are correct. `revealed` contains the row of a test item, its revealed answer,
+    /// and the maximum error in units of `step`.
     fn compare(
         &self,
         what: String,
@@ -204,8 +201,8 @@ impl<'a> RowsOfBothParts<'a> {
         None
     }
 
-    /// Finds a column with the mean or the sum of the answers of a group. If all answers of the group except one are
-    /// known, this number reveals the unknown one.
+    /// Finds a column with the mean or the sum of the answers of a group. If only one answer of the group is unknown,
+    /// this number reveals it.
     fn averaged(&self) -> Option<(String, usize, f64)> {
         for (group, groups) in &self.groups {
             let mut members: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -230,8 +227,7 @@ impl<'a> RowsOfBothParts<'a> {
                 let what = format!(
                     "`{name}`, less the answers of the training part for the same `{group}`, shows"
                 );
-                // The sum of a group is its mean times the number of rows, so the rounding error of the mean is
-                // multiplied, too.
+                // The sum of a group is its mean times the number of rows, which also multiplies the rounding error.
                 let of_means = single.iter().map(|(item, count, rest)| {
                     (*item, value_of(numbers, *item) * count - rest, *count)
                 });
@@ -249,7 +245,6 @@ impl<'a> RowsOfBothParts<'a> {
     }
 }
 
-/// Returns the number in a row, or NaN.
 fn value_of(numbers: &[f64], row: usize) -> f64 {
     numbers.get(row).copied().unwrap_or(f64::NAN)
 }

@@ -1,10 +1,10 @@
-//! `shown-before`: finds information that the prepared test part shows, but the original test part of the bundle does
-//! not.
+//! `shown-before`: finds information that the prepared test part shows, but not the bundle's original test part.
 //!
-//! The authors of a competition decided which information participants see about test items. A preparation that creates a
-//! new test part from training data must omit all other information. Otherwise, the new test part shows, for example, a
-//! column that only the training part had. Such a finding needs no statistics, because the bundle itself is the proof. If
-//! the bundle has no test part, or only a stub, nothing is compared.
+//! The authors of a competition decided what participants see about test items. A test part that is made from training
+//! data must show nothing else, for example no column that only training data has.
+//!
+//! A finding needs no statistics, because the bundle is the proof. If the bundle has no test part, or only a stub,
+//! nothing is compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,8 +19,7 @@ use crate::world::{PublicFile, World};
 
 const NAME: &str = "shown-before";
 
-/// Minimum number of files for recognizing ids among the names of columns and keys. A name is treated as an id if fewer
-/// than a tenth of the files contain it.
+/// Minimum number of files for recognizing ids among names, see [`NamesOfFiles::is_id`].
 const MIN_ID_FILES: u64 = 10;
 
 /// Maximum number of names that a finding lists.
@@ -49,8 +48,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 /// Minimum fraction of the variance of the answers that a value must explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Returns whether one of the fields or columns `names` predicts the answers. Also returns true if predictions of these
-/// answers cannot be measured.
+/// Returns whether one of the fields or columns `names` predicts the answers, or whether this cannot be measured.
 fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
     let quoted = names
         .iter()
@@ -93,9 +91,8 @@ fn kinds(
 ) -> Vec<LeakFinding> {
     let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
     let mut found = Vec::new();
-    // Files with the same pattern of names are of one kind. If no kind is in both the prepared and the original test
-    // part, the original part is a stub, or its files are named differently. Then nothing can be compared. Kinds with a
-    // single file are ignored.
+    // Files with the same pattern of names are of one kind. If no kind is in both test parts, the original one is a
+    // stub, or its files are named differently. Kinds with a single file are ignored.
     let counts = |(kind, files): (&String, &Vec<&PublicFile>)| {
         let is_single = files.len() < 2 && ContentKind::from_path(kind) != ContentKind::Records;
         shown.contains_key(kind) && !is_single
@@ -131,14 +128,13 @@ fn kinds(
     found
 }
 
-/// The files whose columns and keys are compared together: their format, and for text formats the pattern of their names.
-/// Files in other formats may be named differently in the original and the prepared test part, so their pattern is empty.
+/// The files that are compared together: their format, and for text formats the pattern of their names. Files in other
+/// formats may be renamed by the preparation, so their pattern is empty.
 type FileGroup = (ContentKind, String);
 
 /// The names of columns and keys in the files of a group.
 #[derive(Default)]
 struct NamesOfFiles<'a> {
-    /// Number of files with names.
     files: u64,
     /// For each name, the number of files that contain it.
     files_of: BTreeMap<&'a str, u64>,
@@ -167,8 +163,8 @@ impl<'a> NamesOfFiles<'a> {
         self.files_of.contains_key(name)
     }
 
-    /// Returns whether a name that occurs in `files` files of the group is an id. A name is an id if fewer than a tenth
-    /// of the group's files contain it. Ids differ between files, so they are not compared.
+    /// Returns whether a name in `files` files is an id. Each id is in less than a tenth of the files, because ids
+    /// differ.
     fn is_id(&self, files: u64) -> bool {
         self.files >= MIN_ID_FILES && files * 10 < self.files
     }

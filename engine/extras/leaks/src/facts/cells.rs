@@ -9,7 +9,6 @@ use crate::text::{number, time_of};
 /// Maximum number of elements of a list in a cell whose order is examined.
 const MAX_ELEMENTS: usize = 1 << 16;
 
-/// Adds facts about the spelling of a cell in the column `name`.
 pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts: &mut ItemFacts) {
     let mut form = |what: &str, value: &str| {
         facts.add(Channel::Form, &format!("{what} of `{name}`"), item, value);
@@ -65,7 +64,6 @@ pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts
     facts.add(Channel::Missing, &what, item, missing);
 }
 
-/// Returns the name of the line endings in a text.
 pub(super) fn line_endings(text: &str) -> &'static str {
     match (text.contains("\r\n"), text.contains('\n')) {
         (true, _) => "CR LF",
@@ -74,7 +72,6 @@ pub(super) fn line_endings(text: &str) -> &'static str {
     }
 }
 
-/// Returns the last two digits of a number.
 fn last_two(number: &str) -> &str {
     let digits = number.trim_end_matches(|c: char| !c.is_ascii_digit());
     let begin = digits.len().saturating_sub(2);
@@ -88,8 +85,7 @@ fn signs(text: &str) -> String {
     stretches.into_iter().collect::<Vec<_>>().join("_")
 }
 
-/// Returns the order of the elements of a list in a cell, for example `rises`. `None` if the cell is not a list of at
-/// least three elements.
+/// Returns the order of the elements of a list in a cell, such as `rises`. `None` for fewer than three elements.
 fn order_of_elements(text: &str) -> Option<&'static str> {
     let mut signs = ['|', ';', ','].into_iter();
     let sign = signs.find(|sign| text.contains(*sign))?;
@@ -118,7 +114,6 @@ fn order_of<T: PartialOrd>(elements: &[T]) -> &'static str {
     }
 }
 
-/// Returns the case of the first letter of a text.
 fn first_letter(cell: &str) -> &'static str {
     match cell.trim_start().chars().next() {
         Some(letter) if letter.is_uppercase() => "upper case",
@@ -137,8 +132,8 @@ fn typographic(cell: &str) -> String {
     found.collect()
 }
 
-/// Returns the pattern of a number or date. Each run of digits is replaced with `9` and each run of letters with `a`.
-/// Leading minus signs are removed. `None` for words.
+/// Returns the pattern of a number or date: `9` for each run of digits and `a` for each run of letters, without leading
+/// minus signs. `None` for words.
 fn shape(text: &str) -> Option<String> {
     number(text)?;
     let mut shape = String::new();
@@ -155,8 +150,8 @@ fn shape(text: &str) -> Option<String> {
     Some(shape)
 }
 
-/// Lists the unusual characters of a cell: invisible characters, and spaces other than a plain one. Also states whether a
-/// word mixes two alphabets, and whether accents are separate characters.
+/// Lists the unusual characters of a cell: invisible characters, and spaces other than a plain one. Also reports words
+/// with two alphabets, and accents that are separate characters.
 fn unusual(cell: &str) -> String {
     let mut letters = BTreeSet::new();
     for letter in cell.chars() {
@@ -197,13 +192,12 @@ fn spelling(text: &str) -> &'static str {
     }
 }
 
-/// The kind of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CellKind {
     /// Most cells are texts of several words.
     Texts,
-    /// The cells are integers that occur many times, for example numbers of stores. Such a number is an intended feature,
-    /// so its digits are not examined.
+    /// The cells are integers that occur many times, such as numbers of stores. Their digits are not examined, because
+    /// they are intended features.
     Categories,
     Others,
 }

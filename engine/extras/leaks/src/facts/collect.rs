@@ -1,5 +1,4 @@
-//! Collects the facts of all public files. The facts of files that belong to items were already collected while these files
-//! were read.
+//! Collects the facts of all public files.
 
 use std::collections::HashSet;
 
@@ -10,8 +9,7 @@ use crate::table::CellTexts;
 use crate::text::ContentKind;
 use crate::world::{World, rows_of_items};
 
-/// Returns the facts of all public files: those that were `seen` while reading, and those of tables, documents,
-/// texts and the sample submission.
+/// Returns the facts of all files, including those that were `seen` while files were read.
 pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     let mut facts = seen;
     let item_of = |text: &str| world.item_in_text(text);
@@ -39,8 +37,7 @@ pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     facts
 }
 
-/// Adds facts about the quotes and line endings of test tables. The facts come from the texts of the files, because parsed
-/// tables contain neither quotes nor line endings.
+/// Adds facts about quotes and line endings of test tables, from the texts, because parsed tables contain neither.
 fn quotes(world: &World, facts: &mut ItemFacts) {
     for (shown, _, items) in world.test_tables() {
         let Some(Format::Csv(delimiter)) = Format::from_path(&shown.path) else {
@@ -87,8 +84,7 @@ fn collect_sample(world: &World, facts: &mut ItemFacts) {
     }
 }
 
-/// Returns whether nearly all cells of a column of the sample submission equal the cells of a column of a test table.
-/// Such a column only repeats the input, so it does not become a fact.
+/// Returns whether a column of the sample submission only repeats a column of a test table. If so, it is not a fact.
 fn is_shown(world: &World, key: usize, cells: &CellTexts) -> bool {
     let own = world.items_of(&world.sample, key);
     world.test_tables().any(|(shown, _, items)| {

@@ -1,8 +1,8 @@
-//! Facts from JSON documents about the items whose ids they contain. The facts are the other fields of an object that
-//! contains the id, the object's position, and the key of the list that contains the object.
+//! Facts from JSON documents about the items whose ids they contain: the other fields of an object that contains the id,
+//! the object's position, and the key of the list that contains the object.
 //!
-//! This module also returns the lists of a document as tables, and the paths of its keys. Values are not parsed, because
-//! parsed values need up to 25 times as much memory as their text. Damaged documents are read up to the damage.
+//! Values are not parsed, because parsed values need up to 25 times as much memory as their text. Damaged documents are
+//! read up to the damage.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,7 +16,6 @@ const MAX_DEPTH: usize = 24;
 /// Objects with more members are treated as lists, because their keys are probably ids.
 const MAX_MEMBERS: usize = 200;
 
-/// Adds the facts of one or more consecutive documents.
 pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     let mut walk = DocumentWalk {
         path,
@@ -31,7 +30,6 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Adds the facts of a document that belongs to an item.
 pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut ItemFacts) {
     let breaks = text.trim_end().contains('\n');
     let spaces = text.contains("\": ");
@@ -110,8 +108,7 @@ impl DocumentWalk<'_> {
         }
     }
 
-    /// Adds three facts about an item whose id was found: its position, the innermost of `keys`, and that the document
-    /// contains the id.
+    /// Adds facts about an item whose id was found: its position, the innermost of `keys`, and the presence of its id.
     fn add_keys(&mut self, item: usize, shape: &str, keys: &[String]) {
         self.place += 1;
         let what = format!("the position in {}", self.path);
@@ -143,7 +140,7 @@ impl DocumentWalk<'_> {
         self.members(members, own, item, ["", shape]);
     }
 
-    /// Adds the members of an object whose path is `prefix`, including those of nested objects, also if a text contains them.
+    /// Adds the members of an object whose path is `prefix`, and of nested objects, even of objects inside strings.
     fn members(
         &mut self,
         members: ObjectMembers<'_>,
@@ -232,9 +229,8 @@ const MAX_COLUMNS: usize = 100;
 /// Maximum depth at which lists in objects are searched.
 const MAX_LIST_DEPTH: usize = 4;
 
-/// Returns the lists of a document as tables, each with the keys that lead to the list. A list of objects becomes a table
-/// with a column for each key. A list of single values becomes a table with one column if it has one value for each of
-/// the `items` test items.
+/// Returns lists of a document as tables, each with the keys that lead to the list. A list of objects has a column for
+/// each key. A list of single values, one for each of the `items` test items, has one column.
 pub(crate) fn lists(text: &str, items: usize) -> Vec<(String, ColumnTable)> {
     let mut found = Vec::new();
     if let Some((document, _)) = first(text) {
@@ -358,10 +354,8 @@ fn joined(path: &str, key: &str) -> String {
     }
 }
 
-/// The keys and values of an object.
 type ObjectMembers<'a> = Vec<(Cow<'a, str>, &'a str)>;
 
-/// The parts of a value.
 #[derive(Debug, PartialEq)]
 enum JsonParts<'a> {
     List(Vec<&'a str>),

@@ -8,7 +8,6 @@ use crate::series::byte_features;
 use crate::sketch::{picture_features, sound_features};
 use crate::text::{ContentKind, file_name, pattern, stem};
 
-/// Number of seconds in a day.
 const DAY_SECONDS: f64 = 86_400.0;
 
 /// The properties of a file that are known before it is opened.
@@ -16,14 +15,12 @@ const DAY_SECONDS: f64 = 86_400.0;
 pub(crate) struct FileProperties {
     /// Position in the archive, or in the order of the directory.
     pub position: usize,
-    /// Modification time in seconds, from the archive or the file system. Only differences are used, so the epoch does
-    /// not matter.
+    /// Modification time in seconds. Only differences are used, so the epoch does not matter.
     pub time: Option<f64>,
-    /// Describes how the archive or the file system stores the file, for example permissions or compression method.
+    /// How the archive or the file system stores the file, for example permissions or compression method.
     pub packing: Option<String>,
 }
 
-/// A file of an item, and the facts to which its facts are added.
 pub(crate) struct ItemFile<'a> {
     path: &'a str,
     id: &'a str,
@@ -33,7 +30,7 @@ pub(crate) struct ItemFile<'a> {
 }
 
 impl<'a> ItemFile<'a> {
-    /// Creates the file of an item. `id` is the part of the path that is the item's id, or a part of it.
+    /// Creates the file of an item. `id` is the part of the item's id that the path contains.
     pub(crate) fn new(path: &'a str, id: &'a str, item: usize, facts: &'a mut ItemFacts) -> Self {
         ItemFile {
             path,
@@ -52,7 +49,6 @@ impl<'a> ItemFile<'a> {
         self.facts.number(channel, what, self.item, value);
     }
 
-    /// Returns the kind of the file, see [`kind()`].
     pub(crate) fn kind(&self) -> Rc<str> {
         Rc::clone(&self.kind)
     }
@@ -80,7 +76,6 @@ impl<'a> ItemFile<'a> {
         }
     }
 
-    /// Adds the facts that are known without opening the file.
     pub(crate) fn add_properties(&mut self, bytes: u64, known: &FileProperties) {
         let kind = self.kind();
         let what = format!("the length of `{kind}`");
@@ -104,7 +99,6 @@ impl<'a> ItemFile<'a> {
         }
     }
 
-    /// Adds the width and height of a picture.
     pub(crate) fn add_pixels(&mut self, (width, height): (u64, u64)) {
         let what = format!("the width and height of `{}`", self.kind());
         self.add(Channel::Pixels, &what, &format!("{width} x {height}"));
@@ -137,8 +131,7 @@ impl<'a> ItemFile<'a> {
     }
 }
 
-/// Returns the kind of a file: `ID.png` or similar if the file name contains the item's id, or otherwise the pattern of
-/// the name.
+/// Returns `ID.png` or similar if the file name contains the item's id, or otherwise the pattern of the name.
 pub(crate) fn kind(path: &str, id: &str) -> String {
     let name = file_name(path);
     match name.split_once(id) {
@@ -168,7 +161,7 @@ pub(crate) struct Trained {
 }
 
 impl Trained {
-    /// Adds a training file. `head` is the beginning of its content, and `time` its modification time in seconds.
+    /// `head` is the beginning of the content, and `time` the modification time in seconds.
     pub(crate) fn add(&mut self, path: &str, head: &[u8], time: Option<f64>) {
         let stem = stem(path);
         let number = self.stems.len();
@@ -202,7 +195,6 @@ impl Trained {
         }
     }
 
-    /// Returns the names of training files, without suffixes.
     pub(crate) fn stems(&self) -> impl Iterator<Item = &str> {
         self.stems.iter().map(AsRef::as_ref)
     }

@@ -36,8 +36,7 @@ pub(crate) fn parts(name: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the number by which ids are ordered: all digits of the id, joined. `None` if the id has no digits, or more than
-/// 18.
+/// Returns the number by which ids are ordered: all digits of the id, joined. `None` for no digits, or more than 18.
 pub(crate) fn number(id: &str) -> Option<f64> {
     let mut words = words(id);
     words.retain(|word| word.starts_with(|c: char| c.is_ascii_digit()));
@@ -51,9 +50,8 @@ fn digits(id: &str) -> Option<u64> {
     id.get(begin..)?.parse().ok()
 }
 
-/// Returns whether the word at index `place` of the ids is a counter, for example the number of a picture among the
-/// pictures of a patient. Then the other words name the patient. These words must have few different values, and at least
-/// half of their combinations with the numbers must occur.
+/// Returns whether the word at index `place` of the ids is a counter, for example of the pictures of a patient. If so,
+/// the other words have few different values, and at least half of their combinations with the numbers occur.
 fn is_counter(ids: &[String], place: usize) -> bool {
     let mut things: HashSet<String> = HashSet::new();
     let mut numbers: HashSet<&str> = HashSet::new();
@@ -81,7 +79,6 @@ const MIN_CHECKED: usize = 6;
 /// Maximum length of ids each of whose characters is a fact.
 const MAX_CHARACTERS: usize = 48;
 
-/// Adds facts about the ids of the items in `chosen`.
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
     // If ids have different numbers of parts, parts at the same place are not comparable.
     let shape = ids.first().map(|id| parts(id).len()).unwrap_or_default();
@@ -120,7 +117,6 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
             }
         }
         let sum: u32 = id.chars().filter_map(|c| c.to_digit(10)).sum();
-        // Short ids have no check digits.
         let divisors = [2, 3, 7, 9, 10, 11].iter();
         for divisor in divisors.filter(|_| id.len() >= MIN_CHECKED) {
             let what = format!("the remainder of the sum of digits of ids divided by {divisor}");

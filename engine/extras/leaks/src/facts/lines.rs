@@ -1,9 +1,8 @@
-//! Facts from text files. If a line contains the id of an item, there are several facts about this item: the other words
-//! of the line, the line's position, and that the file contains the id at all. If the entire file belongs to an item, the
-//! facts are the words of the file.
+//! Facts from text files. A line with the id of an item has several facts about this item: its other words, its
+//! position, and the presence of the id in the file. The words of an item's own file are also facts.
 //!
 //! Files in formats without a reader, for example databases and pickles, are searched for strings. If a string contains
-//! the id of an item, the strings before and after it are facts about the item.
+//! an item's id, the strings before and after it are facts about the item.
 
 use std::borrow::Cow;
 
@@ -31,8 +30,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
 const MAX_OPEN: usize = 64;
 
 /// Converts XML or HTML to lines of the form `parent/element attribute: value` and `parent/element: text`. If a tag has
-/// several attributes, a line with all of them comes first. A missing end tag is not an error, because HTML is rarely
-/// well-formed.
+/// several attributes, a line with all of them comes first. A missing end tag is not an error.
 pub(crate) fn lines_of_markup(text: &str) -> String {
     let (mut lines, mut open) = (String::new(), Vec::new());
     for piece in text.split('<').skip(1) {
@@ -69,8 +67,8 @@ pub(crate) fn lines_of_markup(text: &str) -> String {
 /// Minimum length of a word that is decoded from base64.
 const MIN_ENCODED: usize = 200;
 
-/// Decodes base64 in a text, and adds the facts of the decoded texts. Long words are decoded. The entire text is decoded
-/// if it consists only of base64 characters and line breaks.
+/// Adds the facts of texts that are encoded in base64. Long words are decoded, or the entire text if it consists only of
+/// base64 characters and line breaks.
 pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let joined = match text
@@ -90,7 +88,6 @@ pub(crate) fn collect_encoded(path: &str, text: &str, item_of: ItemOf<'_>, facts
     }
 }
 
-/// Adds the facts of lines that contain ids of items.
 pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut ItemFacts) {
     // The item of the last line that contains an id, and the number of this line.
     let mut above: Option<(usize, usize)> = None;
@@ -124,8 +121,7 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Returns whether a line is a comment or the header of a table. Its words describe the form of the file, not its
-/// content.
+/// Returns whether a line is a comment or the header of a table. Its words are not content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
     let mut table_ends = [".csv", ".tsv", ".dat"].iter();
     let is_table = table_ends.any(|end| kind.ends_with(end));
@@ -133,7 +129,7 @@ fn is_head(kind: &str, number: usize, line: &str) -> bool {
         || ["#", "%", "//"].iter().any(|sign| line.starts_with(sign))
 }
 
-/// Adds the value of a line of the form `key: value` or `key=value`, which is below a line with an item's id.
+/// Adds the value of a line `key: value` or `key=value` that is below a line with an item's id.
 fn below(path: &str, line: &str, item: usize, facts: &mut ItemFacts) {
     let Some((key, value)) = line.split_once([':', '=']) else {
         return;
@@ -146,14 +142,12 @@ fn below(path: &str, line: &str, item: usize, facts: &mut ItemFacts) {
     }
 }
 
-/// Adds the facts of a text that belongs to an item: the values of lines of the form `key: value`, and its words by
-/// position.
+/// Adds the facts of a text that belongs to an item: the values of lines `key: value`, and words by position.
 pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut ItemFacts) {
     let has_mark = text.starts_with('\u{feff}');
     let mark = if has_mark { "there" } else { "none" };
     let what = format!("the byte order mark of `{kind}`");
     facts.add(Channel::Form, &what, item, mark);
-    // The byte order mark is not part of the first word.
     let text = text.trim_start_matches('\u{feff}');
     for (number, line) in text.lines().take(MAX_LINES).enumerate() {
         if is_head(kind, number, line) {
@@ -201,8 +195,7 @@ const MAX_HEAD: usize = 1 << 16;
 /// Maximum number of strings of an item's own file that become facts.
 const MAX_TEXTS: usize = 24;
 
-/// Adds the strings before and after each string that contains the id of an item. `shortest` is the length of the shortest
-/// id, in bytes.
+/// Adds the strings around each string that contains an item's id. `shortest` is the length of the shortest id.
 pub(crate) fn collect_strings(
     path: &str,
     content: &[u8],
@@ -212,8 +205,7 @@ pub(crate) fn collect_strings(
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
-        // In some files, the id and the next string are not separated, so `text` contains both. Then the rest of `text`
-        // is the next string.
+        // If the id and the next string are not separated, `text` contains both, and its rest is the next string.
         let following = match name_in(text, shortest, item_of) {
             Some((item, rest)) => {
                 place += 1;
@@ -235,8 +227,7 @@ pub(crate) fn collect_strings(
     }
 }
 
-/// Searches the beginning of a text for the id of an item. At most four other characters may precede the id. Returns the
-/// item and the text after its id.
+/// Finds an item's id in a text, after at most four other characters. Returns the item and the text after the id.
 fn name_in<'a>(text: &'a str, shortest: usize, item_of: ItemOf<'_>) -> Option<(usize, &'a str)> {
     let longest_prefix = text.len().checked_sub(shortest)?;
     for begin in 0..=4.min(longest_prefix) {

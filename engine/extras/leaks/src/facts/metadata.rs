@@ -1,7 +1,6 @@
 //! Reads metadata of PNG, JPEG, WAV and NumPy files: everything except pixels, samples and numbers.
 //!
-//! PNG, JPEG and RIFF files (such as WAV) consist of chunks that have a name and a length. So a single loop can read all
-//! three formats.
+//! PNG, JPEG and RIFF files (such as WAV) consist of chunks with a name and a length, so one loop reads all of them.
 
 use std::ops::Range;
 
@@ -13,7 +12,6 @@ use crate::text::integer;
 /// Maximum length of a text in a chunk, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 300;
 
-/// Maximum number of chunks that are read. A chunk takes a few bytes in its file.
 const MAX_CHUNKS: usize = 250;
 
 /// How a format divides a file into chunks.
@@ -31,7 +29,6 @@ struct ChunkForm {
     /// Length of the checksum after the content. The next chunk begins at a multiple of `align`.
     checksum: usize,
     align: usize,
-    /// Name of the last chunk.
     last: &'static [u8],
 }
 
@@ -74,9 +71,8 @@ const FORMS: [ChunkForm; 3] = [
     },
 ];
 
-/// Chunks whose content is not a text. Each entry has the name of the chunk, the name of the fact, and the range of bytes
-/// that is the fact's value. An empty name of the fact means that the chunk is skipped, because it depends on pixels or
-/// samples.
+/// Chunks whose content is not a text: the name of the chunk, the name of the fact, and the bytes that are the fact's
+/// value. If the fact has no name, the chunk is skipped, because it depends on pixels or samples.
 const KNOWN: [(&[u8], &str, Range<usize>); 12] = [
     (b"IHDR", "the colour type and bit depth", 8..13),
     (b"IDAT", "the compression settings", 0..2),
@@ -151,7 +147,6 @@ fn of_chunks(file: &[u8], form: &ChunkForm) -> Vec<(String, String)> {
     found
 }
 
-/// Adds the value of a chunk.
 fn add_chunk(name: &[u8], data: &[u8], found: &mut Vec<(String, String)>) {
     let known = KNOWN.iter().find(|(own, ..)| *own == name);
     if let Some((_, what, range)) = known {
@@ -178,8 +173,7 @@ fn add_chunk(name: &[u8], data: &[u8], found: &mut Vec<(String, String)>) {
     }
 }
 
-/// Returns the name of a chunk. For PNG and RIFF, this is the name in the file. For a segment of a JPEG file, it is
-/// `APP1` or similar, or else the hexadecimal marker.
+/// Returns the name of a chunk. A segment of a JPEG file is called `APP1` or similar, or else by its hexadecimal marker.
 fn kind(name: &[u8]) -> String {
     match name {
         [0xff, marker] if matches!(marker, 0xe0..=0xef) => format!("APP{}", marker - 0xe0),
@@ -194,8 +188,8 @@ fn text(bytes: &[u8]) -> String {
     text.trim_matches('\0').trim().to_owned()
 }
 
-/// Formats the value of a chunk: as text if all bytes are printable, otherwise as hex digits. Of more than 32 bytes, only
-/// the first 32 are written, and a checksum of all bytes.
+/// Formats the value of a chunk as text, or as hex digits if some bytes are not printable. Of more than 32 bytes, only
+/// the first 32 and a checksum are written.
 fn value_of(data: &[u8]) -> String {
     let is_text = |byte: &u8| *byte == 0 || byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     match data.get(..32).filter(|_| data.len() > 32) {
@@ -205,14 +199,12 @@ fn value_of(data: &[u8]) -> String {
     }
 }
 
-/// Formats bytes as hex digits: `08 02 00`.
 fn hex(bytes: &[u8]) -> String {
     let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     bytes.join(" ")
 }
 
-/// Maximum number of bytes of EXIF data that are read. Values may overlap, so without this limit their total length could
-/// be quadratic in the length of the data.
+/// Maximum number of bytes of EXIF data that are read. Values may overlap, so their total length could be quadratic.
 const MAX_EXIF: usize = 1 << 14;
 
 /// Returns the tags of EXIF data. If they are damaged, returns the tags before the damage.

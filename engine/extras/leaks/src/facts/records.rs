@@ -12,8 +12,7 @@ const MAX_BYTES: usize = 200;
 /// Maximum number of records that are read from a file.
 const MAX_RECORDS: usize = 20_000;
 
-/// Adds the facts of the records in `content`, which may be only the beginning of the file. `item_of` returns the item
-/// that a text names.
+/// Adds the facts of the records in `content`, which may be only the beginning of the file.
 pub(crate) fn collect_examples(
     path: &str,
     content: &[u8],
@@ -49,8 +48,7 @@ pub(crate) fn collect_examples(
     }
 }
 
-/// Returns the value of a feature as text. Returns `None` if the feature has several values or none, or if its value is a
-/// byte string that is long or not UTF-8.
+/// Returns a feature's value as text. `None` unless there is a single value, which must be short UTF-8 if it is bytes.
 fn single_value(feature: &Feature) -> Option<String> {
     match feature {
         Feature::Bytes(list) => match list.as_slice() {

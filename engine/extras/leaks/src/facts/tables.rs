@@ -66,7 +66,6 @@ pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
 /// Maximum number of rows of a table that has a column for each item.
 const MAX_WIDE_ROWS: usize = 50;
 
-/// Adds the cells of a table that has a column for each item.
 fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
     let (path, table) = (&shown.path, &shown.table);
     let columns = table.names.iter().zip(&table.columns);
@@ -89,9 +88,8 @@ const MAX_QUANTITIES: usize = 12;
 /// Maximum number of columns of a table with several rows per item.
 const MAX_LONG_COLUMNS: usize = 12;
 
-/// Adds facts of tables with several rows per item. For each item, the sum and the mean of each column are facts. If a
-/// column names a quantity in each row, such as `height` or `weight`, the other cells in the row of each quantity are
-/// also facts.
+/// Adds facts of tables with several rows per item: the sum and the mean of each column. If a column names a quantity in
+/// each row, such as `height` or `weight`, the other cells of each quantity's row are also facts.
 fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut ItemFacts) {
     let items: HashSet<usize> = rows.iter().map(|(_, item)| *item).collect();
     if items.len() * 2 > rows.len() || items.is_empty() {
@@ -207,8 +205,7 @@ fn collect_test_table(
     }
 }
 
-/// Counts each cell of a column, if the cells are codes of which some occur several times. Returns an empty map if the
-/// column contains categories, measurements, or names that occur only once.
+/// Counts the cells of a column of codes. Returns an empty map for categories, measurements, and unique names.
 fn counts_of_codes(column: &CellTexts) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let is_measured = |cell: &&str| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
@@ -222,7 +219,6 @@ fn counts_of_codes(column: &CellTexts) -> HashMap<&str, usize> {
     if is_codes { counts } else { HashMap::new() }
 }
 
-/// Returns whether the cells of a column are paths of files.
 fn is_path(column: &CellTexts) -> bool {
     let some = column.iter().take(200);
     let paths = some.filter(|cell| {
@@ -233,7 +229,6 @@ fn is_path(column: &CellTexts) -> bool {
     paths > 0 && paths * 10 >= column.len().min(200) * 9
 }
 
-/// Adds the directories of a path as facts.
 fn directories(name: &str, path: &str, item: usize, facts: &mut ItemFacts) {
     let mut parts: Vec<&str> = path.split(['/', '\\']).collect();
     parts.pop();
@@ -261,9 +256,8 @@ fn fields(
     }
 }
 
-/// Adds tables to `joined`, and returns whether any was added. A table is added if it has key columns: nearly all their
-/// values are unique, and they contain the cells of a table that is already joined. The key is one column, or several
-/// columns that have the same names in both tables.
+/// Adds tables to `joined`, and returns whether any was added. A table is added if nearly all its keys are unique, and
+/// they contain the cells of a joined table. A key is one column, or several columns with the same names in both tables.
 fn join(
     world: &World,
     train_tables: &HashSet<usize>,
@@ -323,9 +317,8 @@ fn join(
     found
 }
 
-/// Finds the row of each item in another table. `own` is the item's row in a joined table, whose columns `here` contain
-/// the key. `there` maps keys to rows of the other table. Returns `None` if many items have no row, or if many items have
-/// the same row.
+/// Finds the row of each item in another table. `own` is the item's row in a joined table with the key columns `here`,
+/// and `there` maps keys to rows of the other table. Returns `None` if many items have no row, or the same row.
 fn matched(
     here: &[&CellTexts],
     own: &RowOfItem,
@@ -341,7 +334,6 @@ fn matched(
     is_key.then_some(of_item)
 }
 
-/// Returns the key of a row: its normalized cells in these columns.
 fn key(columns: &[&CellTexts], row: usize) -> String {
     let cells = columns.iter().filter_map(|cells| cells.get(row));
     cells.map(normal).collect::<Vec<_>>().join("\u{1f}")
@@ -357,8 +349,8 @@ fn normal(cell: &str) -> String {
     stem.to_lowercase()
 }
 
-/// Maps each key to its row. Returns `None` unless nearly all keys are unique. Any column can be a key, even one of
-/// measurements with many digits, so rows are also found if they were copied without their ids.
+/// Maps each key to its row. Returns `None` unless nearly all keys are unique. Even measurements can be keys, so rows
+/// that were copied without ids are found.
 fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     let count = columns.first()?.len();
     let mut rows = HashMap::new();
@@ -368,8 +360,8 @@ fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     (count >= MIN_KEYS && rows.len() * 10 >= count * 9).then_some(rows)
 }
 
-/// Adds the lines of text files, and the cells of tables without ids, if there are as many rows as test items or as rows
-/// of a test table. Such rows may describe the test items in the same order.
+/// Adds the lines of text files, and the cells of tables without ids, if their number equals the number of test items or
+/// of rows of a test table. They may describe the test items in the same order.
 fn collect_aligned(world: &World, facts: &mut ItemFacts) {
     // The items in the order of the answers, and in the orders of test tables.
     let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];

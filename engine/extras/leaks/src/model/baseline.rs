@@ -27,12 +27,12 @@ const MAX_WORDS: usize = 400;
 #[derive(Debug)]
 pub(crate) struct Intended<'a> {
     pub test: Vec<Option<&'a str>>,
-    /// Values for training items. Empty if the training part does not have the feature.
+    /// Empty if the training part does not have the feature.
     pub train: Vec<Option<&'a str>>,
 }
 
-/// Predicts the answers of test items from the intended features. Trains models on the training items, whose targets are
-/// `train`, and on the test items of other folds. Returns `None` if there are no features.
+/// Predicts the answers of test items from the intended features. Models learn from the training items, whose targets
+/// are `train`, and from the test items of other folds. Returns `None` if there are no features.
 pub(crate) fn predict_from_intended(
     intended: &[Intended<'_>],
     targets: &Targets,
@@ -71,8 +71,7 @@ pub(crate) fn predict_from_intended(
     Some(rows.into_iter().map(Some).collect())
 }
 
-/// Returns the features of a column. They depend on its cells: numbers, the mean answers of categories, or the lengths
-/// and words of texts.
+/// Returns the features of a column: numbers, the mean answers of categories, or the lengths and words of texts.
 fn column_features(
     one: &Intended<'_>,
     learnt: &[Option<&str>],
@@ -125,7 +124,6 @@ fn column_features(
     features
 }
 
-/// Returns a binned feature for each column of a prediction.
 fn features_of(predicted: &Prediction, width: usize) -> Vec<BinnedFeature> {
     let column = |column: usize| {
         let cell = |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(column).copied());
@@ -152,7 +150,7 @@ fn meanings(
 }
 
 /// Returns features of the words of texts. Each of the 40 most frequent words is a feature, namely its count. Less
-/// frequent words share eight features. These features are coarse, but a tree can recognize a topic by them.
+/// frequent words share eight features, by which a tree can recognize a topic.
 fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let split = |text: &str| -> Vec<String> {
@@ -172,8 +170,7 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     frequent.truncate(MAX_WORDS);
     let words = frequent.into_iter().map(|(word, _)| word);
     let place: HashMap<String, usize> = words.zip(0..).collect();
-    // Words after the first 40 share the last eight columns. Half of them are added and half are subtracted, so that the
-    // sums stay small.
+    // Words after the first 40 share the last eight columns. Half of them are subtracted, so that the sums stay small.
     let (single, sums) = (40.min(place.len()), 8);
     let mut columns = vec![vec![0.0; texts.len()]; single + sums];
     for (item, text) in texts.iter().enumerate() {
@@ -195,7 +192,7 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     columns.iter().map(|column| binned(column)).collect()
 }
 
-/// Returns the bin of each value. A missing value is in the bin of the median, so that a missing value has no effect.
+/// Returns the bin of each value. A missing value is in the bin of the median, where it has no effect.
 fn binned(values: &[f64]) -> BinnedFeature {
     let mut sorted = finite(values);
     sorted.sort_by(f64::total_cmp);
@@ -211,7 +208,6 @@ fn binned(values: &[f64]) -> BinnedFeature {
     values.iter().map(of).collect()
 }
 
-/// Number of bins of a feature.
 pub(super) const BINS: usize = 16;
 /// Number of trees.
 const ROUNDS: usize = 60;

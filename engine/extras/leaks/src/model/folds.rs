@@ -4,23 +4,22 @@ use std::collections::{HashMap, HashSet};
 
 use crate::statistics::mean;
 
-/// Number of folds.
 pub(crate) const FOLDS: usize = 5;
 
-/// The folds of the items. If items belong to groups that are entirely in the test part, a group is never divided.
-/// Otherwise, one answer of a group could predict another, but participants know no answer of the group.
+/// The folds of the items. A group that is entirely in the test part is never divided, because participants know no
+/// answer of the group.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folds {
     /// The group of each item. Empty if there are no such groups.
     groups: Vec<usize>,
     number_of_groups: usize,
-    /// Whether the groups are sections of an ordered list of items. The boundaries between sections are only estimates,
-    /// so adjacent sections are in the same fold.
+    /// Whether the groups are sections of an ordered list of items. Adjacent sections are in the same fold, because
+    /// their boundaries are only estimates.
     are_sections: bool,
 }
 
 impl Folds {
-    /// Creates the folds of items that belong to groups. Groups are numbered from 0.
+    /// Creates the folds of groups that are numbered from 0.
     pub(crate) fn of_groups(groups: Vec<usize>) -> Folds {
         let number_of_groups = groups.iter().collect::<HashSet<_>>().len();
         Folds {
@@ -38,8 +37,7 @@ impl Folds {
         }
     }
 
-    /// Returns the fold of an item. Without groups, the fold is pseudorandom, so neighbours in any order are usually in
-    /// different folds.
+    /// Returns the fold of an item. Without groups, folds are pseudorandom, so that neighbours are usually separated.
     pub(crate) fn fold(&self, item: usize) -> usize {
         match self.groups.get(item) {
             Some(group) if self.are_sections => group * FOLDS / self.number_of_groups.max(1),
@@ -56,13 +54,11 @@ impl Folds {
         (0..FOLDS).map(move |fold| (0..items).partition(|item| self.fold(*item) == fold))
     }
 
-    /// Returns the number of groups, if items belong to groups.
     pub(crate) fn number_of_groups(&self) -> Option<usize> {
         (!self.groups.is_empty()).then_some(self.number_of_groups)
     }
 
-    /// Returns the number of independent observations among these items. This is the number of their groups, or the
-    /// number of items if there are no groups.
+    /// Returns the number of independent observations: the groups of these items, or the items if there are no groups.
     pub(crate) fn observations(&self, items: impl Iterator<Item = usize>) -> usize {
         match self.groups.is_empty() {
             true => items.count(),

@@ -1,8 +1,8 @@
 //! Models that measure how much of the answers can be predicted, from a single fact or from all intended features.
 //!
-//! Answers are first converted to a matrix of numbers ([`Targets`]). A prediction is a matrix of the same shape. The
-//! model that makes it does not know the answers of the predicted items. The fraction of the variance that a prediction
-//! explains is its *skill*.
+//! Answers are first converted to a matrix of numbers ([`Targets`]). A prediction is a matrix of the same shape, from a
+//! model that does not know the answers of the predicted items. Its *skill* is the fraction of the variance that it
+//! explains.
 
 mod baseline;
 mod folds;
@@ -19,7 +19,6 @@ use crate::statistics::{mean, normal_tail};
 /// Predicted targets by item. `None` if the model has no basis for a prediction.
 pub(crate) type Prediction = Vec<Option<Vec<f64>>>;
 
-/// The gain of a fact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Gain {
     /// The fraction of the answers' variance that the fact explains by itself.
@@ -32,12 +31,10 @@ pub(crate) struct Gain {
     pub p: f64,
 }
 
-/// Measures how much the prediction of a fact improves on the baseline. The targets are fitted by least squares to the
-/// baseline's prediction, once with and once without the prediction of the fact. Then the errors of both fits are
-/// compared for items to which they were not fitted.
+/// Measures how much the prediction of a fact improves on the baseline. Fits the targets by least squares to the
+/// baseline's prediction, once with and once without the fact's prediction, and compares the errors.
 ///
-/// The p-value is from a t-test of the differences between squared errors. There is one difference per item, or the mean
-/// per group if items belong to groups.
+/// The p-value is from a t-test of the differences between squared errors: one per item, or the mean per group.
 pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
     let count = targets.test.len();
     let mut differences = vec![0.0; count];
@@ -81,7 +78,6 @@ pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Pred
     }
 }
 
-/// Returns the value at this index, or 0.
 fn value_of(values: &[f64], place: usize) -> f64 {
     values.get(place).copied().unwrap_or(0.0)
 }

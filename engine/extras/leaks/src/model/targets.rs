@@ -1,11 +1,9 @@
-//! Converts answers to numbers, so that predictions can be measured by the variance that they explain.
+//! Converts answers to numbers, so that predictions can be measured by the variance that they explain. Also predicts
+//! answers from a single fact: from items with equal values, or with the nearest numbers.
 //!
-//! This module also predicts answers from a single fact: from items with equal values, or with the nearest numbers.
-//!
-//! Finally, it distinguishes two orders of items in which neighbours have similar answers. If items are sorted by their
-//! answers, the order is a leak. If items of the same group (patients, sessions) are next to each other, it is not,
-//! because participants do not know the answers of the neighbours, either. Items are sorted by their answers if each
-//! class is in one block, or if numbers rise or fall everywhere.
+//! In two kinds of orders, neighbours have similar answers. If items are sorted by their answers, the order is a leak.
+//! If items of the same group (patients, sessions) are adjacent, it is not, because participants know no answer of the
+//! group.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,15 +15,12 @@ use crate::world::AnswerColumn;
 /// Maximum number of classes that have a column in the targets. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
 
-/// Answers as rows of numbers. If the answers are classes, each of the most frequent classes has a column with 1 for its
-/// items and 0 for others. If the answers are numbers, they are replaced by quantiles of the normal distribution
-/// according to their ranks, so that outliers do not dominate.
+/// Answers as rows of numbers. Each of the most frequent classes has a column with 1 for its items and 0 for others.
+/// Numeric answers are replaced by normal quantiles of their ranks, so that outliers do not dominate.
 #[derive(Debug, Clone)]
 pub(crate) struct Targets {
     pub width: usize,
-    /// The answers of test items.
     pub test: Vec<Vec<f64>>,
-    /// The folds of the test items.
     pub folds: Folds,
     /// Whether most classes also occur in the training part. Otherwise, each value belongs to a group.
     pub has_known_classes: bool,
@@ -115,12 +110,12 @@ fn score(rank: f64, count: usize) -> f64 {
     if share < 0.5 { -quantile } else { quantile }
 }
 
-/// Number of items on each side of a number whose targets are averaged to predict from the nearest numbers.
+/// Number of items on each side of a number whose targets predict the number's target.
 const NEIGHBOURS: usize = 2;
 
-/// Predicts the items of each fold from the items of the other folds. `predict` receives the items of the fold, the other
-/// items, and the mean target of these other items. This mean is subtracted from the predictions, because it would reveal
-/// the fold of the predicted item.
+/// Predicts the items of each fold from the items of other folds. `predict` receives the items of the fold, the other
+/// items, and the mean target of the others. This mean is subtracted, because it would reveal the fold of the predicted
+/// item.
 fn across_folds(
     targets: &Targets,
     predict: impl Fn(&[usize], &[usize], &[f64]) -> Prediction,
@@ -146,8 +141,7 @@ fn across_folds(
 }
 
 /// Predicts the target of each item as the mean target of items with the same value in other folds. The mean target of
-/// all items in other folds is included with the weight of one item, so a rare value predicts less. It is also subtracted
-/// from the predictions.
+/// all items in other folds is included with the weight of one item, so that a rare value predicts less.
 pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction {
     let value = |item: &usize| values.get(*item).copied().flatten();
     across_folds(targets, |wanted, known, mean| {
@@ -158,8 +152,8 @@ pub(crate) fn by_value(values: &[Option<&str>], targets: &Targets) -> Prediction
     })
 }
 
-/// Predicts the target of each test item as the mean target of the training items with the same value. The mean target of
-/// all training items is included with the weight of half an item, so a rare value predicts less.
+/// Predicts the target of each test item as the mean target of the training items with the same value. The mean of all
+/// training items has the weight of half an item.
 pub(crate) fn value_from_train(
     values: &[Option<&str>],
     train: &[&str],
@@ -193,8 +187,7 @@ fn means_by_value<'a>(
     values.iter().map(predict).collect()
 }
 
-/// Predicts the target of each item as the mean target of the items in other folds with the nearest numbers. The mean of
-/// all items in other folds is subtracted.
+/// Predicts the target of each item as the mean target of the items in other folds with the nearest numbers.
 pub(crate) fn by_nearest(numbers: &[f64], targets: &Targets) -> Prediction {
     let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
     across_folds(targets, |wanted, known, _| {
@@ -204,8 +197,8 @@ pub(crate) fn by_nearest(numbers: &[f64], targets: &Targets) -> Prediction {
     })
 }
 
-/// Predicts the target of each test item as the mean target of two training items, namely those with the nearest number
-/// below and above.
+/// Predicts the target of each test item as the mean target of the training items with the nearest number below and
+/// above.
 pub(crate) fn nearest_from_train(
     numbers: &[f64],
     train: &[f64],
@@ -215,8 +208,8 @@ pub(crate) fn nearest_from_train(
     means_of_nearest(numbers.iter().copied(), known, NEIGHBOURS / 2)
 }
 
-/// Returns, for each number, the mean target of the nearest known items: `count` items below the number, and `count`
-/// items above it. Of known items with an equal number, one half is treated as below, the other half as above.
+/// Returns, for each number, the mean target of the nearest known items: `count` below the number, and `count` above it.
+/// Of known items with an equal number, half are treated as below.
 fn means_of_nearest<'a>(
     numbers: impl Iterator<Item = f64>,
     known: impl Iterator<Item = (f64, &'a Vec<f64>)>,
@@ -261,8 +254,8 @@ const MIN_SAME_DIRECTION: usize = 10;
 /// Minimum rank correlation between numbers and their positions, for numbers that are treated as sorted.
 const MIN_CORRELATION: f64 = 0.3;
 
-/// Returns whether sorting items by `numbers` also sorts them by their answers. Also returns true if more than a tenth of
-/// the items have no number. In this case, neighbours may have similar answers because of the missing numbers.
+/// Returns whether sorting items by `numbers` also sorts them by their answers. Also returns true if more than a tenth
+/// of the items have no number, because missing numbers may explain similar answers of neighbours.
 pub(crate) fn is_sorted(numbers: &[f64], targets: &Targets) -> bool {
     let mut order: Vec<usize> = (0..numbers.len().min(targets.test.len())).collect();
     let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
@@ -299,8 +292,8 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
         let count = |class: usize| counts.get(class).copied().unwrap_or(others);
         let class = (0..=width).max_by(|one, other| count(*one).total_cmp(&count(*other)));
         let class = class.unwrap_or(width);
-        // The most frequent class changes at random near a boundary. So a new block begins only if its class is clearly
-        // more frequent here than the class of the previous block.
+        // The most frequent class changes at random near a boundary. So the class of a new block must be clearly more
+        // frequent than the class of the previous block.
         let least = blocks
             .last()
             .map_or(0.0, |last| count(*last) + reach as f64 / 2.0);

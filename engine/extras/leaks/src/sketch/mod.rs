@@ -1,15 +1,12 @@
-//! A sketch is a vector of a few hundred numbers that describes a picture, a sound or a series. The sketch hardly changes
-//! if somebody compresses or resizes a picture, or changes the brightness, contrast or loudness.
+//! A sketch is a vector of a few hundred numbers that describes a picture, a sound or a series. It hardly changes if a
+//! picture is compressed again, resized or brightened, or if a sound becomes louder.
 //!
-//! This module collects the sketches of training and test files. Decoding all files could take hours. Therefore, if there
-//! are many files, only a sample of them is sketched.
+//! Decoding all files could take hours, so only a sample of many files is sketched. A file is in the sample if the hash
+//! of its path is below a limit. When the training or test part has too many bytes or sketches, this limit is halved,
+//! and sketches above it are dropped.
 //!
-//! A hash of the path decides whether a file is in the sample. At first, all hashes are accepted. If the training part or
-//! the test part reaches its limit of bytes or sketches, the range of accepted hashes is halved, and sketches outside the
-//! range are dropped. So the sample is evenly distributed over the paths.
-//!
-//! Between two halvings, at most the limit of bytes is decoded. If there are ten times as many files, the range is halved
-//! three or four more times. So the time grows only with the logarithm of the number of files.
+//! The number of bytes that are decoded between two halvings is limited. So the time grows only with the logarithm of
+//! the number of files.
 
 mod picture;
 mod prints;
@@ -28,7 +25,7 @@ pub(crate) use sound::sound_features;
 /// The BLAKE3 digest of a file's content.
 pub(crate) type ContentDigest = [u8; 32];
 
-/// The kind of a sketch. Only sketches of the same kind are compared.
+/// The kind of a sketch. Only sketches of one kind are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Medium {
     Picture,
@@ -37,7 +34,6 @@ pub(crate) enum Medium {
 }
 
 impl Medium {
-    /// Returns the kind of a file by its suffix.
     pub(crate) fn from_path(path: &str) -> Option<Medium> {
         match ContentKind::from_path(path) {
             ContentKind::Picture => Some(Medium::Picture),
@@ -97,25 +93,23 @@ impl Sketch {
         is_long.then(|| Sketch::of_steps(values.iter().map(steps).collect()))
     }
 
-    /// `values` is a unit vector.
+    /// `values` must be a unit vector.
     fn of_steps(values: Box<[i16]>) -> Sketch {
         let square = product(&values, &values);
         Sketch { values, square }
     }
 
-    /// Returns the sketches of the same picture if it is rotated, mirrored or inverted.
     pub(crate) fn variants(&self) -> Vec<(&'static str, Sketch)> {
         picture::variants(&self.values)
     }
 
-    /// Returns the exact square of the distance, in steps of 1/32767. This takes a twentieth of the time of
-    /// [`distance`](Self::distance), whose sum of squares is rounded.
+    /// Returns the exact square of the distance in steps of 1/32767, 20 times as fast as [`distance`](Self::distance).
     fn square_of_distance(&self, other: &Sketch) -> f64 {
         let both = f64::from(self.square) + f64::from(other.square);
         both - 2.0 * f64::from(product(&self.values, &other.values))
     }
 
-    /// Returns a lower bound of the distances to other sketches, for each of several sketches.
+    /// Returns a lower bound of the distances to the other sketches, for each of several sketches.
     pub(crate) fn lower_bounds<'a>(
         several: &[&Sketch],
         others: impl Iterator<Item = &'a Sketch>,
@@ -133,8 +127,7 @@ impl Sketch {
         nearest.iter().map(bound).collect()
     }
 
-    /// Returns the distance of two sketches, between 0 and 2. `None` if it is at least `limit`, or if the sketches have
-    /// different lengths.
+    /// Returns the distance of two sketches, between 0 and 2. `None` if it is at least `limit`, or if lengths differ.
     pub(crate) fn distance(&self, other: &Sketch, limit: f64) -> Option<f64> {
         let limit = (limit * SCALE).powi(2);
         let mut sum = 0.0;
@@ -158,15 +151,14 @@ impl Sketch {
     }
 }
 
-/// Returns the scalar product of two unit vectors. The sum fits into 32 bits, because it is at most the product of the
-/// vectors' lengths.
+/// Returns the scalar product of two unit vectors. It fits into 32 bits, because it is at most about 32767 squared.
 fn product(one: &[i16], other: &[i16]) -> i32 {
     let sum = |one: &[i16], other: &[i16]| {
         let products = one.iter().zip(other);
         let products = products.map(|(one, other)| i32::from(*one) * i32::from(*other));
         products.fold(0, i32::wrapping_add)
     };
-    // The compiler unrolls chunks of a fixed length, which takes half of the time.
+    // The compiler unrolls chunks of a fixed length, which halves the time.
     let (chunks, rest) = one.as_chunks::<32>();
     let (other_chunks, other_rest) = other.as_chunks::<32>();
     let sums = chunks.iter().zip(other_chunks);
@@ -177,20 +169,17 @@ fn product(one: &[i16], other: &[i16]) -> i32 {
 /// Maximum length of a file that is sketched, in bytes.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// A file and its sketch.
 #[derive(Debug)]
 pub(crate) struct Sketched {
     pub path: String,
     pub medium: Medium,
-    /// Files with equal content are not compared here, because the detector `equal-files` finds them.
+    /// Files with equal content are not compared, because the detector `equal-files` finds them.
     pub content: ContentDigest,
     pub sketch: Sketch,
-    /// Fingerprints of small regions of the file.
     pub prints: Box<[Print]>,
     hash: u64,
 }
 
-/// A small file that is not sketched yet.
 #[derive(Debug)]
 struct Pending {
     path: String,
@@ -199,37 +188,33 @@ struct Pending {
     file: Vec<u8>,
 }
 
-/// Maximum number of files that are sketched together, and of their bytes.
+/// Maximum number of small files that are sketched together, and of their bytes.
 const MAX_PENDING: usize = 64;
 const MAX_PENDING_BYTES: usize = 1 << 20;
-/// A file is sketched together with others only if it has at most this many bytes and, if it is a picture, pixels.
-/// Several small files take less memory than one large picture.
+/// Maximum number of bytes of a small file and, if it is a picture, of pixels. A large picture is sketched alone to save
+/// memory.
 const MAX_SMALL_BYTES: usize = 1 << 18;
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
-/// Maximum number of threads that sketch.
 const MAX_THREADS: usize = 4;
 
-/// The sketches of the test items, or of the training files.
 #[derive(Debug)]
 pub(crate) struct Wing {
     files: Vec<Sketched>,
     pending: Vec<Pending>,
     threads: usize,
-    /// Files are not sketched if the hash of their path is larger.
+    /// Maximum hash of the path of a file that is sketched.
     max_hash: u64,
-    /// Bytes decoded since the range of hashes was last halved, and the limit for these bytes.
+    /// Bytes decoded since the range of hashes was last halved, and their limit.
     spent: u64,
     budget: u64,
     /// Maximum number of sketches.
     room: usize,
 }
 
-/// The sketches of both parts.
 #[derive(Debug)]
 pub(crate) struct Gallery {
     pub test: Wing,
     pub train: Wing,
-    /// Number of threads that compare sketches.
     pub threads: usize,
 }
 
@@ -248,7 +233,6 @@ impl Gallery {
         }
     }
 
-    /// Sketches the files that are pending.
     pub(crate) fn finish(&mut self) {
         self.test.sketch_pending();
         self.train.sketch_pending();
@@ -275,15 +259,15 @@ impl Wing {
         }
     }
 
-    /// Returns whether the file is in the sample, so that it must be read entirely.
+    /// Returns whether the file is in the sample, and must be read entirely.
     pub(crate) fn wants(&self, path: &str, bytes: u64) -> bool {
         Medium::from_path(path).is_some()
             && bytes <= MAX_FILE_BYTES
             && hash_of(path) <= self.max_hash
     }
 
-    /// Adds a file. `pixels` is the number of pixels of a picture. Small files are collected and then sketched on several
-    /// threads, but the result is the same as on one thread.
+    /// Adds a file. `pixels` is the number of pixels of a picture. Small files are sketched later on several threads,
+    /// with the same result as on one thread.
     pub(crate) fn add(
         &mut self,
         path: &str,
@@ -306,7 +290,7 @@ impl Wing {
                 content,
                 file: file.to_vec(),
             });
-            // The wing may be full, if all pending files can be sketched.
+            // The limit of sketches may be reached, because some pending files may be damaged.
             let may_be_full = self.files.len() + self.pending.len() > self.room;
             let bytes: usize = self.pending.iter().map(|one| one.file.len()).sum();
             let are_many = self.pending.len() >= MAX_PENDING || bytes > MAX_PENDING_BYTES;
@@ -360,7 +344,6 @@ impl Wing {
         files.filter(|file| file.medium == medium).collect()
     }
 
-    /// Returns whether the sketches are only a sample of the files.
     pub(crate) fn is_sample(&self) -> bool {
         self.max_hash < u64::MAX
     }

@@ -1,6 +1,5 @@
-//! Sketches of pictures. A sketch consists of the brightness of each field of a 16 x 16 grid minus the mean brightness,
-//! and the colour of each field of a 4 x 4 grid. This module also computes the features of pictures that the baseline
-//! model uses.
+//! Sketches of pictures: the brightness of a 16 x 16 grid minus the mean brightness, and the colour of a 4 x 4 grid.
+//! Also computes features of pictures for the baseline.
 
 use std::io::Write as _;
 
@@ -17,11 +16,10 @@ const SIDE: usize = 16;
 const COLOURS: usize = 4;
 /// Maximum number of pixels of a picture that is decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-/// Minimum standard deviation of the brightness over the fields of a picture, where 255 is white. Pictures with a smaller
-/// deviation are treated as empty.
+/// Minimum standard deviation of the brightness over the fields of a picture, where 255 is white. Other pictures are
+/// treated as empty.
 const MIN_DEVIATION: f64 = 6.0;
 
-/// Decodes a picture that is not too large.
 pub(super) fn decode(file: &[u8]) -> Option<Pixels> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
@@ -87,8 +85,7 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
         let place = at / SIDE / wide * COLOURS + at % SIDE / wide;
         for (number, colour) in field[1..].iter().enumerate() {
             if let Some(sum) = colours.get_mut(number * COLOURS * COLOURS + place) {
-                // A colour field contains several brightness fields. With this weight, it has the same influence as these
-                // fields together.
+                // This weight gives a colour field the influence of the brightness fields that it contains.
                 *sum += colour / area / wide as f64;
             }
         }
@@ -97,7 +94,7 @@ pub(super) fn sketch(pixels: &Pixels) -> Option<Sketch> {
     Sketch::new(&values)
 }
 
-/// Returns the sketches of a picture if it is rotated, mirrored or inverted, with a name for each change.
+/// Returns the sketches of the rotated, mirrored and inverted picture, with a name for each change.
 pub(super) fn variants(values: &[i16]) -> Vec<(&'static str, Sketch)> {
     let names = [
         "",
@@ -189,11 +186,11 @@ impl FieldShare {
     }
 }
 
-/// Number of fields along each side of a picture for features. The brightness of each field is a feature.
+/// Number of fields along each side of a picture whose brightness is a feature.
 const FEATURE_SIDE: usize = 6;
 
-/// Returns features of a picture: its mean brightness and that of each field, contrast, grain, size, and the ratio by
-/// which its pixels can be compressed.
+/// Returns features of a picture: mean brightness, the brightness of each field, contrast, grain, size and compression
+/// ratio.
 pub(crate) fn picture_features(file: &[u8]) -> Vec<(String, f64)> {
     let Some(pixels) = decode(file) else {
         return Vec::new();

@@ -1,16 +1,14 @@
 //! Fingerprints of small regions in a picture or sound. They find files that share a section: a cropped picture, the
 //! next frame of a film, or a sound with a different start.
 //!
-//! Each region has a hash. In a picture, it is computed from the mean brightness of nine fields, relative to the region's
-//! mean and rounded to steps. In a sound, it is computed from sixteen samples. The regions with the smallest hashes are kept
-//! with their positions in the picture or sound. So two files that share a section have many equal hashes, and the distance
-//! between the two positions of a hash is always the same.
+//! The hash of a picture's region is computed from the brightness of nine fields relative to the region's mean, the hash
+//! of a sound's region from sixteen samples. Only the regions with the smallest hashes are kept. So two files that share
+//! a section have many equal hashes, whose positions in both files differ by the same distance.
 
 use std::collections::BTreeMap;
 
 use prep_contents::pixels::Pixels;
 
-/// Maximum number of fingerprints of a file.
 const MAX_PRINTS: usize = 96;
 
 /// Width of a field, in pixels.
@@ -23,10 +21,10 @@ const STEP: f64 = 10.0;
 /// Minimum number of different brightness steps in a region.
 const MIN_STEPS: u32 = 4;
 
-/// Maximum number of regions of a picture. In larger pictures, regions are larger and farther apart.
+/// Maximum number of regions of a picture. Regions of larger pictures are larger and farther apart.
 const MAX_REGIONS: usize = 1 << 16;
 
-/// Maximum number of pixels of a picture for which fingerprints are computed.
+/// Maximum number of pixels of a picture with fingerprints.
 const MAX_PIXELS: usize = 1 << 24;
 
 /// Number of samples in a region of a sound.
@@ -41,16 +39,14 @@ pub(crate) struct Print {
     pub place: (u32, u16),
 }
 
-/// The smallest hashes found so far.
 #[derive(Default)]
 struct Smallest {
     places: BTreeMap<u32, (u32, u16)>,
-    /// The largest of them, if there is no room for a larger one.
+    /// The largest of `places`, if there are [`MAX_PRINTS`] places.
     largest: Option<u32>,
 }
 
 impl Smallest {
-    /// Returns whether this hash is among the smallest ones so far.
     fn wants(&self, hash: u32) -> bool {
         self.largest.is_none_or(|largest| hash < largest)
     }
@@ -84,7 +80,6 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     if width * height > MAX_PIXELS {
         return Box::default();
     }
-    // Factor by which regions are enlarged.
     let scale = (width * height).div_ceil(MAX_REGIONS).isqrt().max(1);
     let size = (2 * SPACING + FIELD) * scale;
     let columns = width.saturating_sub(size) / scale;
@@ -95,7 +90,7 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
         regions.read(&fields, y, columns);
         for (x, hash) in regions.hashes.iter().enumerate() {
             let hash = mixed(*hash);
-            // Few regions pass, so only their steps are counted.
+            // Steps are counted last, because few regions pass the other condition.
             if smallest.wants(hash) && regions.different_steps(x) >= MIN_STEPS {
                 let place = (
                     u32::try_from(x).unwrap_or(0),
@@ -108,8 +103,7 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     smallest.finish()
 }
 
-/// The total brightness of the fields at all positions, row by row. A region consists of nine fields. Regions overlap, so
-/// each field is part of nine regions.
+/// The total brightness of the fields at all positions, row by row. Regions overlap, so a field is part of nine regions.
 struct Fields {
     sums: Vec<i32>,
     /// Number of fields in a row.
@@ -131,7 +125,7 @@ impl Fields {
             let right = pairs.clone().skip(side).step_by(scale);
             let row = pairs.step_by(scale).zip(right).take(width);
             fields.extend(row.map(|((above, below), (above_right, below_right))| {
-                // Sums may have overflowed, but their wrapping differences are correct.
+                // Sums may overflow, but their wrapping differences are correct.
                 let light = below_right.wrapping_sub(*below).wrapping_sub(*above_right);
                 light.wrapping_add(*above).cast_signed()
             }));
@@ -154,17 +148,17 @@ impl Fields {
 /// A row of regions. Its values are separate vectors, so that loops over the regions compile to vector instructions.
 #[derive(Default)]
 struct RegionRow {
-    /// For each of the nine fields of a region, the brightness steps of this field in all regions of the row. The mean of
-    /// a region is subtracted from its fields, so that brightness does not change the hash.
+    /// For each of the nine fields: its brightness steps in all regions of the row. The mean of a region is subtracted
+    /// from its fields, so that brightness does not change the hash.
     steps: [Vec<i32>; 9],
     hashes: Vec<u64>,
-    /// The sum of the fields of each region.
+    /// The sum of each region's fields.
     sums: Vec<i32>,
-    /// Not 0 if any field of a region is between two steps.
+    /// For each region, not 0 if any of its fields is between two steps.
     between: Vec<u32>,
 }
 
-/// A number to which `f32` adds only integers.
+/// Adding this number, 1.5 * 2^23, rounds an `f32` to an integer.
 const INTEGERS: f32 = 12_582_912.0;
 
 impl RegionRow {
@@ -232,7 +226,6 @@ impl RegionRow {
         }
     }
 
-    /// Returns the number of different steps of a region.
     fn different_steps(&self, region: usize) -> u32 {
         let steps = self.steps.iter().filter_map(|steps| steps.get(region));
         let steps = steps.fold(0_u64, |all, step| all | 1 << ((step + 32) & 63));
@@ -240,13 +233,12 @@ impl RegionRow {
     }
 }
 
-/// Returns the summed-area table of a picture: for each corner of a pixel, the sum of all pixels above and left of it. So
-/// the sum of a field needs only four lookups.
+/// Returns the summed-area table of a picture: for each corner of a pixel, the sum of all pixels above and left of it.
+/// The sum of a field needs only four of its numbers.
 fn sums(pixels: &Pixels) -> Vec<u32> {
     let width = pixels.width;
     let stride = pixels.stride().max(1);
-    // For samples of two bytes, use the high byte, which comes first. For colours, use green, which contributes most to
-    // brightness.
+    // Use the first and therefore high byte of a two-byte sample. Use green, which contributes most to brightness.
     let channel = match stride / pixels.sample.max(1) {
         1 | 2 => 0,
         _ => pixels.sample,
@@ -268,7 +260,6 @@ fn sums(pixels: &Pixels) -> Vec<u32> {
     sums
 }
 
-/// Returns the fingerprints of the samples of a sound.
 pub(super) fn of_samples(samples: impl Iterator<Item = i64>) -> Box<[Print]> {
     let mut smallest = Smallest::default();
     let mut last = [0_i64; SAMPLES];

@@ -1,5 +1,5 @@
-//! Sketches of sounds. A sketch consists of the loudness of 256 sections of equal length, minus the mean loudness. This
-//! module also computes the features of sounds that the baseline uses. It supports WAV files with uncompressed samples.
+//! Sketches of sounds: the loudness of 256 sections of equal length, minus the mean loudness. Also computes features of
+//! sounds for the baseline. Supports WAV files with uncompressed samples.
 
 use hound::{SampleFormat, WavReader};
 
@@ -10,16 +10,15 @@ use crate::statistics::{deviation, mean};
 /// Number of sections of a sound for its sketch, and for its features.
 const SECTIONS: usize = 256;
 const FEATURE_SECTIONS: usize = 8;
-/// Value of a full-scale sample in fingerprints, as in samples of 16 bits.
+/// Value of a full-scale sample in fingerprints.
 const SAMPLE_STEPS: f64 = 32_768.0;
-/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Sounds with a smaller deviation are
-/// treated as silence.
+/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Other sounds are treated as
+/// silence.
 const MIN_DEVIATION: f64 = 2e-4;
 /// Maximum number of samples from which features are computed.
 const MAX_SAMPLES: usize = 1 << 21;
 
-/// Returns the number of channels, and the samples of the first channel as numbers between -1 and 1. If the file is
-/// truncated, returns the samples before its end.
+/// Returns the number of channels, and the samples of the first channel between -1 and 1. A file may be truncated.
 fn samples(file: &[u8]) -> Option<(usize, Vec<f64>)> {
     let reader = WavReader::new(file).ok()?;
     let form = reader.spec();
@@ -39,7 +38,6 @@ fn samples(file: &[u8]) -> Option<(usize, Vec<f64>)> {
     Some((channels, samples))
 }
 
-/// Returns the fingerprints of the first channel of a sound.
 pub(super) fn prints(file: &[u8]) -> Option<Box<[Print]>> {
     let (_, samples) = samples(file)?;
     let steps = samples
@@ -98,7 +96,6 @@ pub(crate) fn sound_features(file: &[u8]) -> Vec<(String, f64)> {
 mod tests {
     use super::*;
 
-    /// Returns a tone whose loudness rises and falls.
     fn samples() -> Vec<f64> {
         let loud = |at: f64| (0.4 + 0.3 * (at / 700.0).sin()) * (at / 3.0).sin();
         (0..9000).map(|at| loud(f64::from(at))).collect()

@@ -1,5 +1,4 @@
-//! Reads one file: its length, digest and image size, and the names inside the file. These are the columns of a table,
-//! the keys of JSON, the features of TFRecord files, and the variables of MATLAB files.
+//! Reads one file: its length, digest and image size, and the names of its columns, keys, features or variables.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,19 +13,19 @@ use super::PublicFile;
 use crate::facts::documents::key_paths;
 use crate::text::ContentKind;
 
-/// Maximum length of a text file, or of a file in a format without a reader, that is searched, in bytes.
+/// Maximum length in bytes of a text, or of a file in a format without a reader, that is searched.
 pub(super) const MAX_TEXT: u64 = 64 << 20;
 
 /// How much of a file's content is kept in memory while it is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Only the beginning, which is sufficient for the names in the file and the size of an image.
+    /// The beginning, which is sufficient for the names in the file and the size of an image.
     Head,
     Text,
     All,
 }
 
-/// Reads a file once. Returns its properties, and as much of its content as `keep` requires.
+/// Reads a file. Returns its properties, and as much of its content as `keep` requires.
 pub(super) fn see(
     path: &str,
     mut content: &mut dyn Read,
@@ -68,7 +67,6 @@ const MAX_HEAD_BYTES: usize = 4 << 20;
 /// Maximum number of TFRecord records that are read for their names.
 const MAX_RECORDS: usize = 20;
 
-/// Maximum number of names in one file.
 const MAX_NAMES: usize = 1 << 14;
 
 /// Returns the names in a file of this kind. A damaged file contains no names.

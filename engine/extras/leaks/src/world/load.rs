@@ -12,7 +12,7 @@ use super::{AnswerColumn, PublicContent, PublicFile, World};
 use crate::finding::{LeaksError, failed};
 use crate::table::{CellTexts, ColumnTable, is_missing, numbers};
 
-/// The sample submission may use at most the memory divided by this number.
+/// The sample submission may use the memory divided by this number.
 const SAMPLE_FRACTION: u64 = 8;
 
 /// Maximum number of test items whose facts are collected.
@@ -42,7 +42,6 @@ pub struct LeakInput {
 }
 
 impl World {
-    /// Reads the answers, the sample submission, the public files and the bundle.
     pub(crate) fn read(input: &LeakInput) -> Result<World, LeaksError> {
         let answers = table_in(&input.answers, &input.limits, u64::MAX, &|_| true)?;
         let room = input.memory / SAMPLE_FRACTION;
@@ -59,7 +58,7 @@ impl World {
             })
         };
         let rows: Vec<usize> = keys.iter().map(item).collect();
-        // An empty cell in another table does not name the item whose id is empty.
+        // An empty cell does not name the item whose id is empty.
         item_of.retain(|id, _| !is_missing(id));
         let step = ids.len().div_ceil(MAX_CHOSEN).max(1);
         let chosen: Vec<usize> = (0..ids.len()).step_by(step).collect();
@@ -115,7 +114,6 @@ impl World {
     }
 }
 
-/// Returns the files of a bundle.
 fn files_of_bundle(
     bundle: &Path,
     resources: &Resources<'_>,
@@ -152,12 +150,11 @@ fn table_in(
     })
 }
 
-/// Returns the id column of the answers. This is the column `named`, by which grading pairs rows, if the sample
-/// submission has it.
+/// Returns the id column of the answers: the column `named`, by which grading pairs rows, or a column whose values are
+/// mostly in the same column of the sample submission.
 ///
-/// Otherwise, most values of the id column must also be in the same column of the sample submission. If several columns
-/// meet this condition, the one with the fewest values outside the sample submission is chosen. Among equals, a column
-/// without empty cells is preferred, and then the first one.
+/// Of several such columns, the one with the fewest values outside the sample submission is preferred, then one without
+/// empty cells, then the first one.
 fn key(answers: &ColumnTable, sample: &ColumnTable, named: Option<&str>) -> Option<usize> {
     let is_named = |name: &String| Some(name.as_str()) == named && sample.column(name).is_some();
     if let Some(place) = answers.names.iter().position(is_named) {
@@ -191,8 +188,7 @@ fn labels(
     let items = rows.iter().max().map_or(0, |last| last + 1);
     let (mut labels, mut shown) = (Vec::new(), Vec::new());
     for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
-        // If a column has the same values in the sample submission, it is not an answer column, because participants know
-        // its values.
+        // A column with the same values in the sample submission is not an answer, because participants know its values.
         let sample_cells = sample.column(name);
         let is_shown = sample_cells.is_some_and(|cells| {
             let all = sample.is_sample() || cells.len() == column.len();
@@ -223,7 +219,7 @@ fn labels(
             rows: of_chosen.collect(),
         });
     }
-    // If this leaves no answer column, the sample submission contains the answers, so these columns are compared anyway.
+    // If no answer column is left, the sample submission contains the answers, so these columns are compared anyway.
     if labels.is_empty() {
         labels = shown;
     }

@@ -18,13 +18,12 @@ pub(crate) use public::named_in;
 /// Maximum number of columns that may be parts of ids.
 const MAX_KEY_COLUMNS: usize = 6;
 
-/// Minimum number of test items that a table must name, even if there are only a few test items.
+/// Minimum number of test items that a table must name if there are only a few test items.
 const MIN_FEW_ITEMS: usize = 3;
 
 /// Maximum length of a name in which ids are searched, in bytes.
 const MAX_NAME: usize = 80;
 
-/// Everything that the detectors use.
 pub(crate) struct World {
     /// Ids of the test items, in the order of the answers.
     pub ids: Vec<String>,
@@ -36,34 +35,28 @@ pub(crate) struct World {
     pub bundle: Vec<PublicFile>,
     /// The test items whose facts are collected: all of them, or an even sample.
     pub chosen: Vec<usize>,
-    /// An item is chosen if its number is a multiple of `step`.
     step: usize,
-    /// Name of the id column.
     pub key_name: String,
     /// The chosen items by id in lower case.
     lower: HashMap<String, usize>,
-    /// Whether each id contains a digit. Then words without digits are not ids.
+    /// Whether each id contains a digit, so that words without digits are not ids.
     has_digits: bool,
     /// Whether ids are small numbers, which other columns may contain by chance.
     pub has_plain_ids: bool,
-    /// Whether training files have names that are also ids of test items, for example because the files of each part are
-    /// numbered from 1.
+    /// Whether names of training files are also ids of test items, for example because both parts are numbered.
     parts_share_ids: bool,
-    /// Whether some ids are numbers.
     has_numeric_ids: bool,
-    /// Length of the shortest id, in bytes.
+    /// Length of the shortest id in bytes.
     shortest: usize,
 }
 
 impl World {
-    /// Returns the minimum number of test items whose ids a table or text must contain, so that its ids are not a
-    /// coincidence. The minimum is 20, or all test items if there are fewer.
+    /// Returns the minimum number of test items that a table or text must name, so that its ids are not a coincidence.
     pub(crate) fn min_items(&self) -> usize {
         self.ids.len().clamp(MIN_FEW_ITEMS, 20)
     }
 
-    /// Sets `parts_share_ids`. It is true if at least half of the ids in paths of training files also occur in other
-    /// paths.
+    /// Sets `parts_share_ids`: whether at least half of the ids in paths of training files also occur in other paths.
     fn compare_parts<'a>(&mut self, paths: impl Iterator<Item = &'a str>) {
         let (mut trained, mut others) = (HashSet::new(), HashSet::new());
         for path in paths {
@@ -77,13 +70,11 @@ impl World {
         self.parts_share_ids = both > 0 && both * 2 >= trained.len();
     }
 
-    /// Returns whether facts of this item are collected.
     pub(crate) fn has_facts(&self, item: usize) -> bool {
         item.is_multiple_of(self.step)
     }
 
-    /// Returns the item whose id is `text`, or whose id is the name of the file in the path `text`. Returns `None` if the
-    /// facts of this item are not collected.
+    /// Returns the item whose id is `text` or the file name in it. `None` if the item's facts are not collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -94,8 +85,7 @@ impl World {
         found.or_else(|| self.item_of_other_spelling(stem))
     }
 
-    /// Returns the item whose id is a part of a name between separators, ignoring case. For example, the id `8f3a` is
-    /// found in the name `SMP-8F3A`.
+    /// Returns the item whose id is a part of a name, ignoring case: `8f3a` in `SMP-8F3A`.
     fn item_of_other_spelling(&self, name: &str) -> Option<usize> {
         let lengths = self.shortest.max(4)..=MAX_NAME;
         let is_word = self.has_digits && !name.contains(|c: char| c.is_ascii_digit());
@@ -117,8 +107,8 @@ impl World {
             .copied()
     }
 
-    /// Returns the item that a value in a document or line names. Unlike [`World::item_of_name`], this function finds
-    /// nothing if ids are small numbers, because such numbers occur everywhere.
+    /// Returns the item that a value in a document or line names. `None` if ids are small numbers, which occur
+    /// everywhere.
     pub(crate) fn item_in_text(&self, text: &str) -> Option<usize> {
         match self.has_plain_ids || !self.may_be_id(text) {
             true => None,
@@ -126,14 +116,12 @@ impl World {
         }
     }
 
-    /// Returns false if the text is a number, but no id is a number. Documents may contain millions of numbers, so this
-    /// check must be fast.
+    /// Returns false for a number if no id is a number. Must be fast, because documents may contain millions of numbers.
     pub(crate) fn may_be_id(&self, text: &str) -> bool {
         let is_part = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
         self.has_numeric_ids || !text.bytes().all(is_part)
     }
 
-    /// Returns the column of a table that contains ids of items, if there is one.
     pub(crate) fn key_of(&self, table: &ColumnTable) -> Option<usize> {
         let columns = table.columns.iter().enumerate().rev();
         let of_items = columns.filter_map(|(place, column)| {
@@ -146,7 +134,7 @@ impl World {
         best.map(|(_, place)| place)
     }
 
-    /// Returns the rows of items whose facts are collected, as pairs of row and item.
+    /// Returns the rows of items whose facts are collected, and these items.
     pub(crate) fn items_of(&self, table: &ColumnTable, key: usize) -> Vec<(usize, usize)> {
         let cells = table
             .columns
@@ -159,7 +147,7 @@ impl World {
             .collect()
     }
 
-    /// Returns the largest table of training items that contains the answers of a label.
+    /// Returns the largest table with answers of training items.
     pub(crate) fn train_table(&self, label: &AnswerColumn) -> Option<&ColumnTable> {
         let shown = self.public.tables.get(self.train_table_number(label)?)?;
         Some(&shown.table)
@@ -176,7 +164,6 @@ impl World {
         largest.map(|(number, _)| number)
     }
 
-    /// Returns the numbers of the tables that contain answers of training items.
     pub(crate) fn train_tables(&self) -> HashSet<usize> {
         let labels = self.labels.iter();
         labels
@@ -184,7 +171,6 @@ impl World {
             .collect()
     }
 
-    /// Returns the cells of a column for the chosen items, in the order of `chosen`.
     pub(crate) fn cells<'a>(
         &self,
         column: &'a CellTexts,
@@ -194,13 +180,13 @@ impl World {
         self.chosen.iter().map(cell).collect()
     }
 
-    /// Returns the ids of the training items in a training table, if it has the id column.
+    /// Returns the ids in a training table, if it has the id column.
     pub(crate) fn train_ids<'a>(&self, table: &'a ColumnTable) -> Option<&'a CellTexts> {
         table.column(&self.key_name)
     }
 
-    /// Returns the column of a table that contains the ids of test items, and the item of each row. `None` if there is no
-    /// column with at least half of the items and hardly any other value.
+    /// Returns the column with the ids of test items, and the item of each row. `None` if no column contains at least
+    /// half of the items and hardly any other value.
     fn items_in(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         // A sample of rows contains at least the chosen items.
         let all = match table.is_sample() {
@@ -218,8 +204,7 @@ impl World {
             .or_else(|| self.items_of_pairs(table))
     }
 
-    /// Same as [`World::items_in`], if the ids are divided into two columns. The cells of a row, with a separator between
-    /// them, are then the id.
+    /// Same as [`World::items_in`] for ids that are divided into two columns, with a separator between their cells.
     fn items_of_pairs(&self, table: &ColumnTable) -> Option<(usize, Vec<Option<usize>>)> {
         let columns = table.columns.iter().take(MAX_KEY_COLUMNS).enumerate();
         for (place, first) in columns.clone() {
@@ -244,7 +229,6 @@ impl World {
         None
     }
 
-    /// Returns the tables of test items, except the sample submission.
     pub(crate) fn test_tables(
         &self,
     ) -> impl Iterator<Item = (&PublicTableFile, usize, &Vec<Option<usize>>)> {
@@ -256,7 +240,7 @@ impl World {
         })
     }
 
-    /// Returns the path and content of each text that neither belongs to an item nor is the sample submission.
+    /// Returns the path and content of each text that is neither an item's nor the sample submission.
     pub(crate) fn common_texts(&self) -> impl Iterator<Item = (&str, &str)> {
         let texts = self.public.texts.iter();
         let texts = texts.map(|(path, text)| (path.as_str(), text.as_str()));
@@ -293,7 +277,7 @@ impl World {
         None
     }
 
-    /// Returns the test item that a path belongs to. Its id is the stem, the file name, or one of the directories.
+    /// Returns the test item to which a path belongs. Its id is the stem, the file name, or one of the directories.
     pub(crate) fn item_of_path(&self, path: &str) -> Option<usize> {
         let is_coincidence = self.has_plain_ids || self.parts_share_ids;
         match is_coincidence && is_train(path) && !is_test(path) {
@@ -325,15 +309,14 @@ impl World {
     }
 }
 
-/// Returns the number of different items in the rows of a table. Returns `None` if this number is less than half of
-/// `all`, or if more than a tenth of the rows belong to no item.
+/// Returns the number of different items in the rows of a table. `None` if it is less than half of `all`, or if more
+/// than a tenth of the rows belong to no item.
 fn hits(items: &[Option<usize>], all: usize) -> Option<usize> {
     let known = items.iter().flatten();
     let hits = known.clone().collect::<HashSet<_>>().len();
     (2 * hits >= all && 10 * known.count() >= 9 * items.len()).then_some(hits)
 }
 
-/// Maps an item to its row in a table.
 pub(crate) type RowOfItem = HashMap<usize, usize>;
 
 /// Returns the last row of each item of a table.
@@ -343,11 +326,10 @@ pub(crate) fn rows_of_items(items: &[Option<usize>]) -> RowOfItem {
         .collect()
 }
 
-/// A column of answers.
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerColumn {
     pub name: String,
-    /// The answer of each item. If an item has several rows, the answer in the first one.
+    /// The answer of each item, in the first one of its rows.
     pub values: CellTexts,
     /// All rows of the chosen items, as pairs of item and answer.
     pub rows: Vec<(usize, String)>,
@@ -355,7 +337,6 @@ pub(crate) struct AnswerColumn {
 }
 
 impl AnswerColumn {
-    /// Returns the answers of these items only, in the order of `items`.
     pub(crate) fn of_items(&self, items: &[usize]) -> AnswerColumn {
         let pick = |item: &usize| self.values.get(*item).unwrap_or_default();
         let values: CellTexts = items.iter().map(pick).collect();
@@ -391,24 +372,19 @@ impl AnswerColumn {
     }
 }
 
-/// The contents of the public files.
 #[derive(Default)]
 pub(crate) struct PublicContent {
     pub tables: Vec<PublicTableFile>,
     /// Other texts, as path and content.
     pub texts: Vec<(String, String)>,
     pub files: Vec<PublicFile>,
-    /// Files that were not read entirely, with the reason.
+    /// Files that were not read entirely, with their lengths or rows.
     pub unread: Vec<String>,
-    /// Times and metadata of training files.
     pub trained: Trained,
-    /// Sketches of pictures, sounds and series.
     pub gallery: Gallery,
-    /// Facts from items' own files.
     pub facts: ItemFacts,
 }
 
-/// A public file, or a member of an archive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PublicFile {
     pub path: String,
@@ -416,11 +392,9 @@ pub(crate) struct PublicFile {
     pub content: ContentDigest,
     /// Names of columns, keys, features or variables in the file.
     pub names: BTreeSet<String>,
-    /// Width and height of an image.
     pub pixels: Option<(u64, u64)>,
 }
 
-/// A public table.
 #[derive(Debug, Clone)]
 pub(crate) struct PublicTableFile {
     pub path: String,

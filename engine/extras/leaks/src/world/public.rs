@@ -1,5 +1,4 @@
-//! Reads all public files in one pass and collects tables, texts, arrays, sketches, and the facts of items' own
-//! files.
+//! Reads all public files in one pass. Collects tables, texts, arrays, sketches, and the facts of items' own files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -24,46 +23,41 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
-/// Maximum number of array files that are read as tables. If there are more, each array probably belongs to one item.
+/// Maximum number of array files that are read as tables. More arrays probably belong to one item each.
 const MAX_ARRAYS: usize = 32;
 
-/// Maximum total length in bytes of the files whose content is examined and that each belong to one item.
+/// Maximum total length in bytes of the items' files whose content is examined.
 const MAX_EXAMINED: u64 = 2 << 30;
 
-/// Maximum length in bytes of one such file.
+/// Maximum length in bytes of an item's file whose content is examined.
 const MAX_ITEM_FILE: u64 = 32 << 20;
-/// Maximum length in bytes of a text file that belongs to one item and whose words become facts.
+/// Maximum length in bytes of an item's text file whose words become facts.
 const MAX_ITEM_TEXT: u64 = 1 << 20;
 
 /// Maximum number of bytes of a TFRecord file that are read.
 const MAX_RECORDS: u64 = 64 << 20;
 
-/// Maximum total length of all texts in memory.
+/// Maximum total length of all texts in memory, in bytes.
 const MAX_ALL_TEXT: u64 = 1 << 30;
 
 /// Memory for tables: this number of bytes, plus [`TABLE_MEMORY_PER_BYTE`] for each byte of the public files on disk.
-/// Without this limit, malicious files with an extreme compression ratio could use any amount of memory. Texts may use
-/// half as much as tables.
+/// Files with an extreme compression ratio could otherwise use any amount of memory. Texts may use half as much as
+/// tables.
 const TABLE_MEMORY: u64 = 1 << 28;
 const TABLE_MEMORY_PER_BYTE: u64 = 24;
 
-/// Everything that is collected while the files are read.
 struct Collected<'w> {
     world: &'w World,
     public: &'w Path,
     resources: &'w Resources<'w>,
     content: PublicContent,
     tables: Vec<(String, ColumnTable)>,
-    /// Path and columns of each array.
     arrays: Vec<(String, Vec<CellTexts>)>,
-    /// Number of items' files whose content was not examined, because the file or the total length of examined files is too
-    /// large.
+    /// Number of items' files whose content was not examined, because they exceed a limit.
     unexamined: u64,
-    /// Number of files that were read so far.
     place: usize,
     examined_bytes: u64,
     text_left: u64,
-    /// Remaining memory for tables.
     room: u64,
 }
 
@@ -104,21 +98,19 @@ impl World {
     }
 }
 
-/// The file that is being read.
 struct CurrentFile<'a> {
     path: &'a str,
     kind: ContentKind,
     seen: &'a PublicFile,
     head: &'a [u8],
     keep: Keep,
-    /// Whether the file belongs to a test item.
     is_item: bool,
     /// The test item, if its facts are collected.
     own: Option<usize>,
 }
 
 impl Collected<'_> {
-    /// Adds the facts and tables that are known only after all files were read, and returns the content.
+    /// Adds the facts and tables that are known only after all files were read.
     fn finish(mut self) -> PublicContent {
         self.content.gallery.finish();
         self.add_lists();
@@ -147,7 +139,6 @@ impl Collected<'_> {
         content
     }
 
-    /// Adds the lists in JSON documents as tables.
     fn add_lists(&mut self) {
         let read = self.tables.iter();
         let read = read.map(|(path, table)| (path.as_str(), table.names.as_slice()));
@@ -178,7 +169,7 @@ impl Collected<'_> {
             Format::Array => self.arrays.len() < MAX_ARRAYS,
             _ => !path.starts_with("description."),
         });
-        // A table is read more than once, so an archive member is copied to a file first.
+        // An archive member that is a table is copied to a file, because a table is read more than once.
         let place = self.public.join(path);
         let is_loose = place.is_file();
         let taken = match format.is_some() && !is_loose {
@@ -228,7 +219,7 @@ impl Collected<'_> {
             self.add_array(path, &place);
             return Ok(());
         }
-        // A table is read row by row, so it is not lost if its text was not kept.
+        // A table is not lost if its text was not kept, because it is read row by row.
         let is_text_lost = kind.is_text() && !is_text_kept && format.is_none();
         let is_table_lost = !self.add_table(path, &place, format)?;
         if is_text_lost || is_table_lost {
@@ -260,7 +251,6 @@ impl Collected<'_> {
         }
     }
 
-    /// Adds the facts of a file that belongs to an item.
     fn add_item_facts(&mut self, current: &CurrentFile<'_>, known: &FileProperties) {
         let (path, seen, head) = (current.path, current.seen, current.head);
         let Some(item) = current.own else { return };
@@ -307,8 +297,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Adds facts of a file whose format has no reader. If the file does not belong to an item, it is searched for
-    /// strings that contain ids of items.
+    /// Adds facts from the strings of a file whose format has no reader, and which does not belong to an item.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
         let is_opaque = matches!(current.kind, ContentKind::Opaque | ContentKind::Matlab);
@@ -334,7 +323,7 @@ impl Collected<'_> {
         self.content.unread.push(format!("{path}: {bytes}{note}"));
     }
 
-    /// Keeps a text. Returns whether it was kept.
+    /// Returns whether the text was kept.
     fn add_text(&mut self, current: &CurrentFile<'_>) -> bool {
         let bytes = current.seen.bytes;
         // The length may not have been known before the file was read.
@@ -347,7 +336,7 @@ impl Collected<'_> {
         is_kept
     }
 
-    /// Sketches a file of the test part or the training part, and adds the features of a series.
+    /// Sketches a file of either part, and adds the features of a series.
     fn add_sketch(&mut self, current: &CurrentFile<'_>) {
         let (path, seen, head) = (current.path, current.seen, current.head);
         if current.keep == Keep::Head || !current.is_item && !is_train(path) {
@@ -366,7 +355,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Reads an array that is in an `.npz` file or has one row for each item, if it is not too large.
+    /// Reads an array that is in an `.npz` file or has one row per item, if it is not too large.
     fn add_array(&mut self, path: &str, place: &Path) {
         let limits = &self.resources.limits;
         let header = ArrayFile::open(place, limits).ok();
@@ -382,8 +371,8 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table. Returns false if the table is too large to read. If the file is not a table, it is skipped, and the
-    /// function returns true. `format` is `None` if the file does not have the name of a table.
+    /// Reads a table. Returns false only if it is too large. `format` is `None` for files that are not named like
+    /// tables.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
             return Ok(true);
@@ -399,7 +388,7 @@ impl Collected<'_> {
         // A single table may use only half of the remaining memory.
         match ColumnTable::read(place, format, limits, self.room / 2, &is_wanted) {
             Err(error) if error.is_of_the_system() => return Err(error),
-            // A file that is not a table, although its name has the suffix, is skipped.
+            // A file that is not a table in spite of its name is skipped.
             Err(error) => return Ok(!matches!(error, ContentsError::Limit(_))),
             Ok(table) if table.names.len() > 1 && table.rows() > 0 => {
                 if table.is_sample() {
@@ -419,8 +408,8 @@ impl Collected<'_> {
 /// Maximum number of columns of an array that is read as a table.
 const MAX_COLUMNS: usize = 64;
 
-/// Combines arrays to tables. All arrays of an `.npz` file become one table if they have the same length, because ids and
-/// labels are often stored in this form. Each other array becomes a table of its own.
+/// Combines arrays to tables. Arrays of the same length in an `.npz` file become one table, because ids and labels are
+/// often stored in this form.
 fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, ColumnTable)> {
     let mut files: BTreeMap<String, (Vec<String>, Vec<CellTexts>)> = BTreeMap::new();
     for (path, columns) in arrays {
@@ -430,7 +419,6 @@ fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, Colum
         };
         let (names, cells) = files.entry(file).or_default();
         for (place, column) in columns.into_iter().enumerate() {
-            // Arrays with as many rows as the first one are columns of the table.
             if cells
                 .first()
                 .is_none_or(|first| first.len() == column.len())
@@ -449,14 +437,13 @@ fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, Colum
     tables.filter(|(_, table)| table.rows() > 0).collect()
 }
 
-/// Returns the content as text, if it contains no control characters except line breaks and tabs.
 fn plain_text(content: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(content).ok()?;
     let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
     text.chars().all(is_plain).then_some(text)
 }
 
-/// Returns the properties of a file that are known before it is opened. For a file outside archives, `place` is its path.
+/// Returns the properties that are known before the file is opened. `place` is the path of a file outside archives.
 fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
     let metadata = place.and_then(|place| place.metadata().ok());
     let of_disk = metadata.map(|metadata| {

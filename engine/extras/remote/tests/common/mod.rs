@@ -17,7 +17,6 @@ use object_store::{
 };
 use parking_lot::Mutex;
 
-/// A fault that the store simulates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     None,
@@ -36,7 +35,7 @@ pub enum Fault {
     Forbids,
 }
 
-/// A wrapper around a different store that simulates a fault.
+/// A store that adds a fault to the responses of `inner`.
 #[derive(Debug)]
 pub struct Faulty {
     pub inner: Arc<dyn ObjectStore>,
@@ -198,7 +197,6 @@ impl ObjectStore for Faulty {
     }
 }
 
-/// Runs a future on a new runtime.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

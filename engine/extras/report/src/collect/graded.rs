@@ -8,32 +8,28 @@ use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::collect::{CompetitionPage, GradedExperiment};
 
-/// A graded submission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SubmissionScore {
     pub experiment: String,
-    /// The last parts of the submission's path, if the report names a path. They distinguish it from other submissions.
+    /// The last parts of the submission's path, which distinguish it from other submissions.
     pub submission: Option<String>,
-    /// Time of the grading, if the report names the time.
     pub when: Option<String>,
     pub run: GradedRun,
     pub medal: &'static str,
-    /// The rank of the result `medal`. The best result has rank 0.
+    /// Rank of `medal`. The best rank is 0.
     pub rank: usize,
     pub is_lower_better: Option<bool>,
 }
 
-/// Metrics of experiments.
 pub struct Experiments {
     pub all: Vec<Experiment>,
-    /// Names of the sets, in the order of each experiment's metrics.
+    /// Sets, in the order of each experiment's metrics.
     pub sets: Vec<String>,
 }
 
-/// The name of a result, and a function that returns whether a run has this result.
+/// A result, and a function that returns whether a run has this result.
 type NamedResult = (&'static str, fn(&GradedRun) -> bool);
 
-/// Results of graded submissions, best first.
 const RESULTS: [NamedResult; 6] = [
     ("gold medal", |run| run.gold),
     ("silver medal", |run| run.silver),
@@ -43,7 +39,6 @@ const RESULTS: [NamedResult; 6] = [
     ("invalid", |run| !run.valid),
 ];
 
-/// Returns the graded submissions for a variant of a competition.
 pub fn scores(
     graded: &[GradedExperiment],
     id: &str,
@@ -62,7 +57,7 @@ pub fn scores(
         let mut results = RESULTS.iter().zip(0..);
         let (medal, rank) = match results.find(|((_, holds), _)| holds(run)) {
             Some(((words, _), rank)) => (*words, 2 * rank),
-            // A valid submission below the median. Its rank is between the ranks of `above median` and `no submission`.
+            // A valid submission below the median. Its rank is between those of `above median` and `no submission`.
             None if leaderboard.is_some() => ("below median", 7),
             None => ("", 7),
         };
@@ -80,11 +75,11 @@ pub fn scores(
     scores.collect()
 }
 
-/// Returns whether a submission was graded with the answers of this variant. If the report names no variant, it is from
-/// upstream, which has only the base variant.
+/// Returns whether a submission was graded with the answers of this variant. Upstream's reports name no variant, because
+/// upstream has only the base variant.
 fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     let graded = run.variant.as_deref().unwrap_or(BASE_VARIANT);
-    // In reports, the variant `v1` is also named `v1-differs` or `v1-unverified`.
+    // A report can name the variant `v1` also as `v1-differs` or `v1-unverified`.
     let graded = graded.split('-').next().unwrap_or(graded);
     match Corrections::parse(graded).is_ok() {
         true => graded == variant,
@@ -92,7 +87,7 @@ fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     }
 }
 
-/// Returns the number of last parts that distinguish these paths. More parts would reveal other directories.
+/// Returns the number of parts at the end of paths that distinguish them. More parts would reveal other directories.
 fn distinct_parts(paths: &BTreeSet<&str>) -> usize {
     let is_distinct = |parts: &usize| {
         let names = paths.iter().map(|path| last_parts(path, *parts));
@@ -101,21 +96,19 @@ fn distinct_parts(paths: &BTreeSet<&str>) -> usize {
     (2..9).find(is_distinct).unwrap_or(2)
 }
 
-/// Returns the last parts of a path.
 fn last_parts(path: &str, count: usize) -> Option<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let last = parts.get(parts.len().saturating_sub(count)..)?;
     (!last.is_empty() && path != "None").then(|| last.join("/"))
 }
 
-/// Formats a time such as `2026-01-31T12:00:05.123` as `2026-01-31 12:00`, with a no-break space.
 fn minute_of(time: &str) -> String {
     let minute: String = time.chars().take("2026-01-31T12:00".len()).collect();
     minute.replace('T', "\u{a0}")
 }
 
-/// Computes the metrics of each experiment from the submissions on the page, for each of upstream's sets in which all
-/// competitions were graded. If no set is complete, uses all graded competitions.
+/// Computes the metrics of experiments for each of upstream's sets whose competitions were all graded. If there is no
+/// such set, uses all graded competitions.
 pub fn experiments(graded: &[GradedExperiment], pages: &[CompetitionPage]) -> Experiments {
     let scores = || pages.iter().flat_map(|page| &page.scores);
     let mut run: Vec<String> = scores().map(|one| one.run.competition.clone()).collect();

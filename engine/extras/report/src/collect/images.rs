@@ -1,4 +1,4 @@
-//! Collects the images of `public`: their sizes, and a few thumbnails. Includes images inside zip archives.
+//! Collects the images of `public`, including images in zip archives: their sizes, and a few thumbnails.
 
 use std::fs;
 use std::fs::File;
@@ -12,35 +12,28 @@ use prep_contents::pixels::Pixels;
 use prep_formats::image::{ImageHeader, is_image_name};
 use prep_formats::zip::{ZipDirectory, ZipEntry};
 
-/// Maximum number of images per directory or archive whose sizes are read.
 const MAX_SIZES: usize = 150;
-/// Maximum number of directories and archives that are shown separately.
 const MAX_GROUPS: usize = 3;
-/// Maximum number of thumbnails per competition.
 const MAX_IMAGES: usize = 6;
-/// Maximum length of an image file in bytes. Larger images have no thumbnail.
+/// Maximum length of an image file with a thumbnail, in bytes.
 const MAX_IMAGE_BYTES: u64 = 16 << 20;
-/// Maximum number of files that are listed per directory. If there are more, the first ones are used.
+/// Maximum number of files that are listed per directory. Further files are ignored.
 const MAX_FILES: usize = 200_000;
 
-/// Images of a competition.
 #[derive(Default)]
 pub struct Images {
-    /// Number of listed images.
     pub count: usize,
-    /// Directories and archives, with the sizes of some of their images.
+    /// Directories and archives, each with the sizes of some of its images.
     pub groups: Vec<(String, Vec<ImageSize>)>,
     pub thumbnails: Vec<Thumbnail>,
 }
 
-/// A size in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageSize {
     pub width: u32,
     pub height: u32,
 }
 
-/// The location of an image: a file, or a member of a zip archive.
 struct Image {
     path: PathBuf,
     member: Option<ZipEntry>,
@@ -55,7 +48,6 @@ impl Image {
         })
     }
 
-    /// Returns the path relative to `public`.
     fn name(&self, public: &Path) -> Option<String> {
         let path = self.path.strip_prefix(public).ok()?.to_string_lossy();
         Some(match &self.member {
@@ -92,13 +84,12 @@ pub fn images(public: &Path, bytes: usize) -> Images {
     found
 }
 
-/// Picks at most `count` items at equal distances, beginning with the first item.
+/// Picks at most `count` items at equal distances, beginning with the first one.
 fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
     let step = all.len().div_ceil(count.max(1)).max(1);
     all.iter().step_by(step)
 }
 
-/// Lists the directories and archives of `public` with their images.
 fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
     let (mut groups, mut top_level_images) = (Vec::new(), Vec::new());
     for (name, path) in entries(public) {
@@ -116,7 +107,6 @@ fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
     groups
 }
 
-/// Lists the names and paths of the entries of a directory, sorted by name.
 fn entries(directory: &Path) -> Vec<(String, PathBuf)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let entries = entries.map(|entry| {
@@ -180,22 +170,19 @@ fn thumbnail(public: &Path, image: &Image) -> Option<Thumbnail> {
 /// Maximum length of the longer side of a thumbnail, in pixels.
 const MAX_SIDE: usize = 72;
 
-/// Maximum number of pixels of an image. Larger images have no thumbnail.
+/// Maximum number of pixels of an image with a thumbnail.
 const MAX_PIXELS: u64 = 60_000_000;
 
-/// A thumbnail, as a PNG file.
 pub struct Thumbnail {
-    /// Path relative to `public`.
     pub path: String,
-    /// Size of the image.
+    /// Size of the original image.
     pub image: ImageSize,
-    /// Size of the thumbnail.
     pub size: ImageSize,
     pub png: Vec<u8>,
 }
 
-/// Creates the thumbnail of an image. Each pixel of the thumbnail is the mean of the image's pixels that it covers. Returns
-/// `None` if the image cannot be decoded.
+/// Creates a thumbnail. Each of its pixels is the mean of the pixels that it covers. Returns `None` if the image cannot be
+/// decoded.
 fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
     let limits = DecodingLimits {
         pixels: MAX_PIXELS,
@@ -213,8 +200,7 @@ fn create_thumbnail(path: String, bytes: &[u8]) -> Option<Thumbnail> {
         let rows = covered(y, height, image.height);
         for x in 0..width {
             let columns = covered(x, width, image.width);
-            // Clear the two lowest bits of each channel. They are invisible in a thumbnail, but would double the size of
-            // the file.
+            // The two lowest bits of each channel are invisible in a thumbnail, but would double the size of the file.
             pixels.extend(image.mean(columns, rows.clone()).map(|light| light & 0xfc));
         }
     }

@@ -1,9 +1,13 @@
 //! Computes the distributions of labels in train and test.
 //!
-//! Labels are the columns that the pipeline's metric names. The test labels come from the answers. The train labels
-//! come from a column of the same name in a table of `public`. If the answers are one-hot, the train labels come from a
-//! column whose values are the names of the answers' columns. The page shows only fractions of the answers, and names
-//! only values that occur in `public`.
+//! Labels are the columns that the pipeline's metric names:
+//!
+//! - Test labels come from the answers.
+//! - Train labels come from a column of the same name in a table of `public`.
+//! - If the answers have one column per class (one-hot), train labels come from a column of `public` whose values are the
+//!   names of these columns.
+//!
+//! The page shows only fractions of the answers, and names only values that occur in `public`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,29 +19,24 @@ use serde_json::Value;
 use crate::collect::tables;
 use crate::collect::tables::PublicTable;
 
-/// Maximum number of labels per competition that are drawn.
 const MAX_LABELS: usize = 4;
-/// Maximum number of classes that are drawn individually.
+/// Maximum number of classes with a bar of their own.
 const MAX_CLASSES: usize = 10;
 /// A column of numbers with at most this number of different values is treated as classes.
 const MAX_CLASS_VALUES: usize = 12;
-/// Number of bars of a histogram.
 const BINS: usize = 24;
 
-/// The distribution of one label.
 pub struct LabelChart {
     pub name: String,
-    /// The table with the train labels, for example `train.csv`. `None` if no table of `public` contains train labels.
+    /// The table with the train labels, for example `train.csv`. `None` if there is no such table in `public`.
     pub train: Option<String>,
     pub spread: Spread,
 }
 
-/// The distribution of a label, by class or by number.
 pub enum Spread {
-    /// The most frequent classes, with the fractions of train rows and test rows in each class. If there are other
-    /// classes, the last entry contains their total.
+    /// The most frequent classes. If there are other classes, the last entry is their total.
     Classes(Vec<Shares>),
-    /// A histogram with bins of equal width from `low` to `high`.
+    /// A histogram with bins of equal width.
     Numbers {
         range: (f64, f64),
         bins: Vec<Shares>,
@@ -52,8 +51,7 @@ pub struct Shares {
     pub test: Option<f64>,
 }
 
-/// Returns the labels of a prepared competition. The list is empty if the answers are not a table, or if they are free
-/// text.
+/// Returns the labels of a competition, or none if the answers are free text or not a table.
 pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> Vec<LabelChart> {
     let Some(grade) = &pipeline.grade else {
         return Vec::new();
@@ -82,8 +80,8 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     labels.take(MAX_LABELS).collect()
 }
 
-/// Adds all strings in the setting of the metric to `names`, because some of them are names of columns. If a string is
-/// the name of a list, the strings in the list are added instead.
+/// Adds all strings in the setting of the metric to `names`, because some of them name columns. The name of a list is
+/// replaced by the strings in the list.
 fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     match value {
         Value::String(text) => {
@@ -103,8 +101,8 @@ fn collect_texts(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
     }
 }
 
-/// Returns the label of one-hot answers, which have a column for each class. The train labels are in a column of `public`
-/// whose values are the names of these columns. Returns `None` if there is no such column.
+/// Returns the label of one-hot answers, which have a column for each class. Returns `None` unless a column of `public`
+/// has the names of these columns as values.
 fn one_hot(names: &[String], answers: &Frame, public: &[&PublicTable]) -> Option<LabelChart> {
     if names.len() < 2 {
         return None;
@@ -138,8 +136,7 @@ fn label(name: &str, answers: &Frame, public: &[&PublicTable]) -> Option<LabelCh
         (None | Some(Some(_)), Some(own)) if !has_few_values(&own) => {
             histogram(train.and_then(numbers).as_deref(), &own)?
         }
-        // If a column contains numbers in one table and text in the other, perhaps because of a single cell, both are
-        // treated as text.
+        // A single cell with text can make one table's column a text column. Both columns are treated as text in this case.
         _ => classes(train.map(counts)?.as_ref(), &counts(test)?)?,
     };
     Some(LabelChart {
@@ -159,8 +156,8 @@ fn has_few_values(values: &[f64]) -> bool {
             return false;
         }
     }
-    // There are only a few different numbers. They are classes if they are integers, or if the table is large. In a small
-    // table, few different numbers mean nothing.
+    // Few different numbers are classes if they are integers. Other numbers are classes only in a large table, because few
+    // different numbers mean nothing in a small one.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 
@@ -180,8 +177,7 @@ fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
     (!numbers.is_empty()).then_some(numbers)
 }
 
-/// Counts the occurrences of each value. Returns `None` if there are too many different values for classes: more than
-/// 20,000, or more than [`MAX_CLASS_VALUES`] and more than half of the number of rows.
+/// Counts the occurrences of each value. Returns `None` if there are too many different values for classes.
 fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     let rows = column.data.len();
     let mut counts = BTreeMap::new();
@@ -195,8 +191,9 @@ fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
     (counts.len() <= MAX_CLASS_VALUES || counts.len() * 2 <= rows).then_some(counts)
 }
 
-/// Returns the classes with their fractions, sorted by frequency in train. If no table of `public` contains the classes,
-/// their names are secret. Then they are named by number and sorted by frequency in test.
+/// Returns the classes with their fractions, sorted by frequency in train.
+///
+/// If `train` is `None`, the names of the classes are secret. The classes are numbered and sorted by frequency in test.
 fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) -> Option<Spread> {
     let total = |counts: &BTreeMap<String, f64>| counts.values().sum::<f64>();
     let (train_total, test_total) = (train.map(total), total(test));
@@ -240,8 +237,8 @@ fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) 
     (train.is_some() || classes.len() > 1).then_some(Spread::Classes(classes))
 }
 
-/// Returns a histogram of the range between the quantiles 0.001 and 0.999. Values outside this range are counted in the
-/// first or last bin.
+/// Returns a histogram of the range between the quantiles 0.001 and 0.999. The first and the last bin also contain the
+/// values outside of this range.
 fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
     let mut all: Vec<f64> = train.unwrap_or(test).to_vec();
     all.sort_by(f64::total_cmp);

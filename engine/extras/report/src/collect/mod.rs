@@ -21,30 +21,26 @@ pub use images::{ImageSize, Images};
 pub use labels::{LabelChart, Shares, Spread, bin_of};
 pub use tables::{FileSample, MissingCells, OutputComparison, OutputFile};
 
-/// Maximum size of all thumbnails, in bytes. It keeps a page of all competitions below 10 MB.
+/// Maximum size of all thumbnails in bytes, which keeps a page of all competitions below 10 MB.
 const MAX_THUMBNAIL_BYTES: usize = 3_000_000;
 
-/// The competitions, the variant and the gradings that a report is about.
 pub struct ReportSubject<'a> {
     /// Competitions, in the order of the page.
     pub ids: &'a [String],
-    /// The variant to show. `None` for all prepared variants.
+    /// `None` for all prepared variants.
     pub variant: Option<&'a str>,
-    /// Grading reports.
     pub graded: &'a [GradedExperiment],
 }
 
-/// The graded runs of one experiment.
 #[derive(Debug, Clone)]
 pub struct GradedExperiment {
     pub name: String,
-    /// The runs in the experiment's grading reports, sorted by time.
+    /// Sorted by time.
     pub runs: Vec<GradedRun>,
 }
 
-/// The content of the page.
 pub struct PageContent {
-    /// The time at which the report was created.
+    /// Time at which the report was created.
     pub now: String,
     pub competitions: Vec<CompetitionPage>,
     pub experiments: Experiments,
@@ -52,25 +48,22 @@ pub struct PageContent {
     pub left_out: usize,
 }
 
-/// The content of the page for one competition and variant.
 pub struct CompetitionPage {
     pub id: String,
     pub name: String,
     pub category: String,
-    /// The sets of the benchmark that contain the competition.
+    /// Sets of the benchmark that contain the competition.
     pub sets: Vec<String>,
-    /// The dates of the competition on Kaggle, if they are known.
     pub dates: Option<String>,
     pub state: PreparedState,
-    /// Whether scores on the prepared data are comparable with upstream's.
     pub comparability: Option<Comparability>,
-    /// The reason why the pipeline cannot be used.
+    /// Reason why the pipeline cannot be used.
     pub problem: Option<String>,
-    /// How the last run ended, if it failed or was stopped.
+    /// The end of the last run, if it failed or was stopped.
     pub failed: Option<String>,
     pub variant: String,
     pub bundle_md5: Option<String>,
-    /// When the data were prepared, in seconds since 1970.
+    /// In seconds since 1970.
     pub prepared_at: Option<i64>,
     pub files: Vec<OutputFile>,
     pub steps: Vec<StepRow>,
@@ -85,12 +78,10 @@ impl CompetitionPage {
         self.files.iter().map(|file| file.output.files).sum()
     }
 
-    /// Returns whether this is a different variant than the base.
     pub fn is_other_variant(&self) -> bool {
         self.variant != BASE_VARIANT
     }
 
-    /// Returns the HTML id of the competition's section.
     pub fn anchor(&self) -> String {
         match self.is_other_variant() {
             true => format!("{}-{}", self.id, variant_directory(&self.variant)),
@@ -103,7 +94,7 @@ impl CompetitionPage {
     }
 }
 
-/// Collects the content of the page. Calls `progress` with the position and the id of each competition before it is read.
+/// Collects the content of the page. Calls `progress` with the position and the id of each competition before reading it.
 pub fn collect(
     task: &Task,
     wanted: &ReportSubject<'_>,
@@ -133,7 +124,7 @@ pub fn collect(
     })
 }
 
-/// Returns the variants of a competition that the page shows: the prepared ones, otherwise the base.
+/// Returns the variants of a competition that the page shows: all prepared ones, or the base if none is prepared.
 fn variants(task: &Task, wanted: &ReportSubject<'_>, id: &str) -> Vec<String> {
     if let Some(variant) = wanted.variant {
         return vec![variant.to_owned()];
@@ -232,7 +223,7 @@ fn competition(
     })
 }
 
-/// Describes when a competition took place. A reader can compare this time with the training cut-off of a model.
+/// Describes when a competition took place, for comparing this time with the training cut-off of a model.
 fn dates(facts: &CompetitionFacts) -> Option<String> {
     match (&facts.launched, &facts.closed) {
         (Some(launched), Some(closed)) => Some(format!("{launched} to {closed}")),
@@ -241,7 +232,7 @@ fn dates(facts: &CompetitionFacts) -> Option<String> {
     }
 }
 
-/// The parts of prepared files that the page shows. Tables are dropped, because they take more memory.
+/// The parts of prepared files that the page shows. The tables are dropped, because they take more memory.
 #[derive(Default)]
 pub struct FileContents {
     pub missing: MissingCells,
@@ -273,27 +264,20 @@ fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
     Plan::preview(&task, &[id.to_owned()])
 }
 
-/// One step of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepRow {
     pub name: String,
     pub kind: &'static str,
-    /// Time at which the step's result was computed, in seconds since 1970. For the publication, the time of the last
-    /// publication. `None` if the result is not in the cache.
+    /// Time at which the step's result was computed, or at which the outputs were published, in seconds since 1970.
+    /// `None` if the result is not in the cache.
     pub when: Option<i64>,
     pub millis: Option<u64>,
-    /// The reason why the step last ran, as text.
     pub why: Option<String>,
-    /// The reason why the step would run now. `None` if the step is up to date, or if the result of another step decides
-    /// whether it runs.
+    /// Reason why the step would run now. `None` if the step is up to date, or if another step decides whether it runs.
     pub now: Option<String>,
 }
 
-/// Returns the steps of a competition, each with its last run for the plan's data directory. `at` is the time of the last
-/// publication, in seconds since 1970.
-///
-/// # Errors
-/// Returns an error if the history cannot be read.
+/// Returns the steps of a competition with their last runs. `at` is the time of the last publication, in seconds since 1970.
 pub fn steps(plan: &Plan, id: &str, store: &Store, at: Option<i64>) -> Result<Vec<StepRow>, Error> {
     let history = plan.history(id)?;
     let last = plan.last_runs(id)?;
@@ -324,9 +308,9 @@ pub fn steps(plan: &Plan, id: &str, store: &Store, at: Option<i64>) -> Result<Ve
     Ok(steps.collect())
 }
 
-/// Returns the time at which a result was computed, in seconds since 1970, and the duration of the step in milliseconds.
+/// Returns when a result was computed, in seconds since 1970, and how many milliseconds that took.
 fn creation(store: &Store, key: &Digest) -> Option<(i64, u64)> {
-    // If an entry is unreadable, its time is unknown. The next run computes the result again.
+    // If an entry cannot be read, the next run computes the result again.
     let entry = store.lookup(key).ok().flatten()?;
     Some((i64::try_from(entry.created).ok()?, entry.millis))
 }

@@ -1,8 +1,6 @@
-//! Collects the tables of `public`: their first rows, and the fraction of missing cells per column. Also collects the first
-//! rows of JSON files, and the prepared outputs with their published checksums.
+//! Collects the first rows of tables and JSON files of `public`, the fractions of missing cells, and the outputs.
 //!
-//! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. For a longer table, the page states how many rows were
-//! read.
+//! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. The page states the number of rows that were read.
 
 use std::fs::File;
 use std::io;
@@ -17,24 +15,20 @@ use prep_formats::pandas::{ColumnData, Frame, FrameColumn, ReadOptions, read_fra
 use prep_spec::Pipeline;
 use prep_steps::{Manifest, PublishedOutput};
 
-/// Maximum number of bytes that are read per table.
 const MAX_TABLE_BYTES: u64 = 16 << 20;
-/// Maximum number of tables per competition.
 const MAX_TABLES: usize = 6;
 
-/// A table of `public`.
 pub struct PublicTable {
     /// Path relative to `prepared`, for example `public/train.csv`.
     pub path: String,
-    /// Number of rows of the entire file, if it is known.
+    /// Number of rows of the entire file.
     pub rows: Option<u64>,
-    /// The rows that were read.
     pub frame: Frame,
-    /// Whether the frame contains all rows of the file.
+    /// Whether `frame` contains all rows of the file.
     pub is_complete: bool,
 }
 
-/// Reads the tables among the outputs of `public`. Files that cannot be read as a table are skipped.
+/// Reads the tables of `public`. Skips files that cannot be read as a table.
 pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<PublicTable> {
     let outputs = manifest.outputs.iter();
     let outputs = outputs.filter(|output| {
@@ -52,7 +46,7 @@ pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<PublicTable> {
     tables.take(MAX_TABLES).collect()
 }
 
-/// Reads the beginning of a CSV file. Returns its rows, and whether they are all rows of the file.
+/// Reads the beginning of a CSV file. Returns its rows, and whether these are all rows.
 pub fn frame(path: &Path) -> Option<(Frame, bool)> {
     let (bytes, is_complete) = read_beginning(path).ok()?;
     let end = match is_complete {
@@ -72,7 +66,7 @@ fn read_beginning(path: &Path) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, length <= MAX_TABLE_BYTES))
 }
 
-/// Returns the end of the last complete row. Line breaks within quotes do not end a row.
+/// Returns the end of the last complete row. A line break within quotes does not end a row.
 fn last_row_end(bytes: &[u8]) -> usize {
     let mut quoted = memchr::memchr_iter(b'"', bytes).count() % 2 == 1;
     for at in memchr::memrchr2_iter(b'"', b'\n', bytes) {
@@ -86,23 +80,20 @@ fn last_row_end(bytes: &[u8]) -> usize {
 }
 
 impl PublicTable {
-    /// Returns the name of the file.
     pub fn name(&self) -> &str {
         self.path.strip_prefix("public/").unwrap_or(&self.path)
     }
 
-    /// Returns whether this is a test table, according to its name. Agents predict labels for its rows.
+    /// Returns whether the name is that of a test table, for whose rows agents predict labels.
     pub fn is_test(&self) -> bool {
         self.name().to_ascii_lowercase().contains("test")
     }
 
-    /// Returns whether this is a sample submission, according to its name.
     pub fn is_sample(&self) -> bool {
         let name = self.name().to_ascii_lowercase();
         name.contains("sample") || name.contains("submission")
     }
 
-    /// Returns the fraction of missing cells of each column.
     fn missing(&self) -> MissingOfColumns {
         let fraction = |column: &FrameColumn| {
             #[allow(clippy::cast_precision_loss)] // the result is a fraction
@@ -115,10 +106,9 @@ impl PublicTable {
     }
 }
 
-/// The columns of a table with their fractions of missing cells.
+/// Columns, each with its fraction of missing cells.
 pub type MissingOfColumns = Vec<(String, f64)>;
 
-/// The fractions of missing cells of a train table and of a test table.
 #[derive(Default)]
 pub struct MissingCells {
     pub train: Option<MissingOfColumns>,
@@ -139,7 +129,6 @@ impl MissingCells {
     }
 }
 
-/// The result of comparing an output with its published checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputComparison {
     /// The output has the published MD5. The time of the comparison is in seconds since 1970.
@@ -148,7 +137,7 @@ pub enum OutputComparison {
     Differs,
     /// There is a published checksum, but it was not compared.
     Skipped,
-    /// This output has no published checksum.
+    /// No checksum is published.
     NotPublished,
     /// Checksums are published only for a different variant.
     OtherVariant,
@@ -157,12 +146,10 @@ pub enum OutputComparison {
 /// One output: a file, or a directory of files.
 pub struct OutputFile {
     pub output: PublishedOutput,
-    /// The published MD5.
     pub md5: Option<String>,
     pub compared: OutputComparison,
 }
 
-/// Returns the outputs of a competition, as its manifest describes them.
 pub fn files(
     manifest: &Manifest,
     pipeline: Option<&Pipeline>,
@@ -180,7 +167,6 @@ pub fn files(
         let compared = match &md5 {
             _ if !is_base && published.is_some() => OutputComparison::OtherVariant,
             None => OutputComparison::NotPublished,
-            // The data directory records the comparison of its own outputs.
             Some(_) => match status {
                 Some(ChecksumStatus::Passed) => OutputComparison::Equal { when },
                 Some(ChecksumStatus::Differ { outputs }) if outputs.contains(&output.path) => {
@@ -198,34 +184,27 @@ pub fn files(
     outputs.collect()
 }
 
-/// Maximum number of JSON files per competition.
 const MAX_FILES: usize = 4;
 const MAX_ROWS: usize = 4;
 const MAX_COLUMNS: usize = 10;
-/// Maximum length of a cell, in characters.
 const MAX_CHARACTERS: usize = 60;
-/// Maximum length of a JSON file that is read, in bytes.
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
-/// The first rows of a file.
 pub struct FileSample {
     /// Path relative to `prepared`, for example `public/train.csv`.
     pub path: String,
-    /// Number of rows of the entire file, if it is known.
+    /// Number of rows of the entire file.
     pub rows: Option<u64>,
     pub header: Vec<String>,
-    /// Whether each column contains numbers.
     pub is_number: Vec<bool>,
     /// The first rows. A missing cell is `None`.
     pub first: Vec<Vec<Option<String>>>,
-    /// Number of columns that are not shown.
     pub more_columns: usize,
-    /// Number of rows that the charts of the page use. `None` if they use all rows.
+    /// Number of rows that the charts use. `None` for all rows.
     pub read_rows: Option<u64>,
 }
 
-/// Returns the first rows of the tables, and then of the JSON files among the outputs of `public`. Skips files that cannot
-/// be read as rows.
+/// Returns the first rows of the tables and JSON files of `public`. Skips files that cannot be read as rows.
 pub fn samples(prepared: &Path, manifest: &Manifest, tables: &[PublicTable]) -> Vec<FileSample> {
     let mut samples: Vec<FileSample> = tables.iter().map(table_sample).collect();
     let outputs = manifest.outputs.iter();
@@ -253,7 +232,7 @@ fn table_sample(table: &PublicTable) -> FileSample {
     }
 }
 
-/// Reads the first rows of a JSON file. `None` if it has another format, is too long or has no rows.
+/// Reads the first rows of a JSON file. Returns `None` for another format, a file that is too long, or a file without rows.
 fn json_sample(path: &str, place: &Path) -> Option<FileSample> {
     let format = Format::from_path(path)?;
     let is_json = matches!(format, Format::Json | Format::JsonLines);
@@ -298,7 +277,7 @@ fn is_missing(cell: &str) -> bool {
     cell.is_empty() || cell == "null"
 }
 
-/// Puts a text on one line, and shortens it to the maximum length of a cell.
+/// Replaces control characters with spaces, and shortens the text to [`MAX_CHARACTERS`].
 pub fn shortened(text: &str) -> String {
     let line: String = text
         .chars()

@@ -17,7 +17,6 @@ use crate::page::{PageColumn, columns, figure, legend, table};
 use crate::text::{count, time};
 use crate::{draw, graph};
 
-/// Returns the section of a competition.
 pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
     let facts = competition.sets.iter().map(String::as_str);
     let facts = facts.chain([competition.category.as_str()]);
@@ -34,7 +33,7 @@ pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
             (obstacles(competition))
             details open[open] {
                 summary { (summary(competition)) }
-                // A browser opens the details if the target of a link is in them.
+                // This element must be in the details, because then a link to the element opens them.
                 div.target id=(competition.anchor()) {}
                 (pictures(competition))
                 (scores_table(&competition.scores))
@@ -47,8 +46,7 @@ pub fn section(competition: &CompetitionPage, open: bool) -> Markup {
     }
 }
 
-/// Shows why scores cannot be compared with published scores. This is only needed for competitions of the benchmark, because
-/// other competitions have no published scores.
+/// Shows why scores cannot be compared with published ones. Only competitions of the benchmark have published scores.
 fn obstacles(competition: &CompetitionPage) -> Markup {
     let obstacles = match &competition.comparability {
         Some(comparability) if !competition.sets.is_empty() => comparability.obstacles(),
@@ -56,7 +54,7 @@ fn obstacles(competition: &CompetitionPage) -> Markup {
     };
     html! {
         @if !obstacles.is_empty() {
-            p.problem { "Scores cannot be compared with published ones: " (obstacles.join("; ")) "." }
+            p.problem { "Scores cannot be compared with published scores: " (obstacles.join("; ")) "." }
         }
     }
 }
@@ -94,16 +92,13 @@ fn pipeline(competition: &CompetitionPage) -> Markup {
     }
 }
 
-/// Maximum number of outputs in the table.
 const MAX_LISTED: usize = 60;
-/// Number of characters of a digest that are shown.
 const DIGEST_CHARACTERS: usize = 12;
 
 fn files(competition: &CompetitionPage) -> Markup {
     if competition.files.is_empty() {
         return html! {};
     }
-    // If no output has a published checksum, the columns for checksums are omitted.
     let mut files = competition.files.iter();
     let has_published = files.any(|file| file.compared != OutputComparison::NotPublished);
     let mut columns =
@@ -186,7 +181,7 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
 }
 
 /// Compares submissions for sorting: better medals first, and within a medal, better scores first. Without a leaderboard,
-/// it is unknown whether higher scores are better, so the order of scores does not change.
+/// it is unknown which scores are better.
 fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
     let scores = (a.run.score, b.run.score);
     a.rank.cmp(&b.rank).then_with(|| match scores {
@@ -266,12 +261,10 @@ fn step_row(step: &StepRow) -> Vec<Markup> {
     ]
 }
 
-/// Maximum number of columns in the picture of missing cells.
 const MAX_COLUMNS: usize = 12;
 /// Minimum length of the longer side of a thumbnail, in pixels. Smaller thumbnails are enlarged.
 const MIN_THUMBNAIL: u32 = 64;
 
-/// Returns all pictures for which there are data.
 fn pictures(competition: &CompetitionPage) -> Markup {
     let contents = &competition.contents;
     let figures = (leaderboard(competition).into_iter())
@@ -319,7 +312,6 @@ fn label(labels: &LabelChart) -> Markup {
     figure(&picture, &caption)
 }
 
-/// Draws the fractions of missing cells per column. Each row has a bar for the train table and a bar for the test table.
 fn missing(cells: &MissingCells) -> Option<Markup> {
     let (train, test) = (&cells.train, &cells.test);
     let fraction = |columns: &Option<Vec<(String, f64)>>, name: &str| {
@@ -371,7 +363,6 @@ fn thumbnails(competition: &CompetitionPage) -> Option<Markup> {
                 div.thumbnails {
                     @for thumbnail in thumbnails {
                         @let size = format!("{} × {}", thumbnail.image.width, thumbnail.image.height);
-                        // Tiny images are enlarged without smoothing.
                         @let times = (MIN_THUMBNAIL / thumbnail.size.width.max(thumbnail.size.height).max(1)).max(1);
                         img .tiny[times > 1] src={ "data:image/png;base64," (STANDARD.encode(&thumbnail.png)) }
                             width=(thumbnail.size.width * times) height=(thumbnail.size.height * times)

@@ -1,8 +1,7 @@
-//! Writes the page with templates. The compiler checks the templates, and they escape all texts.
+//! Writes the page with templates, which the compiler checks.
 //!
-//! Only pictures and the style sheet are inserted without escaping (`PreEscaped`). Without templates, about a hundred
-//! places would have to call `escape`. If one of these calls were forgotten, the name of a column could run a script in
-//! the reader's browser.
+//! Templates escape all texts. Without them, about a hundred places would have to call `escape`. If one call were
+//! missing, the name of a column could run a script in the reader's browser.
 
 mod competition;
 mod overview;
@@ -16,14 +15,12 @@ use crate::text::visible;
 
 const STYLE: &str = include_str!("style.css");
 
-/// The content security policy of the page: the page must not load anything or run scripts.
+/// The content security policy: the page must not load anything or run scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// Maximum number of competitions on a page for opening all their sections. If there are more, only the first section is
-/// open.
+/// Maximum number of competitions whose sections are all open. On a longer page, only the first section is open.
 const MAX_OPEN: usize = 3;
 
-/// Returns the page as HTML.
 pub fn render(report: &PageContent) -> String {
     let all_open = report.competitions.len() <= MAX_OPEN;
     let competitions = overview::ordered(report);
@@ -57,18 +54,16 @@ pub fn render(report: &PageContent) -> String {
     visible(&page.into_string())
 }
 
-/// A column of a table: its heading, and whether it contains numbers.
 pub type PageColumn<'a> = (&'a str, bool);
 
-/// Returns the columns of a header, for example `Output  >Size`. Two spaces separate headings, and `>` precedes the heading
-/// of a column of numbers, which are aligned to the right.
+/// Parses columns from a header such as `Output  >Size`. Two spaces separate headings, and `>` marks columns of numbers.
 pub fn columns(header: &str) -> Vec<PageColumn<'_>> {
     let headings = header.split("  ");
     let columns = headings.map(|one| (one.trim_start_matches('>'), one.starts_with('>')));
     columns.collect()
 }
 
-/// Returns a table. It scrolls horizontally if it is too wide.
+/// Returns a table, which scrolls horizontally if it is too wide.
 pub fn table(caption: &str, columns: &[PageColumn<'_>], rows: &[Vec<Markup>]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label=(caption) {
@@ -91,12 +86,11 @@ pub fn table(caption: &str, columns: &[PageColumn<'_>], rows: &[Vec<Markup>]) ->
     }
 }
 
-/// Returns a picture with a caption.
 pub fn figure(picture: &Markup, caption: &Markup) -> Markup {
     html! { figure { (picture) figcaption { (caption) } } }
 }
 
-/// Returns an entry of a legend. `color` is the CSS class of its colour: `train`, `test` or `third`.
+/// Returns an entry of a legend. `color` is a CSS class: `train`, `test` or `third`.
 pub fn legend(color: &str, words: &Markup) -> Markup {
     html! { span.keyed { span.key.(color) {} " " (words) } }
 }
@@ -111,8 +105,7 @@ const METRICS: [(&str, &str); 6] = [
     ("valid_submissions_percentage", "Valid"),
 ];
 
-/// Returns the section about experiments: a table, and a picture for each set. Returns nothing if there are no grading
-/// reports.
+/// Returns a table and pictures of the experiments, or nothing if there are no grading reports.
 fn experiments(experiments: &Experiments) -> Markup {
     if experiments.all.is_empty() {
         return html! {};
@@ -122,7 +115,6 @@ fn experiments(experiments: &Experiments) -> Markup {
         all.map(|one| (one.name.as_str(), estimate(one, set, MEDALS)))
             .collect()
     };
-    // All pictures have the same scale, so that sets can be compared.
     let reached = experiments.sets.iter().flat_map(|set| medals(set));
     let reached = reached.filter_map(|(_, estimate)| estimate);
     let most = reached
@@ -158,7 +150,6 @@ fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
         Some(Ok(summary)) => {
             cells.push(html! { (summary.seeds) @if let Some(left_out) = &summary.left_out { " of " (left_out.most) } });
             cells.extend(METRICS.iter().map(|(metric, _)| match summary.estimate(metric) {
-                // A single seed has no standard error.
                 Some(estimate) if summary.seeds > 1 => html! {
                     (format!("{:.1}", estimate.mean)) " " small { (format!("± {:.1}", estimate.standard_error)) }
                 },

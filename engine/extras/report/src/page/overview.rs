@@ -1,8 +1,7 @@
 //! The top of the page: a summary, and a table with one row for each competition.
 //!
-//! Rows are sorted and filtered without a script: by radio buttons, and CSS rules that depend on the checked button. For
-//! each order, a row has a CSS variable with its position, for example `--by-size: 3`. The rows are items of a grid, so a
-//! rule can set their `order` to one of these variables. On a narrow screen, each row becomes a block.
+//! Radio buttons and CSS rules sort and filter the rows, so no script is needed. A row has a CSS variable with its position
+//! for each order, for example `--by-size: 3`. A rule sets the `order` of grid items to one of these variables.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -15,11 +14,9 @@ use prep_core::units;
 use crate::collect::{CompetitionPage, OutputComparison, OutputFile, PageContent};
 use crate::text::{count, time};
 
-/// Returns the title and the summary.
 pub fn header(report: &PageContent) -> Markup {
     let all = &report.competitions;
     let complete = all.iter().filter(|one| one.state.is_complete());
-    // Variants of a competition are not further competitions.
     let prepared = complete.map(|one| &one.id).collect::<BTreeSet<_>>().len();
     let shown = all.iter().map(|one| &one.id).collect::<BTreeSet<_>>().len();
     let files: u64 = all.iter().map(CompetitionPage::file_count).sum();
@@ -45,7 +42,6 @@ pub fn header(report: &PageContent) -> Markup {
     }
 }
 
-/// Describes the competitions that need attention. If all of them have the same problem, names the problem.
 fn problems(all: &[CompetitionPage]) -> String {
     let problems = all
         .iter()
@@ -62,8 +58,7 @@ fn problems(all: &[CompetitionPage]) -> String {
     }
 }
 
-/// Returns a card with the number of outputs that match their published checksum. The card is omitted if no output has a
-/// published checksum.
+/// Returns a card with the number of outputs that have their published checksum, or nothing if none is published.
 fn published(all: &[CompetitionPage]) -> Markup {
     let (equal, differ, skipped) = compared(all.iter().flat_map(|one| &one.files));
     let all = equal + differ + skipped;
@@ -79,7 +74,7 @@ fn published(all: &[CompetitionPage]) -> Markup {
     card("Checksums", &format!("{equal} of {all}"), &note)
 }
 
-/// Counts the outputs that match their published checksum, those that differ from it, and those that are not compared.
+/// Returns the numbers of outputs that have their published checksum, differ from it, and were not compared with it.
 fn compared<'a>(files: impl Iterator<Item = &'a OutputFile> + Clone) -> (usize, usize, usize) {
     let count = |wanted: fn(&OutputComparison) -> bool| {
         files.clone().filter(|file| wanted(&file.compared)).count()
@@ -95,7 +90,7 @@ fn card(name: &str, value: &str, note: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) small { (note) } } } }
 }
 
-/// The orders of rows: the id and the label of each button.
+/// The orders of rows: id and label of each button.
 pub const ORDERS: [(&str, &str); 4] = [
     ("problems", "problems first"),
     ("name", "name"),
@@ -103,7 +98,7 @@ pub const ORDERS: [(&str, &str); 4] = [
     ("run", "last run"),
 ];
 
-/// The filters of rows: the id and the label of each button.
+/// The filters of rows: id and label of each button.
 const FILTERS: [(&str, &str); 4] = [
     ("all", "all"),
     ("problems", "problems"),
@@ -111,7 +106,6 @@ const FILTERS: [(&str, &str); 4] = [
     ("empty", "not prepared"),
 ];
 
-/// Returns the CSS classes by which filters select a row.
 pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
     let problem = match level {
         CompetitionStatus::Bad | CompetitionStatus::Fair => "in-problems ",
@@ -125,8 +119,9 @@ pub fn classes(level: CompetitionStatus, is_complete: bool) -> String {
     format!("{problem}{state}")
 }
 
-/// Returns the buttons that sort and filter the table's rows. `rows` contains the CSS classes of each row, by which
-/// filters select rows. A filter that would select all rows or no row has no button.
+/// Returns the buttons that sort and filter rows. `rows` contains the CSS classes of each row.
+///
+/// A filter that would select all rows or no row has no button.
 pub fn buttons(rows: &[String]) -> Markup {
     let matching = |filter: &str| {
         let class = format!("in-{filter}");
@@ -168,7 +163,6 @@ pub fn buttons(rows: &[String]) -> Markup {
     }
 }
 
-/// Returns the CSS rules with which the buttons sort and filter rows.
 pub fn ordering_rules() -> String {
     let mut rules = String::new();
     for (order, _) in ORDERS {
@@ -186,10 +180,8 @@ pub fn ordering_rules() -> String {
     rules
 }
 
-/// Minimum number of competitions for which the page has buttons that sort and filter them.
 const MIN_SORTED: usize = 4;
 
-/// Returns the competitions in the order of the page: the ones with problems first.
 pub fn ordered(report: &PageContent) -> Vec<(&CompetitionPage, Status)> {
     let all = report.competitions.iter();
     let mut all: Vec<(&CompetitionPage, Status)> = all
@@ -199,7 +191,6 @@ pub fn ordered(report: &PageContent) -> Vec<(&CompetitionPage, Status)> {
     all
 }
 
-/// Returns the table of all competitions.
 pub fn table(all: &[(&CompetitionPage, Status)]) -> Markup {
     let classes: Vec<String> = all
         .iter()
@@ -246,7 +237,7 @@ fn cells(competition: &CompetitionPage, status: Status) -> Markup {
     }
 }
 
-/// Returns the position of each row in each order, as CSS variables.
+/// Returns the CSS variables of each row, which contain its position in each order.
 fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
     let mut places = vec![String::new(); all.len()];
     for (order, _) in ORDERS {
@@ -256,7 +247,7 @@ fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
             "name" => sorted.sort_by_key(|at| competition(at).map(|competition| &competition.id)),
             "size" => sorted.sort_by_key(|at| Reverse(competition(at).map(CompetitionPage::bytes))),
             "run" => sorted.sort_by_key(|at| Reverse(competition(at).map(|one| one.prepared_at))),
-            // The rows already have this order.
+            // The order `problems` is that of `all`.
             _ => {}
         }
         for (place, at) in sorted.into_iter().enumerate() {
@@ -268,7 +259,6 @@ fn positions(all: &[(&CompetitionPage, Status)]) -> Vec<String> {
     places
 }
 
-/// Describes how many outputs match their published checksum.
 pub fn checksums(competition: &CompetitionPage) -> String {
     if competition.files.is_empty() {
         return String::new();
@@ -294,17 +284,15 @@ pub fn checksums(competition: &CompetitionPage) -> String {
     words
 }
 
-/// How urgent the state of a competition is, from the most urgent level to the least urgent one.
+/// The urgency of a competition's state, from the most urgent to the least urgent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CompetitionStatus {
     Bad,
     Fair,
     Good,
-    /// Nothing is prepared.
     Empty,
 }
 
-/// The state of a competition: its level and its text.
 #[derive(Debug, Clone, Copy)]
 pub struct Status {
     pub level: CompetitionStatus,
@@ -353,11 +341,12 @@ impl Status {
     }
 }
 
-/// Returns the status of data that are prepared completely. If unverified data belong to a custom pipeline, the status is
-/// good anyway. But if the pipeline has the id of a benchmark competition, it is worse, because readers could confuse
-/// these data with the benchmark's.
+/// Returns the status of completely prepared data.
+///
+/// Unverified data of a custom pipeline are good. But if the pipeline has the id of a benchmark competition, the status is
+/// worse, because readers could mistake these data for the benchmark's.
 fn complete_data_status(competition: &CompetitionPage) -> Status {
-    // Other variants have no published checksums, so their outputs cannot be verified.
+    // A variant other than the base has no published checksums, so its outputs cannot be verified.
     let mut files = competition.files.iter();
     let is_other = files.all(|file| file.compared == OutputComparison::OtherVariant);
     let prepared = |level, mark| Status {

@@ -1,23 +1,25 @@
 //! Decodes `multipart/form-data` incrementally.
 //!
-//! The decoder accepts the same bodies as MLE-bench's server, whose framework is lenient. It accepts all three kinds of
-//! line breaks, spaces after a boundary, lines of data that begin with the boundary, and header names in any case. At
-//! most a part's header, or the beginning of a boundary, is kept in memory.
+//! The decoder accepts the same bodies as the lenient framework of MLE-bench's server:
+//!
+//! - all three kinds of line breaks, and spaces after a boundary
+//! - lines of data that begin with the boundary
+//! - header names in any case
+//!
+//! It keeps at most a part's header, or the beginning of a boundary, in memory.
 
 use bytes::{Buf, Bytes, BytesMut};
 use memchr::memmem::Finder;
 
-/// Maximum length of a part's header, in bytes.
 pub(crate) const MAX_HEADER_BYTES: usize = 64 << 10;
 
-/// Maximum number of spaces after a boundary.
 const MAX_PADDING: usize = 1 << 10;
 
-/// Maximum length of a boundary in bytes. The standard allows 70. The limit keeps the search fast: after each chunk, the
-/// search starts again at the beginning of an incomplete boundary.
+/// Maximum length of a boundary in bytes; the standard allows 70. After each chunk, the search starts again at the beginning
+/// of an incomplete boundary, so a long boundary would make it slow.
 const MAX_BOUNDARY_BYTES: usize = 200;
 
-/// Returns the boundary that the header `Content-Type` names. Returns `None` if the body is not `multipart/form-data`.
+/// Returns the boundary in the header `Content-Type`. Returns `None` if the body is not `multipart/form-data`.
 pub(crate) fn boundary(content_type: &str) -> Option<String> {
     let (kind, parameters) = parameters(content_type);
     let is_form = kind.eq_ignore_ascii_case("multipart/form-data");
@@ -29,31 +31,23 @@ pub(crate) fn boundary(content_type: &str) -> Option<String> {
     boundary.filter(|boundary| is_form && is_usable(boundary))
 }
 
-/// An event while decoding a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A part begins.
     Part(Part),
-    /// Content of the part.
     Data(Bytes),
-    /// The part is complete.
     PartEnd,
-    /// The last part is complete. The decoder ignores the rest of the body.
+    /// The last part is complete. The rest of the body is ignored.
     End,
-    /// The decoder needs the next chunk of the body.
     NeedData,
 }
 
-/// The header of a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Name of the field.
     pub name: Option<String>,
-    /// Whether the header has the parameter `filename`.
+    /// Whether the parameter `filename` is present.
     pub is_file: bool,
 }
 
-/// Errors when decoding a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MultipartError {
     #[error("the body ends before the last boundary")]
@@ -65,32 +59,27 @@ pub(crate) enum MultipartError {
 }
 
 enum State {
-    /// Before the first boundary.
     Preamble,
-    /// In the header of a part.
     Header,
-    /// In the content of a part. The line break before the content is still in the buffer at first.
+    /// In the content of a part. If `is_begun` is false, the line break before the content is still in the buffer.
     Body {
         is_begun: bool,
     },
     Epilogue,
 }
 
-/// A decoder of one body.
 pub(crate) struct Decoder {
     /// Two hyphens and the boundary.
     delimiter: Finder<'static>,
     buffer: BytesMut,
-    /// Number of bytes of the buffer that were already searched for the end of a part's header.
+    /// Number of bytes of the buffer that were searched for the end of a part's header.
     searched: usize,
     state: State,
-    /// Whether a part was completed, so that the next event is [`Event::PartEnd`].
+    /// Whether the next event is [`Event::PartEnd`].
     is_part_complete: bool,
-    /// Whether all chunks of the body were added.
     is_complete: bool,
 }
 
-/// The result of searching for a delimiter in the buffer.
 enum Search {
     Found(Delimiter),
     /// A delimiter may begin at this position, but the rest of it has not arrived.
@@ -99,14 +88,13 @@ enum Search {
 }
 
 struct Delimiter {
-    /// Start of the delimiter, including the line break before it.
+    /// Includes the line break before the delimiter.
     start: usize,
-    /// End of the delimiter, including the line break after it.
+    /// Includes the line break after the delimiter.
     end: usize,
     is_last: bool,
 }
 
-/// The text after a boundary.
 enum Ending {
     /// Two hyphens.
     Last,
@@ -130,22 +118,17 @@ impl Decoder {
         }
     }
 
-    /// Adds the next chunk of the body.
     pub(crate) fn feed(&mut self, chunk: &[u8]) {
         if !matches!(self.state, State::Epilogue) {
             self.buffer.extend_from_slice(chunk);
         }
     }
 
-    /// Records that the body has no more chunks.
     pub(crate) fn finish(&mut self) {
         self.is_complete = true;
     }
 
     /// Returns the next event of the body, or [`Event::NeedData`] if the buffer contains no complete event.
-    ///
-    /// # Errors
-    /// Returns an error if a part has no usable header, or if the body is complete and its last boundary is missing.
     pub(crate) fn next(&mut self) -> Result<Event, MultipartError> {
         if std::mem::take(&mut self.is_part_complete) {
             return Ok(Event::PartEnd);
@@ -182,7 +165,7 @@ impl Decoder {
     }
 
     fn header(&mut self) -> Result<Event, MultipartError> {
-        // Only the last bytes that were searched can be the beginning of an empty line.
+        // An empty line may begin in the last bytes that were searched.
         let from = self.searched.saturating_sub(EMPTY_LINE_BYTES - 1);
         let found = empty_line(self.buffer.get(from..).unwrap_or_default());
         let Some(end) = found.map(|end| from + end) else {
@@ -233,7 +216,6 @@ impl Decoder {
         Event::Data(data)
     }
 
-    /// Removes a delimiter and the data before it from the buffer.
     fn pass(&mut self, found: &Delimiter) {
         self.state = match found.is_last {
             true => State::Epilogue,
@@ -245,7 +227,7 @@ impl Decoder {
         }
     }
 
-    /// Searches for the first delimiter. A delimiter needs a line break before it, except in the preamble.
+    /// Searches for the first delimiter. `needs_line_break` is false only in the preamble.
     fn search(&self, needs_line_break: bool) -> Search {
         let buffer = self.buffer.as_ref();
         let length = self.delimiter.needle().len();
@@ -284,8 +266,7 @@ impl Decoder {
         Search::Nothing
     }
 
-    /// Returns the index of an incomplete delimiter at the end of the buffer. Returns the length of the buffer if it
-    /// does not end with the beginning of a delimiter.
+    /// Returns the start of an incomplete delimiter at the end of the buffer, or the length of the buffer.
     fn partial(&self) -> usize {
         let buffer = self.buffer.as_ref();
         let delimiter = self.delimiter.needle();
@@ -299,7 +280,6 @@ impl Decoder {
     }
 }
 
-/// Returns the start of the line break that ends at a position.
 fn line_break_before(buffer: &[u8], position: usize) -> Option<usize> {
     match buffer.get(..position)? {
         [.., b'\r', b'\n'] => Some(position - 2),
@@ -325,10 +305,9 @@ fn ending(rest: &[u8], is_complete: bool) -> Ending {
     }
 }
 
-/// Maximum length of the line breaks that make an empty line.
 const EMPTY_LINE_BYTES: usize = 4;
 
-/// Finds an empty line. Returns the end of the line break before it.
+/// Finds an empty line. Returns the end of the line break before the empty line.
 fn empty_line(buffer: &[u8]) -> Option<usize> {
     let mut breaks = memchr::memchr2_iter(b'\r', b'\n', buffer);
     breaks.find_map(|position| match buffer.get(position..)? {
@@ -338,7 +317,6 @@ fn empty_line(buffer: &[u8]) -> Option<usize> {
     })
 }
 
-/// Parses the header of a part.
 fn part(text: &str) -> Result<Part, MultipartError> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     // A line that begins with a space or tab continues the previous line.
@@ -361,9 +339,10 @@ fn part(text: &str) -> Result<Part, MultipartError> {
     Ok(part)
 }
 
-/// Splits a header into the value before the first semicolon, and its parameters in order. The names of parameters are
-/// converted to lower case, and suffixes of RFC 2231 (`filename*0*`) are removed. Invalid parameters are skipped, and so
-/// are all parameters of a header without a value.
+/// Splits a header into the value before the first semicolon, and its parameters with names in lower case.
+///
+/// Removes suffixes of RFC 2231 (`filename*0*`) from names. Skips invalid parameters, and all parameters if the value is
+/// empty.
 fn parameters(header: &str) -> (&str, Vec<(String, String)>) {
     let (value, mut rest) = header.split_once(';').unwrap_or((header, ""));
     let mut found = Vec::new();
@@ -396,8 +375,7 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-*!#$%&'+.^`|~".contains(&byte)
 }
 
-/// Returns the value of a parameter, and the text after it. The value is `None` if it is neither a token nor a quoted
-/// string.
+/// Splits a text after the value of a parameter. The value is `None` if it is neither a token nor a quoted string.
 fn content(text: &str) -> (Option<String>, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let length = text
@@ -452,7 +430,6 @@ mod tests {
         }
     }
 
-    /// Converts a string with one character per byte to bytes.
     fn bytes(text: &str) -> Vec<u8> {
         text.chars()
             .map(|one| u8::try_from(one as u32).unwrap())

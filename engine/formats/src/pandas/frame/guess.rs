@@ -1,9 +1,10 @@
 //! Reads the cells of a file while the types of its columns are still being inferred.
 //!
-//! The type of a column is certain only at the end of the file, but nearly always it is the type of the first cells. So
-//! the first pass already converts each cell to the type that all previous cells have. At the end,
-//! [`FrameScanner::finish`] keeps a column if pandas would store the same values. Only the other columns are read in a
-//! second pass.
+//! A column's type is certain only at the end of the file, but nearly always equals the type of the first cells. Therefore
+//! the first pass converts each cell to the type of the previous cells.
+//!
+//! [`FrameScanner::finish`] keeps a column if its converted values equal the values that pandas stores. A second pass reads
+//! the other columns.
 
 use super::table::{ColumnData, push};
 use crate::pandas::numbers::parse::{Integer, is_missing, parse_f64, parse_i64};
@@ -15,36 +16,30 @@ use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumber
 /// Doubles represent all integers below this magnitude exactly.
 const EXACT: f64 = (1_u64 << 53) as f64;
 
-/// Maximum length of the text of an integer below [`EXACT`]. A longer text has leading zeros. Then pandas' default parser
-/// may ignore the last digits, because it uses only 17 digits, including the zeros.
+/// Maximum length of the text of an integer below [`EXACT`]. pandas' default parser may ignore digits of a longer text.
 const EXACT_BYTES: usize = 16;
 
-/// Number of rows after which the memory of the columns is compared with the limit.
 const ROWS_PER_CHECK: u64 = 1 << 12;
 
-/// Infers the types of all columns, and collects their cells.
 pub(super) struct FrameScanner {
     types: TypeScanner,
     parser: FloatParser,
-    /// Number of fields before the first column.
     skipped: usize,
     columns: Vec<ColumnGuess>,
-    /// Maximum memory of the collected cells, in bytes. Beyond it, none are collected.
     max_bytes: usize,
 }
 
-/// The cells of a column so far.
 enum ColumnGuess {
     /// All cells are missing. Contains their number.
     Missing(usize),
     Int {
         values: PackedNumbers<i64>,
-        /// Whether parsing any of the cells as a double would give the same number.
+        /// Whether parsing the cells as doubles gives the same numbers.
         is_exact: bool,
     },
     Float {
         values: PackedNumbers<f64>,
-        /// Whether parsing any of the cells as an integer, if it is one, would give the same number.
+        /// Whether parsing those cells that are integers as integers gives the same numbers.
         is_exact: bool,
     },
     Text(ObjectColumn),
@@ -63,13 +58,11 @@ impl FrameScanner {
         }
     }
 
-    /// Returns the number of columns of the file.
     pub fn width(&self) -> usize {
         self.types.width()
     }
 
-    /// Returns the types of the columns, and the cells of each column whose type was guessed correctly. `rows` is the
-    /// number of rows of the file.
+    /// Returns the types of the columns, and the cells of each column whose type was guessed correctly.
     pub fn finish(mut self, rows: u64) -> (CsvScan, Vec<Option<ColumnData>>) {
         self.check_memory();
         let scan = self.types.finish(rows);
@@ -156,7 +149,6 @@ impl ColumnGuess {
         }
     }
 
-    /// Returns the column with another cell that does not have its type.
     #[cold]
     fn changed(self, cell: &[u8], parser: FloatParser) -> Self {
         let is_number = is_missing(cell) || parse_f64(cell, parser).is_some();
@@ -191,7 +183,7 @@ impl ColumnGuess {
     fn memory(&self) -> usize {
         match self {
             ColumnGuess::None => 0,
-            // Stored as doubles in the end.
+            // Missing cells are stored as doubles in the end.
             ColumnGuess::Missing(count) => 8 * count,
             ColumnGuess::Int { values, .. } => 8 * values.len(),
             ColumnGuess::Float { values, .. } => 8 * values.len(),
@@ -199,7 +191,7 @@ impl ColumnGuess {
         }
     }
 
-    /// Returns the cells if pandas stores the same values for the types that were inferred.
+    /// Returns the cells if pandas stores the same values for the inferred types.
     fn finish(self, scanned: &ScannedColumn) -> Option<ColumnData> {
         let consists_of =
             |kinds: &[BlockType]| scanned.blocks.iter().all(|one| kinds.contains(one));
@@ -208,8 +200,8 @@ impl ColumnGuess {
                 Some(ColumnData::Int64(values))
             }
             ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
-                // pandas parses a block of integers as integers, and converts them to doubles when it joins the blocks. If
-                // the column has such a block, the doubles collected here are correct only if they are exact.
+                // If a block contains only integers, pandas converts the integers to doubles later. Therefore the integers
+                // must be exact as doubles.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);
@@ -229,7 +221,7 @@ impl ColumnGuess {
     }
 }
 
-/// Whether both parsers of numbers give `value` for a cell, if it is an integer other than zero.
+/// Returns whether both parsers of numbers give `value` for a cell that is an integer other than zero.
 fn is_exactly(cell: &[u8], value: f64) -> bool {
     value.abs() < EXACT && cell.len() <= EXACT_BYTES
 }
@@ -259,7 +251,6 @@ mod tests {
         }
     }
 
-    /// Scans a table, and returns the kept columns and, for each column, the cells that a second pass reads.
     fn scan(
         text: &str,
         options: &ReadOptions,
@@ -283,8 +274,7 @@ mod tests {
     fn columns_of_one_type_are_kept() {
         let all = "i,n,f,t,m\n1,1,0.5,a,\n2,,7,,NA\n3,2.5,1e3,b c,\n-4,7,-1,\"d,\",\n";
         assert_eq!(kept(all), [true; 5]);
-        // In the second block of three rows, the first column is text, the second has a boolean, the third an integer that
-        // is not exact as a double.
+        // In the second block, the first column is text, the second has a boolean, the third an integer inexact as a double.
         let mixed = "t,b,f\n1,0.5,0.5\n2,0.5,1\n3,0.5,1\na,True,9007199254740993\n";
         assert_eq!(kept(mixed), [false; 3]);
         assert!(kept("").is_empty());
@@ -351,7 +341,6 @@ mod tests {
             cells(&[NUMBERS, &["", "NA"]]),
             cells(&[OTHERS]),
             cells(&[INTEGERS, NUMBERS, OTHERS]),
-            // Each block of three rows has a type of its own.
             (
                 cells(&[INTEGERS]),
                 cells(&[NUMBERS, &["", "NA"]]),

@@ -1,11 +1,7 @@
 //! Stores the cells of a column compactly.
 //!
-//! An [`ObjectColumn`] stores cells of different types in one vector of bytes. A string is stored unchanged. Any other
-//! cell begins with a byte that cannot begin a UTF-8 string, and small numbers take few bytes. For example, twenty million
-//! short strings take little more memory than their bytes.
-//!
-//! [`PackedNumbers`] stores numbers of one type, block by block, in the narrowest sufficient type. For example, twenty
-//! million small integers take twenty megabytes.
+//! - An [`ObjectColumn`] stores cells of different types in one vector of bytes.
+//! - [`PackedNumbers`] stores numbers of one type in blocks, each in the narrowest sufficient type.
 
 use std::hint::black_box;
 
@@ -27,7 +23,7 @@ pub enum CellValue<'a> {
 }
 
 impl CellValue<'_> {
-    /// Returns the value as text, with floats as Rust prints them. `None` if it is missing.
+    /// Returns the value as text, with floats as Rust prints them. Returns `None` for a missing cell.
     #[must_use]
     pub fn text(self) -> Option<String> {
         match self {
@@ -40,7 +36,7 @@ impl CellValue<'_> {
         }
     }
 
-    /// Returns the value of an integer or a boolean. `None` for other cells.
+    /// Returns the value of an integer or a boolean, or `None` for other cells.
     #[must_use]
     pub fn integer(self) -> Option<i128> {
         match self {
@@ -52,7 +48,7 @@ impl CellValue<'_> {
     }
 }
 
-// Tags: the first byte of each cell that is not a text.
+// Tags: the first byte of each cell that is not text. UTF-8 text cannot begin with these bytes.
 const MISSING: u8 = 0xff;
 const FALSE: u8 = 0xfe;
 const TRUE: u8 = 0xfd;
@@ -69,16 +65,15 @@ pub struct ObjectColumn {
     ends: CellEnds,
 }
 
-/// Where the cells of a column end in its bytes.
 #[derive(Clone)]
 enum CellEnds {
-    /// All cells have the same length, for example identifiers with leading zeros. Then their ends need not be stored, so
-    /// reading a cell at random causes one cache miss instead of two.
+    /// All cells have the same length, for example identifiers. The ends of cells are not stored, which saves a cache miss
+    /// for each cell.
     Uniform { length: usize, count: usize },
     Listed {
         /// End offset of each cell, modulo 2^32.
         ends: Vec<u32>,
-        /// Indices of the cells at which the end offset passes another multiple of 2^32.
+        /// Indices of the cells at which the end offset exceeds another multiple of 2^32.
         wraps: Vec<usize>,
     },
 }
@@ -100,7 +95,6 @@ impl CellEnds {
         }
     }
 
-    /// Returns the end offset of a cell.
     fn get(&self, row: usize) -> Option<usize> {
         match self {
             CellEnds::Uniform { length, count } => (row < *count).then(|| (row + 1) * length),
@@ -114,7 +108,6 @@ impl CellEnds {
         }
     }
 
-    /// Adds the end offset of the next cell.
     fn push(&mut self, end: usize) {
         match self {
             CellEnds::Uniform { length, count } => {
@@ -133,7 +126,7 @@ impl CellEnds {
             }
             CellEnds::Listed { ends, wraps } => {
                 let end = (end & u32::MAX as usize) as u32;
-                // A cell is shorter than 2^32 bytes, so at most one multiple of 2^32 is exceeded.
+                // A cell is shorter than 2^32 bytes, so its end exceeds at most one multiple of 2^32.
                 if ends.last().is_some_and(|before| end < *before) {
                     wraps.push(ends.len());
                 }
@@ -163,7 +156,7 @@ impl ObjectColumn {
         self.len() == 0
     }
 
-    /// Returns the length of every cell in bytes, if all have the same.
+    /// Returns the length of each cell in bytes, if all cells have the same.
     #[must_use]
     pub fn uniform_length(&self) -> Option<usize> {
         match self.ends {
@@ -172,7 +165,6 @@ impl ObjectColumn {
         }
     }
 
-    /// Returns the memory of the column, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let ends = match &self.ends {
             CellEnds::Uniform { .. } => 0,
@@ -233,8 +225,7 @@ impl ObjectColumn {
         })
     }
 
-    /// Prefetches the cells of `rows`, which may be in any order, so that their cache misses overlap. Rows beyond the end
-    /// are ignored.
+    /// Prefetches the cells of `rows`, so that their cache misses overlap. Ignores rows beyond the end.
     pub fn fetch(&self, rows: &[u32]) {
         let ends = || rows.iter().map(|row| self.ends.get(*row as usize));
         if matches!(self.ends, CellEnds::Listed { .. }) {
@@ -308,7 +299,6 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// Number of values in a block.
 const BLOCK_NUMBERS: usize = 1 << 16;
 
 /// A type of numbers that can be stored in narrower types.
@@ -327,7 +317,6 @@ pub trait PackedNumber: Copy + PartialEq + std::fmt::Debug {
 #[derive(Clone)]
 pub struct PackedNumbers<T: PackedNumber> {
     full: Vec<T::Block>,
-    /// The last numbers, which do not fill a block yet.
     open: Vec<T>,
 }
 
@@ -338,7 +327,7 @@ impl<T: PackedNumber> Default for PackedNumbers<T> {
 }
 
 impl<T: PackedNumber> PackedNumbers<T> {
-    /// Reserves memory for the list of blocks of `count` numbers, and for one block that is not packed yet.
+    /// Reserves memory for the packed blocks of `count` numbers, and for one unpacked block.
     #[must_use]
     pub fn with_capacity(count: usize) -> Self {
         PackedNumbers {
@@ -440,7 +429,7 @@ impl PackedNumber for i64 {
     }
 }
 
-/// A block of doubles, in single precision if that preserves every value.
+/// A block of doubles, in single precision if that preserves all values.
 #[derive(Clone)]
 pub enum Doubles {
     /// Four bytes per double.
@@ -587,7 +576,6 @@ mod packed_tests {
         ];
         let count = BLOCK_NUMBERS * edges.len() + 5;
         let value = |at: usize| match at % 1000 {
-            // Each block has a different extreme value.
             999 => edges[at / BLOCK_NUMBERS % edges.len()],
             _ => (at % 100) as i64,
         };

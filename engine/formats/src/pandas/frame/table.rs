@@ -78,7 +78,7 @@ impl ColumnData {
         self.len() == 0
     }
 
-    /// Returns the cell of a row. NaN is missing, as are cells beyond the last row.
+    /// Returns the cell of a row. NaN and cells beyond the last row are missing.
     #[must_use]
     pub fn value(&self, row: usize) -> CellValue<'_> {
         let value = match self {
@@ -100,7 +100,7 @@ impl ColumnData {
         (0..self.len()).map(|row| self.value(row))
     }
 
-    /// The number of missing cells.
+    /// Returns the number of missing cells.
     #[must_use]
     pub fn missing(&self) -> usize {
         let rows = 0..self.len();
@@ -131,18 +131,17 @@ pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError
 pub struct FrameLimits {
     /// Maximum number of cells of the table.
     pub cells: u64,
-    /// Maximum memory of the cells that are kept during the scan, in bytes. If the table needs more, none are kept.
+    /// Maximum memory of the cells that are kept during the scan, in bytes. If the table needs more, no cells are kept.
     pub kept_bytes: usize,
 }
 
-/// A CSV file that has been scanned: names, types and the number of rows are known. Cells that the scan did not keep are
-/// read from the file on demand.
+/// A scanned CSV file, with known names, types and number of rows. Cells that the scan did not keep are read on demand.
 #[derive(Debug)]
 pub struct ScannedFrame<'a> {
     content: FileContent<'a>,
     options: ReadOptions,
     scan: CsvScan,
-    /// For each column, its cells, if the scan kept them and they have not been read yet.
+    /// The cells of each column, if the scan kept them and they have not been read yet.
     kept: Mutex<Vec<Option<ColumnData>>>,
 }
 
@@ -150,7 +149,7 @@ impl<'a> ScannedFrame<'a> {
     /// Scans a file.
     ///
     /// # Errors
-    /// Same as [`read_frame`]; also [`CsvError::TooManyCells`] if the table has too many cells.
+    /// Same as [`read_frame`], and [`CsvError::TooManyCells`].
     pub fn scan(
         content: FileContent<'a>,
         options: &ReadOptions,
@@ -181,8 +180,7 @@ impl<'a> ScannedFrame<'a> {
         columns.map(|column| column.name.as_str())
     }
 
-    /// Returns the number of fields at the left of each row that are not in the frame. If the first row has more fields
-    /// than the header, pandas uses the surplus fields as an index.
+    /// Returns the number of fields at the left of each row that pandas uses as an index. The header lacks these fields.
     #[must_use]
     pub fn surplus_fields(&self) -> usize {
         self.scan.index_columns
@@ -195,9 +193,6 @@ impl<'a> ScannedFrame<'a> {
     }
 
     /// Reads the entire table.
-    ///
-    /// # Errors
-    /// Same as [`read`](Self::read).
     pub fn frame(&self) -> Result<Frame, CsvError> {
         let all: Vec<usize> = (0..self.scan.columns.len()).collect();
         let columns = self.names().zip(self.read(&all, usize::MAX)?);
@@ -213,11 +208,11 @@ impl<'a> ScannedFrame<'a> {
 
     /// Returns the columns with the indices `columns`, in this order.
     ///
-    /// If the scan kept the cells of a column, the first call returns them. Otherwise the column is read from the file,
-    /// up to `rows` rows. The type of a column does not depend on `rows`.
+    /// If the scan kept the cells of a column, the first call for this column returns them. Otherwise the first `rows` rows
+    /// of the column are read from the file.
     ///
     /// # Errors
-    /// Same as [`read_frame`]; also [`CsvError::Changed`] if the file changed after the scan.
+    /// Same as [`read_frame`], and [`CsvError::Changed`] if the file changed after the scan.
     pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let found = columns.iter().map(|column| kept.get_mut(*column)?.take());
@@ -243,7 +238,6 @@ impl<'a> ScannedFrame<'a> {
     }
 }
 
-/// Reads the columns with these indices, whose types `scan` contains.
 #[cfg(test)]
 pub(super) fn read_rows(
     bytes: &[u8],
@@ -257,10 +251,8 @@ pub(super) fn read_rows(
 struct FrameReader<'a> {
     scan: &'a CsvScan,
     options: &'a ReadOptions,
-    /// Each column with its index in the file.
     columns: Vec<(usize, ColumnData)>,
     rows: usize,
-    /// Number of rows to read.
     max_rows: usize,
 }
 
@@ -347,7 +339,6 @@ impl RowSink for FrameReader<'_> {
     }
 }
 
-/// Appends a value to a column of objects.
 pub(super) fn push(data: &mut ObjectColumn, value: RawValue<'_>) {
     data.push(match value {
         RawValue::Missing => CellValue::Missing,

@@ -2,7 +2,7 @@
 
 use crate::pandas::FloatParser;
 
-/// Parses a cell as a double. Returns `None` if pandas rejects it, for example because of overflow.
+/// Parses a cell as a double. Returns `None` if pandas rejects the cell, for example because of overflow.
 pub fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {
     let value = match parser {
         FloatParser::RoundTrip => round_trip(cell),
@@ -16,7 +16,7 @@ struct Decimal<'a> {
     negative: bool,
     integer: &'a [u8],
     fraction: &'a [u8],
-    /// Whether the exponent is negative, and its digits, if there is an exponent.
+    /// Whether the exponent is negative, and its digits.
     exponent: Option<(bool, &'a [u8])>,
 }
 
@@ -26,8 +26,7 @@ fn take_digits(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 impl<'a> Decimal<'a> {
-    /// Parses a cell: spaces, sign, digits with an optional point, optional exponent, spaces. Returns `None` for
-    /// anything else.
+    /// Parses spaces, sign, digits with an optional point, an optional exponent, and spaces.
     fn parse(cell: &'a [u8]) -> Option<Self> {
         let (negative, text) = take_sign(skip_spaces(cell));
         let (integer, text) = take_digits(text);
@@ -60,7 +59,7 @@ impl<'a> Decimal<'a> {
 
 /// Returns the correctly rounded double. As in pandas, overflow to `+inf` is rejected, but overflow to `-inf` is not.
 fn round_trip(cell: &[u8]) -> Option<f64> {
-    // Fast path for the common case: a number without spaces, in a format that both pandas and `fast_float2` accept.
+    // Fast path for a number without spaces, in a format that both pandas and `fast_float2` accept.
     if let ([b'-', b'0'..=b'9', ..] | [b'0'..=b'9', ..], Some(b'0'..=b'9')) = (cell, cell.last())
         && let Ok(value) = fast_float2::parse::<f64, _>(cell)
     {
@@ -76,7 +75,7 @@ fn round_trip(cell: &[u8]) -> Option<f64> {
     let text = text.strip_prefix(b"+").unwrap_or(text);
     let value: f64 = match fast_float2::parse(text) {
         Ok(value) => value,
-        // The library might reject one remaining format: a point without digits on one side.
+        // The library might reject a point without digits on one side.
         Err(_) => assemble(&decimal).parse().ok()?,
     };
     (value != f64::INFINITY).then_some(value)
@@ -105,8 +104,7 @@ fn assemble(decimal: &Decimal<'_>) -> String {
 /// Number of digits that pandas' default parser uses, including leading zeros.
 const FAST_DIGITS: usize = 17;
 
-/// pandas' default parser. It accumulates the first 17 digits in a double, then multiplies or divides once by a power
-/// of ten. Each operation rounds. Overflow in both directions is rejected.
+/// pandas' default parser: accumulates 17 digits in a double, and multiplies or divides it once by a power of ten.
 fn fast(cell: &[u8]) -> Option<f64> {
     let decimal = Decimal::parse(cell)?;
     let mut value = 0.0f64;
@@ -160,31 +158,25 @@ fn power_of_ten(n: i64) -> f64 {
     }
 }
 
-/// The result of parsing a cell as `int64` or `uint64`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Integer<T> {
-    /// A number in range.
     Value(T),
-    /// The digits exceed the range. The text after the digits is not checked.
+    /// The digits exceed the range. The text after them is not checked.
     Overflow,
     /// For `uint64` only: the cell begins with a minus. The rest is not checked.
     Negative,
-    /// Anything else.
     Invalid,
 }
 
-/// Returns whether C's `isspace` is true for a byte.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Removes leading spaces.
 pub(crate) fn skip_spaces(cell: &[u8]) -> &[u8] {
     let skip = cell.iter().take_while(|byte| is_space(**byte)).count();
     cell.get(skip..).unwrap_or_default()
 }
 
-/// Removes a leading sign. Returns whether it is a minus, and the rest.
 pub(crate) fn take_sign(text: &[u8]) -> (bool, &[u8]) {
     match text {
         [b'-', rest @ ..] => (true, rest),
@@ -193,8 +185,7 @@ pub(crate) fn take_sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// Parses the digits at the beginning of `text`. Returns their value (`None` if it exceeds `u64`) and the text after
-/// them. Returns an error if there are no digits.
+/// Parses the digits at the beginning of `text`. Returns their value (`None` above `u64`) and the rest, or an error.
 fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
     let mut value = Some(0u64);
     let mut count = 0;
@@ -204,7 +195,6 @@ fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
             break;
         }
         value = if count < 19 {
-            // 19 digits cannot overflow.
             value.map(|v| v * 10 + u64::from(digit))
         } else {
             value.and_then(|v| v.checked_mul(10)?.checked_add(u64::from(digit)))
@@ -218,7 +208,6 @@ fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
     }
 }
 
-/// Parses a cell as `int64`.
 pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
     let (negative, text) = take_sign(skip_spaces(cell));
     let Ok((magnitude, rest)) = digits(text) else {
@@ -238,7 +227,6 @@ pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
     }
 }
 
-/// Parses a cell as `uint64`.
 pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     let text = match skip_spaces(cell) {
         [b'-', ..] => return Integer::Negative,
@@ -253,8 +241,8 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
-/// Returns whether a cell is a negative integer. This fast check recognizes only integers below 1e18 in Python's format.
-/// Returns `None` for other cells, including integers in other formats.
+/// Returns whether the integer in a cell is negative. Returns `None` unless the integer has Python's format and at most 18
+/// digits.
 #[inline]
 pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     let (negative, digits) = match cell {
@@ -268,7 +256,7 @@ pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
     is_plain.then_some(negative)
 }
 
-/// Returns whether a cell that is an integer has Python's format: no plus, no leading zeros, no spaces, not `-0`.
+/// Returns whether the integer in a cell has Python's format: no plus, no leading zeros, no spaces, not `-0`.
 pub(crate) fn is_canonical_integer(cell: &[u8]) -> bool {
     let digits = match cell {
         b"0" => return true,
@@ -278,7 +266,7 @@ pub(crate) fn is_canonical_integer(cell: &[u8]) -> bool {
     matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Returns whether `read_csv` treats a cell as missing. The spelling must be exact; quotes do not matter.
+/// Returns whether `read_csv` treats a cell as missing. The spelling must be exact. Quotes do not matter.
 #[inline]
 pub(crate) fn is_missing(cell: &[u8]) -> bool {
     // Fast path: no spelling of a missing value ends with a digit or is longer than 9 bytes.
@@ -310,7 +298,6 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     )
 }
 
-/// Parses `true` and `false`, in upper or lower case.
 pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
     if cell.eq_ignore_ascii_case(b"true") {
         Some(true)

@@ -1,27 +1,23 @@
 //! Formats numbers as Python does.
 //!
-//! # Decimals that need no formatting
+//! [`is_surely_canonical`] checks without formatting whether a cell is the decimal that Python writes for its value.
 //!
-//! [`is_surely_canonical`] checks whether a cell already is the decimal that Python would write for its value, without
-//! formatting the value.
+//! A decimal of up to 15 digits is always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of
+//! them after the point, has the value `w / 10^k` with an integer `w`. The nearest double is `x = m * 2^e` with an integer
+//! `m`.
 //!
-//! This saves time, because most decimals in large tables were written by pandas or Python. Decimals of up to 15 digits are
-//! always preserved by a conversion to double and back. A text with 16 or 17 digits, `k` of them after the point, has the
-//! value `w / 10^k` with an integer `w`. The nearest double is `x = m * 2^e` with an integer `m`. Python formats `x` as this
-//! text if two conditions are met: no shorter decimal is in the interval that rounds to `x`, and no decimal of the same
-//! length is closer to `x`.
+//! Python formats `x` as this text if no shorter decimal rounds to `x`, and no decimal of the same length is closer to `x`.
 //!
-//! Both conditions are checked with integers, after multiplying by `2^-e * 5^k`. Then the text is `w << s` with `s =
-//! -(e + k)`, the double is `m * 5^k`, and an ulp is `5^k`. The text and the double have up to 105 bits, but only their
-//! difference is needed, which fits into 64 bits.
+//! To check both conditions with integers, all values are multiplied by `2^-e * 5^k`. The text becomes `w << s` with
+//! `s = -(e + k)`, the double becomes `m * 5^k`, and an ulp becomes `5^k`. Only the difference between text and double is
+//! needed, and this difference fits into 64 bits.
 
 use std::io::Write;
 use std::ops::Range;
 
 use crate::pandas::FloatParser;
 
-/// Appends the shortest decimal that parses back to `value`, in the format of Python's `repr`: with an exponent if
-/// the magnitude is below 1e-4 or at least 1e16, otherwise with a point. For NaN nothing is appended, as in `to_csv`.
+/// Appends the shortest decimal that parses back to `value`, like Python's `repr`. Appends nothing for NaN.
 pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
     } else if value.is_infinite() {
@@ -36,7 +32,7 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Magnitudes that Python formats without an exponent. For these, the number library produces Python's format.
+/// Magnitudes that Python formats without an exponent. The number library formats them like Python.
 const POSITIONAL_MAGNITUDES: Range<f64> = 1e-4..1e16;
 
 /// Appends the shortest decimal that parses back to the same `f32`, in the format of [`push_f64`].
@@ -45,8 +41,8 @@ pub fn push_f32(out: &mut Vec<u8>, value: f32) {
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else {
-        // NumPy decides by the value whether to write an exponent, not by the formatted digits. For example, the float32
-        // nearest to 0.0001 is smaller than 0.0001, so it becomes `1e-04`.
+        // NumPy decides by the value, not by the digits, whether to write an exponent. The float32 nearest to 0.0001 is
+        // smaller than 0.0001. Therefore NumPy writes `1e-04`.
         push_digits(
             out,
             zmij::Buffer::new().format_finite(value).as_bytes(),
@@ -65,7 +61,6 @@ pub fn push_bool(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"True" } else { b"False" });
 }
 
-/// Returns whether `cell` equals the output of [`push_f64`] for `value`.
 pub(crate) fn is_canonical_f64(cell: &[u8], value: f64) -> bool {
     if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
@@ -111,7 +106,6 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
         out.extend_from_slice(b"0.0");
         return;
     };
-    // The decimal exponent of the first digit.
     let exponent = exponent + point as i32 - leading - 1;
     if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         if exponent < 0 {
@@ -136,7 +130,6 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
             out.push(b'.');
             out.extend_from_slice(others);
         }
-        // Writing to a vector cannot fail.
         let sign = if exponent < 0 { '-' } else { '+' };
         let _ = write!(out, "e{sign}{:02}", exponent.unsigned_abs());
     }
@@ -147,16 +140,13 @@ fn parse_exponent(text: &[u8]) -> i32 {
     text.parse().unwrap_or(0)
 }
 
-/// Decimals whose digits form an integer below this number have at most 15 digits and are always preserved.
+/// Decimals whose digits form an integer below this number are always preserved.
 const SAFE_DIGITS: u64 = 10u64.pow(15);
-/// Decimals whose digits form an integer of at least this number have more than 17 digits. Python writes at most 17.
+/// Decimals whose digits form a larger integer have more than 17 digits, which Python never writes.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
-/// Mask of the stored bits of a double's mantissa.
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
-/// Maximum number of decimal digits that always fit into 64 bits.
 const MAX_DIGITS: usize = 19;
 
-/// Returns the powers of `base` up to the exponent [`MAX_DIGITS`].
 const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
     let mut powers = [1; MAX_DIGITS + 1];
     let mut k = 1;
@@ -170,8 +160,7 @@ const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
 const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
 const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
 
-/// Returns true if it is certain that parsing a cell with `parser` and formatting the number gives the same text as the
-/// cell. Returns false if this was not decided, so the text can be the same or different.
+/// Returns true if parsing and formatting a cell certainly gives the same text. Returns false if the check cannot decide.
 pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
     let Some(decimal) = PlainDecimal::parse(cell) else {
         return false;
@@ -184,12 +173,9 @@ pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
     }
 }
 
-/// A decimal in Python's format for magnitudes from 0.0001 to 1e16: digits on both sides of a point, no superfluous
-/// zeros.
+/// A decimal in Python's format without exponent: digits on both sides of a point, no superfluous zeros.
 struct PlainDecimal {
-    /// All digits as one integer.
     digits: u64,
-    /// Number of digits after the point, at most [`MAX_DIGITS`].
     decimals: usize,
 }
 
@@ -227,7 +213,7 @@ impl PlainDecimal {
         })
     }
 
-    /// Checks a decimal of 16 or 17 digits. `false` may also mean that the check would need more precision.
+    /// Checks a decimal of 16 or 17 digits. Also returns `false` if the check would need more precision.
     #[inline]
     fn is_shortest(&self) -> bool {
         let (Some(five), Some(ten)) = (
@@ -236,7 +222,7 @@ impl PlainDecimal {
         ) else {
             return false;
         };
-        // The power of ten is exact, so two roundings keep the result within one ulp of the text.
+        // The power of ten is exact, so two roundings keep the quotient within one ulp of the text.
         let near = (self.digits as f64 / *ten as f64).to_bits();
         let (exponent, mantissa) = (
             (near >> 52) as i32 - 1075,
@@ -247,14 +233,12 @@ impl PlainDecimal {
             return false;
         }
         let ulp = *five as i64;
-        // The text and the double differ by less than two ulps, so their difference fits into 64 bits. All higher bits are
-        // identical and cancel out.
+        // The difference is below two ulps, so it fits into 64 bits. The higher bits cancel out.
         let difference = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
         // An ulp is odd, so the difference is never exactly half an ulp.
         let step = i64::from(2 * difference > ulp) - i64::from(2 * difference < -ulp);
         let difference = difference - step * ulp;
-        // If the double is a power of two, the next smaller double is nearer than the next larger one. The last check would
-        // then be wrong.
+        // Below a power of two, the doubles are closer together, so the last check would be wrong.
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }
@@ -264,8 +248,8 @@ impl PlainDecimal {
     }
 }
 
-/// Appends the digits of `text` to the decimal `value`. Returns `None` if a byte is not a digit. The result must have at
-/// most 19 digits, so that it fits into `u64`.
+/// Appends the digits of `text` to `value`. The new value must have at most 19 digits. Returns `None` if `text` contains
+/// another character.
 #[inline]
 fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     if let (9..=16, Some((first, _)), Some((_, last))) = (
@@ -273,8 +257,7 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
         text.split_first_chunk::<8>(),
         text.split_last_chunk::<8>(),
     ) {
-        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, the digits that are also in the
-        // first chunk are masked.
+        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, the digits of the first are masked.
         let (more, again) = (text.len() - 8, 16 - text.len());
         let second = eight_digits(*last, u64::MAX << (8 * again))?;
         let ten = POWERS_OF_TEN.get(more)?;
@@ -294,8 +277,7 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses eight digits at once. Digits outside `mask` are treated as zeros. Neighbors are combined into pairs, pairs into
-/// groups of four, and these into eight digits.
+/// Parses eight digits at once, pair by pair. Digits outside `mask` are treated as zeros.
 #[inline]
 fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -340,7 +322,6 @@ mod shortest_tests {
     use crate::pandas::numbers::parse::parse_f64;
     use {is_canonical_f64, push_f64};
 
-    /// Reference implementation: formats the value and compares.
     fn is_canonical(cell: &[u8]) -> bool {
         parse_f64(cell, FloatParser::RoundTrip).is_some_and(|value| is_canonical_f64(cell, value))
     }
@@ -408,8 +389,6 @@ mod shortest_tests {
         );
     }
 
-    /// Generates formatted doubles and replaces some of the last digits. Most results are decimals close to a double
-    /// that differ from its format.
     fn nearly_canonical() -> impl Strategy<Value = String> {
         let magnitude = prop_oneof![
             1e-4..1e-2,
@@ -417,7 +396,6 @@ mod shortest_tests {
             1.0..256.0,
             1e3..1e9,
             1e9..1e16,
-            // At powers of two and next to them.
             (-13i32..53, -2i64..3).prop_map(|(power, step)| {
                 f64::from_bits((2f64.powi(power).to_bits() as i64 + step) as u64)
             }),

@@ -1,12 +1,11 @@
-//! Provides repeated access to the bytes of a file, in memory or on disk.
+//! Provides repeated access to the bytes of a file in memory or on disk.
 
 use std::fs::File;
 use std::io::{self, Read};
 
 use crate::read_at::{ByteSection, ReadAt};
 
-/// Initial and maximum size of the read buffer in bytes. The buffer grows with the file, because clearing 256 KiB takes
-/// longer than reading a small file.
+/// Initial and maximum size of the read buffer in bytes. For a small file, clearing 256 KiB would take longer than reading.
 const INITIAL_BUFFER_BYTES: usize = 1 << 13;
 const MAX_BUFFER_BYTES: usize = 1 << 18;
 
@@ -21,9 +20,6 @@ pub enum FileContent<'a> {
 
 impl FileContent<'_> {
     /// Returns the number of bytes.
-    ///
-    /// # Errors
-    /// An I/O error if the metadata of the file cannot be read.
     pub fn size(self) -> io::Result<u64> {
         match self {
             FileContent::Bytes(bytes) => Ok(bytes.len() as u64),
@@ -38,9 +34,6 @@ impl FileContent<'_> {
     }
 
     /// Calls `take` with all bytes, chunk by chunk.
-    ///
-    /// # Errors
-    /// I/O errors from the file, and errors from `take`.
     pub fn for_each_chunk<E: From<io::Error>>(
         self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
@@ -65,7 +58,6 @@ impl ReadAt for FileContent<'_> {
     }
 }
 
-/// A read buffer that grows with the input.
 #[derive(Debug)]
 pub(crate) struct Chunks(Vec<u8>);
 
@@ -76,7 +68,6 @@ impl Default for Chunks {
 }
 
 impl Chunks {
-    /// Reads the next chunk. Returns `None` at the end.
     pub fn next(&mut self, input: &mut impl Read) -> io::Result<Option<&[u8]>> {
         loop {
             match input.read(&mut self.0) {

@@ -1,9 +1,8 @@
 //! Reads raw files a second time, when the types of their columns are known.
 //!
 //! - [`normalise`] writes the canonical text of a raw file if the text of some cells changes.
-//! - [`Concatenation`] reads several files as one table, as `pandas.concat` combines the frames that `read_csv` creates
-//!   from them.
-//! - [`first_type_mismatch`] finds the cell that prevents a column from having the required type, for an error message.
+//! - [`Concatenation`] reads several files as one table, like `pandas.concat` of the frames of `read_csv`.
+//! - [`first_type_mismatch`] finds the cell that prevents a column from having a required type, for an error message.
 
 use std::io::{Read, Write};
 
@@ -15,13 +14,12 @@ use crate::pandas::types::infer::value;
 use crate::pandas::write::{end_line, push_header, push_minimal};
 use crate::pandas::{ColumnSchema, ColumnType, CsvError, CsvScan, FloatParser, ReadOptions};
 
-/// Approximate number of bytes that are buffered before they are written.
 const CHUNK_BYTES: usize = 1 << 18;
 
-/// Writes the canonical text of a raw file. `scan` is the result of scanning the same file with the same options.
+/// Writes the canonical text of a raw file. `scan` must be the scan of this file with the same options.
 ///
 /// # Errors
-/// Returns I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
+/// I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
 pub fn normalise(
     raw: impl Read,
     scan: &CsvScan,
@@ -37,15 +35,12 @@ pub fn normalise(
     Ok(())
 }
 
-/// Formats rows of a scanned file.
 pub(in crate::pandas) struct RowPrinter<'a, W> {
-    /// An additional first cell of each row.
     first: Option<&'a str>,
     /// The index of each column in the file, and the type for its values.
     columns: Vec<(usize, JoinedType)>,
     scan: &'a CsvScan,
     parser: FloatParser,
-    /// Formatted text that is not written yet.
     text: Vec<u8>,
     out: W,
 }
@@ -68,7 +63,6 @@ impl<'a, W: Write> RowPrinter<'a, W> {
         }
     }
 
-    /// Writes all rows of the file and returns the output, which is not flushed.
     pub fn print(mut self, raw: impl Read, options: &ReadOptions) -> Result<W, CsvError> {
         let mut rows = RowReader::new(options);
         rows.read(raw, &mut self, |_| false)?;
@@ -123,7 +117,6 @@ pub struct Concatenation {
     columns: Vec<ConcatenatedColumn>,
 }
 
-/// A column, and its types in the files added so far.
 #[derive(Debug, Clone)]
 struct ConcatenatedColumn {
     name: String,
@@ -140,7 +133,7 @@ pub struct MissingColumn {
 }
 
 impl Concatenation {
-    /// Selects the columns with these names.
+    ///  Selects the columns with these names.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         let columns = names.into_iter().map(|name| ConcatenatedColumn {
             name,
@@ -152,7 +145,7 @@ impl Concatenation {
         }
     }
 
-    /// Adds a file, given the result of scanning it.
+    /// Adds the columns of a scanned file.
     ///
     /// # Errors
     /// [`MissingColumn`] names the first selected column that the file does not contain.
@@ -168,8 +161,7 @@ impl Concatenation {
                 .columns
                 .get(index)
                 .is_some_and(|own| own.nullable);
-            // The columns of a frame without rows are objects. pandas ignores such frames when it determines the common
-            // type.
+            // A file without rows does not affect the common type, as in pandas.
             if scan.schema.rows > 0 {
                 column.kinds.add(own, nullable);
             }
@@ -191,7 +183,7 @@ impl Concatenation {
     /// Writes the rows of an added file as canonical text. Each row begins with the additional cell `first`.
     ///
     /// # Errors
-    /// Returns I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
+    /// I/O errors, and [`CsvError::Changed`] if `raw` is not the text that was scanned.
     pub fn write(
         &self,
         first: &str,
@@ -217,7 +209,6 @@ impl Concatenation {
     }
 }
 
-/// The types that a column has in the files.
 #[derive(Debug, Clone, Copy, Default)]
 struct ColumnTypes {
     bool: bool,
@@ -241,10 +232,10 @@ impl ColumnTypes {
         }
     }
 
-    /// Returns the common type of a column. If numbers have different types, all become doubles.
+    /// Returns the type of the column in the concatenated table. Numbers of different types become doubles.
     ///
-    /// If a column contains booleans and numbers, NumPy converts the booleans to numbers. If the numbers include doubles,
-    /// all values become doubles and are stored as objects. In other columns of objects, the values are unchanged.
+    /// As in NumPy, booleans become numbers if the column also contains numbers. If these numbers are doubles, the type is
+    /// object, and each object is a double.
     fn common_type(self) -> JoinedType {
         match self {
             Self { object: true, .. } => JoinedType::Object,
@@ -267,8 +258,8 @@ impl ColumnTypes {
     }
 }
 
-/// Returns the type in which the values of a file are formatted. `own` is the type of the column in this file, and
-/// `common` is its common type in all files.
+/// Returns the type for formatting a file's values. `own` is the column's type in this file, and `common` is its type in the
+/// concatenated table.
 fn formatted_type(own: JoinedType, common: JoinedType) -> JoinedType {
     match (own, common) {
         (JoinedType::Bool, JoinedType::Int | JoinedType::UInt) => JoinedType::ObjectOfIntegers,
@@ -295,8 +286,7 @@ pub struct TypeMismatch {
 
 /// Reads a file again and returns the first cell of `column` whose type does not satisfy `fits`.
 ///
-/// Returns `None` if the type of each single cell satisfies `fits`, although the type of the column does not. Also
-/// returns `None` if the column does not exist.
+/// Returns `None` if each single cell satisfies `fits`, or if the column does not exist.
 ///
 /// # Errors
 /// Same as [`CsvScanner`](crate::pandas::CsvScanner), for the part of the file before the cell.
@@ -319,7 +309,6 @@ pub fn first_type_mismatch(
     Ok(search.found)
 }
 
-/// The state of the search.
 struct Search<'a, F> {
     options: &'a ReadOptions,
     column: &'a str,

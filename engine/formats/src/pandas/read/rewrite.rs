@@ -1,9 +1,8 @@
 //! Scans a raw file and converts it to text with the quotes and line endings of `to_csv`, in one pass.
 //!
-//! Chunks of the file are passed on unchanged as long as they equal the output of `to_csv`. From the first row that
-//! differs (unnecessary quotes, CRLF, a preceding empty line, a different delimiter), rows are copied cell by cell. The
-//! text of cells is not changed yet, because the types are known only at the end of the file. Usually the resulting
-//! text is already canonical. Otherwise a second pass reads this text, not the raw file, and formats the cells.
+//! - Chunks are passed on unchanged until a row differs from the output of `to_csv`. This row and all later rows are copied
+//!   cell by cell.
+//! - Cells are not changed, because their types are known only at the end of the file. A second pass may format them.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -16,10 +15,8 @@ use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
-/// Approximate number of bytes after which copied rows are passed on. This is the size of the chunks in which files are
-/// read, minus some space for the last row.
+/// Approximate number of bytes after which copied rows are passed on: a chunk of a file, minus space for the last row.
 const FLUSH_BYTES: usize = (1 << 18) - (1 << 12);
-/// Number of buffers that are kept for reuse.
 const MAX_SPARE_BUFFERS: usize = 1;
 
 /// The kind of text that a [`Rewriter`] produced.
@@ -27,8 +24,8 @@ const MAX_SPARE_BUFFERS: usize = 1;
 pub enum RewriteResult {
     /// Canonical text.
     Canonical(CsvScan),
-    /// Text with the same cells as the file, some of which are not yet written as pandas would write them. To get canonical
-    /// text, call [`normalise`](crate::pandas::normalise) on this text with the given scan and options.
+    /// Text with some cells that pandas would format differently. [`normalise`](crate::pandas::normalise) formats these
+    /// cells.
     Cells(CsvScan, ReadOptions),
     /// Same as [`Self::Cells`], but the text cannot be split into rows again. Call `normalise` on the raw file.
     Unreadable(CsvScan),
@@ -44,14 +41,12 @@ impl RewriteResult {
     }
 }
 
-/// Scans a file chunk by chunk and returns its text. Memory usage is the longest row and a few chunks.
+/// Scans a file chunk by chunk and returns its text. Keeps the longest row and a few chunks in memory.
 pub struct Rewriter {
     options: ReadOptions,
     rows: RowReader,
     sink: ScanSink,
-    /// Chunks of the raw file that may have to be copied cell by cell.
     pending: VecDeque<Vec<u8>>,
-    /// Offset of the first of these chunks in the file.
     from: u64,
     ready: VecDeque<Vec<u8>>,
 }
@@ -99,7 +94,7 @@ impl Rewriter {
         self.ready.pop_front()
     }
 
-    /// Gives a buffer back for reuse.
+    /// Takes a buffer for reuse.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.sink.text.spare.push(buffer);
     }
@@ -111,10 +106,10 @@ impl Rewriter {
         has_more.then(|| spare.pop()).flatten()
     }
 
-    /// Ends the file. After this, [`take_chunk`](Self::take_chunk) returns the last chunks of the text.
+    /// Ends the file. [`take_chunk`](Self::take_chunk) returns the last chunks of the text afterwards.
     ///
     /// # Errors
-    /// Same as [`feed`](Self::feed); also [`CsvError::UnclosedQuote`] if a quote is never closed.
+    /// Same as [`feed`](Self::feed), and [`CsvError::UnclosedQuote`] if a quote is never closed.
     pub fn finish(&mut self) -> Result<RewriteResult, CsvError> {
         self.rows.finish(&mut self.sink)?;
         // The file may end with empty lines, which are not part of the text.
@@ -137,15 +132,18 @@ impl Rewriter {
         })
     }
 
-    /// Returns the offsets of the rows of the text, including the header, or `None` if there are too many rows. Must be
-    /// called after [`finish`](Self::finish).
+    /// Returns the offsets of the rows of the text, including the header, or `None` if there are too many rows.
+    ///
+    /// Must be called after [`finish`](Self::finish).
     pub fn take_index(&mut self) -> Option<RowIndex> {
         let end = self.sink.text.end();
         self.sink.text.index.take(end)
     }
 
-    /// Returns the columns that [`with_projection`](Self::with_projection) requested, or `None` if they are a large part of
-    /// the text. Must be called after [`finish`](Self::finish).
+    /// Returns the columns that [`with_projection`](Self::with_projection) selected, or `None` if these columns are a large
+    /// part of the text.
+    ///
+    /// Must be called after [`finish`](Self::finish).
     pub fn take_projection(&mut self) -> Option<Projection> {
         self.sink.text.projection.take()
     }
@@ -173,7 +171,6 @@ impl Rewriter {
     }
 }
 
-/// Scans rows and converts them to text.
 struct ScanSink {
     inspector: TypeScanner,
     text: RewrittenText,
@@ -199,28 +196,22 @@ impl RowSink for ScanSink {
     }
 }
 
-/// The part of the raw file that is unchanged, and the copied rows that follow it.
 struct RewrittenText {
     /// The header line, if it may be unchanged.
     header: Vec<u8>,
-    /// Whether the file's delimiter is a comma.
     has_commas: bool,
     /// Number of columns in the file that are not columns of the table.
     skipped: usize,
     width: usize,
-    /// Whether no row has been copied so far.
     is_unchanged: bool,
-    /// Number of bytes of the file that are unchanged, from its beginning.
+    /// Number of unchanged bytes at the beginning of the file.
     unchanged_bytes: u64,
     /// Number of bytes in copied rows, except those in `written`.
     flushed_bytes: u64,
-    /// Chunks of copied rows that are not passed on yet.
     full: VecDeque<Vec<u8>>,
     written: Vec<u8>,
     spare: Vec<Vec<u8>>,
-    /// The offsets of the rows.
     index: IndexRecorder,
-    /// The columns that are also collected.
     projection: ProjectionBuilder,
     /// Whether the text can be split into rows again.
     is_readable: bool,
@@ -246,7 +237,6 @@ impl RewrittenText {
         }
     }
 
-    /// Returns the number of bytes of the text so far.
     fn end(&self) -> u64 {
         self.unchanged_bytes + self.flushed_bytes + self.written.len() as u64
     }
@@ -295,13 +285,11 @@ impl RewrittenText {
         }
         let start = self.written.len();
         row.push_row(self.skipped..self.skipped + self.width, &mut self.written);
-        // A CR outside quotes would end the row.
         let line = self.written.get(start..).unwrap_or_default();
         self.is_readable = self.is_readable && memchr(b'\r', line).is_none();
         Ok(())
     }
 
-    /// Moves the copied rows to `full` and continues with a new buffer.
     fn flush_rows(&mut self) {
         if self.written.is_empty() {
             return;
@@ -316,7 +304,6 @@ impl RewrittenText {
 
 #[cfg(test)]
 impl Rewriter {
-    /// Rewrites an entire file that is read in chunks. Returns its text and the result.
     pub(in crate::pandas) fn text_of(
         &mut self,
         raw: &[u8],

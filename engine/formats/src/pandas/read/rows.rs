@@ -1,14 +1,10 @@
 //! Splits a stream of raw bytes into rows, with pandas' rules for empty lines, rows of different length, and blocks.
 //!
-//! pandas reads a file in blocks of rows. This has a strange effect, which is reproduced here: the first row of a block
-//! may have more fields than the row before it, and its surplus fields are dropped. Any other row with more fields than
-//! the row before it is an error.
-//!
-//! The first row of the file determines the number of columns. If it has `k` fields more than the header, the first `k`
-//! columns become an index.
-//!
-//! One mistake of pandas is not reproduced. If rows end with CR instead of LF and a row begins with a space, pandas goes
-//! back to the last LF or even further. It then reads the same rows repeatedly until the block is full.
+//! - pandas reads blocks of rows. In the first row of a block, surplus fields are dropped. In any other row, they are an
+//!   error.
+//! - If the first row has `k` fields more than the header, the first `k` columns become the index of the frame.
+//! - One mistake of pandas is not reproduced: it reads some rows repeatedly if rows end with CR and a row begins with a
+//!   space.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -29,35 +25,30 @@ pub const MAX_HEADER_BYTES: usize = 1 << 22;
 /// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
 pub const MAX_COLUMNS: usize = 1 << 18;
 
-/// Maximum number of fields that all short rows together may lack, in addition to one field per byte of the file. Without
-/// this limit, a small file with a wide header and many short rows would become a huge table.
+/// Maximum number of fields that all short rows together may lack. In addition, they may lack one field for each byte of the
+/// file.
 const MAX_MISSING: u64 = 1 << 26;
 
-/// A row of the file.
 pub(crate) struct RawRow<'a> {
     text: &'a [u8],
     /// The fields, whose number may differ from the number of columns.
     pub fields: &'a [Field],
     /// Whether the row may contain a NUL byte, at which pandas ends a field.
     nul: bool,
-    /// Whether the row may contain a quote.
     quotes: bool,
     /// Number of the row, counted from 0 without the header.
     pub number: u64,
-    /// Offset of the row in the file.
     pub offset: u64,
     /// Whether the row ends with LF without CR.
     pub ends_in_lf: bool,
 }
 
 impl<'a> RawRow<'a> {
-    /// Returns the bytes of the row, including its line ending.
     pub fn text(&self) -> &'a [u8] {
         self.text
     }
 
-    /// Returns the content of `count` fields after the first `skipped`. Returns `None` if the row is shorter, or
-    /// contains quotes or NUL bytes.
+    /// Returns `count` fields after the first `skipped`, or `None` if the row is shorter or contains quotes or NUL bytes.
     #[inline]
     pub fn plain(&self, skipped: usize, count: usize) -> Option<impl Iterator<Item = &'a [u8]>> {
         let text = self.text;
@@ -66,8 +57,7 @@ impl<'a> RawRow<'a> {
         Some(fields.iter().map(|field| field.raw(text)))
     }
 
-    /// Returns `true` if the row consists of `count` non-negative integers below 1e18 in Python's format. Returns `false`
-    /// if this is not certain. Two short loops over the row are faster than checking each cell.
+    /// Returns whether the row certainly consists of `count` non-negative integers below 1e18 in Python's format.
     pub fn is_of_integers(&self, count: usize) -> bool {
         if self.fields.len() != count || self.nul || self.quotes {
             return false;
@@ -79,7 +69,7 @@ impl<'a> RawRow<'a> {
             let first = self.text.get(field.start as usize);
             are_plain &= (1..=18).contains(&length) & ((first != Some(&b'0')) | (length == 1));
         }
-        // If the delimiter is a digit, the count is too large and the result is `false`.
+        // If the delimiter is a digit, there are too many digits, and the check returns `false`.
         are_plain && digits(self.text) == inside
     }
 
@@ -95,13 +85,11 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Returns the contents of all fields as strings.
     pub fn texts(&self) -> Vec<String> {
         let text = |index| String::from_utf8_lossy(&self.content(index)).into_owned();
         (0..self.fields.len()).map(text).collect()
     }
 
-    /// Returns the content of a field with quotes or with a NUL byte.
     #[inline(never)]
     fn unusual_content(&self, field: &Field) -> Cow<'a, [u8]> {
         let content = field.content(self.text);
@@ -118,8 +106,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Returns whether the row has `width` fields, and `to_csv` would write them with the same quotes. `to_csv` quotes a
-    /// field only if necessary.
+    /// Returns whether the row has `width` fields, with the quotes that `to_csv` would write.
     #[inline]
     pub fn is_minimal(&self, width: usize) -> bool {
         self.fields.len() == width
@@ -144,17 +131,15 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Appends the content of the field `index` as `to_csv` formats it.
     fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
         let doubled = |field: &&Field| field.form == FieldForm::Doubled && !self.nul;
         match self.fields.get(index).filter(doubled) {
-            // The field contains quotes, so it is written with enclosing quotes.
+            // The field contains quotes, so `to_csv` encloses it in quotes.
             Some(field) => out.extend_from_slice(field.raw(self.text)),
             None => push_minimal(out, &self.content(index), b','),
         }
     }
 
-    /// Appends a row of the fields with the indices `fields`, in the format of `to_csv`. Ends the row with LF.
     pub fn push_row(&self, fields: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
         let (start, mut count) = (out.len(), 0);
         for field in fields {
@@ -167,7 +152,7 @@ impl<'a> RawRow<'a> {
         end_line(out, start, count);
     }
 
-    /// Returns whether the content of the field `index` certainly contains a quote. The content is not read.
+    /// Returns whether the field `index` certainly contains a quote, without reading its content.
     #[inline]
     pub fn surely_contains_quote(&self, index: usize) -> bool {
         let field = self.fields.get(index);
@@ -183,10 +168,7 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
-/// Returns the number of bytes at the beginning of `text` that are ASCII and not NUL, rounded down to a multiple of 256.
-///
-/// This is a fast check, because the compiler turns the inner loop into vector instructions. Most text needs no other
-/// check for UTF-8 and NUL.
+/// Returns the length of the ASCII text without NUL at the beginning, rounded down to 256. The inner loop is vectorized.
 fn plain_length(text: &[u8]) -> usize {
     let is_plain = |chunk: &&[u8; 256]| {
         let bits = chunk
@@ -198,14 +180,11 @@ fn plain_length(text: &[u8]) -> usize {
     256 * chunks.iter().take_while(is_plain).count()
 }
 
-/// The number of columns, and how they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Number of columns in the file.
     pub width: usize,
-    /// Number of columns, from the left, that form an index without names.
+    /// Number of columns at the left that form an index without names.
     pub index: usize,
-    /// Number of rows in a block.
     pub block: u64,
 }
 
@@ -220,7 +199,7 @@ impl Shape {
     }
 }
 
-/// Returns the number of rows in a block of a file with `columns` columns: the largest power of two below `2^20 / columns`.
+/// Returns the number of rows in a block: the largest power of two below `2^20 / columns`.
 fn block_rows(columns: usize) -> u64 {
     let heuristic = (1u64 << 20) / (columns.max(1) as u64);
     let mut rows = 1;
@@ -230,34 +209,30 @@ fn block_rows(columns: usize) -> u64 {
     rows
 }
 
-/// Receives the rows that a [`RowReader`] finds.
 pub(crate) trait RowSink {
-    /// Receives the header row.
     fn header(&mut self, _row: &RawRow<'_>) -> Result<(), CsvError> {
         Ok(())
     }
-    /// Receives the shape before the first data row, or at the end of the file if there are no rows.
+    /// Receives the shape before the first data row, or at the end of a file without rows.
     fn shape(&mut self, _shape: Shape) -> Result<(), CsvError> {
         Ok(())
     }
-    /// Receives a data row.
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
 }
 
-/// Splits a stream of chunks into rows.
 pub(crate) struct RowReader {
     delimiter: u8,
     wants_header: bool,
     carry: Vec<u8>,
-    /// Length of `carry` at which the incomplete row in it is parsed again. The length doubles each time. Otherwise the
-    /// time for a long row would be quadratic.
+    /// Length of `carry` at which the row in `carry` is parsed again. This length is doubled each time, so that the time for
+    /// a long row is linear.
     retry: usize,
     fields: Vec<Field>,
     offset: u64,
     seen_start: bool,
     header: Option<usize>,
     shape: Option<Shape>,
-    /// Number of fields of the previous row, after filling in missing ones.
+    /// Number of fields of the previous row, including those that were filled in.
     before: usize,
     rows: u64,
     /// Number of fields that all rows so far lack.
@@ -282,17 +257,14 @@ impl RowReader {
         }
     }
 
-    /// Returns the number of data rows so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Adds the next chunk of the file.
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl RowSink) -> Result<(), CsvError> {
         let mut at = 0;
         let mut carried = self.carry.len();
-        // Completes the row that began in an earlier chunk: copies bytes to `carry` until the row ends. The rest of the
-        // chunk is then parsed in place.
+        // Completes, in `carry`, the row that began in an earlier chunk. The rest of the chunk is parsed in place.
         while carried > 0 {
             if at == chunk.len() {
                 return self.check_length();
@@ -348,7 +320,6 @@ impl RowReader {
         self.check_row(self.carry.len(), self.offset)
     }
 
-    /// Checks the length of the next row, as far as it was read.
     fn check_row(&self, bytes: usize, offset: u64) -> Result<(), CsvError> {
         let row = self.current();
         let limit = if row == 0 {
@@ -362,7 +333,7 @@ impl RowReader {
         }
     }
 
-    /// Returns the number of the next row, counted from 1; 0 is the header.
+    /// Returns the number of the next row, counted from 1, or 0 for the header.
     fn current(&self) -> u64 {
         if self.wants_header && self.header.is_none() {
             0
@@ -371,7 +342,6 @@ impl RowReader {
         }
     }
 
-    /// Ends the file.
     pub fn finish(&mut self, sink: &mut impl RowSink) -> Result<(), CsvError> {
         let carry = std::mem::take(&mut self.carry);
         let used = self.run(&carry, true, sink)?;
@@ -383,8 +353,7 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads the complete rows of `text` and returns the number of bytes read. `last` means that `text` is the end of the
-    /// file.
+    /// Reads the complete rows of `text` and returns the number of bytes read. `last` means that `text` ends the file.
     fn run(&mut self, text: &[u8], last: bool, sink: &mut impl RowSink) -> Result<usize, CsvError> {
         let mut at = 0;
         if !self.seen_start {
@@ -449,10 +418,10 @@ impl RowReader {
         Ok(at)
     }
 
-    /// Checks that `text` is UTF-8, and returns the length of its complete characters. If `last` is false, more text
-    /// follows, so `text` may end inside a character.
+    /// Returns the length in bytes of the complete UTF-8 characters at the beginning of `text`. If `last` is false, `text`
+    /// may end inside a character.
     ///
-    /// `plain` is the number of bytes before `text` that were already checked. It is only used for the offset in an error.
+    /// The caller must already have checked the `plain` bytes before `text`. An error adds them to its offset.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),
@@ -467,8 +436,9 @@ impl RowReader {
         }
     }
 
-    /// Returns the length of the empty line at the beginning of `text`, or 0 if the first line is not empty. Returns `None`
-    /// if more bytes are needed to decide. A line that contains only spaces and tabs is treated as empty.
+    /// Returns the length of the empty line at the beginning of `text`, or 0. A line of spaces and tabs is empty.
+    ///
+    /// Returns `None` if more bytes are needed to decide.
     fn blank_line(&self, text: &[u8], last: bool) -> Option<usize> {
         let mut end = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Scans a raw file: infers the types, and checks whether pandas changes the text of any cell.
+//! Scans a raw file: infers types, and checks whether pandas changes the text of any cell.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,16 +15,12 @@ pub struct CsvScan {
     pub schema: Schema,
     /// Whether the text of each cell equals its formatted value, except for quotes.
     pub(crate) is_canonical: bool,
-    /// Number of columns at the left of the file that pandas uses as an index, because the first row has more fields
-    /// than the header. The canonical text does not contain these columns.
+    /// Number of columns at the left that pandas uses as an index. The canonical text does not contain them.
     pub index_columns: usize,
-    /// The types of each column.
     pub(crate) columns: Vec<ScannedColumn>,
-    /// Number of rows in a block.
     pub(crate) block_rows: u64,
 }
 
-/// The types that determine the values of a column's cells.
 #[derive(Debug, Clone)]
 pub(crate) struct ScannedColumn {
     pub joined: JoinedType,
@@ -32,7 +28,6 @@ pub(crate) struct ScannedColumn {
 }
 
 impl ScannedColumn {
-    /// Returns the type of the block that contains row `number`.
     pub fn block(&self, number: u64, block_rows: u64) -> BlockType {
         let block = number
             .checked_div(block_rows)
@@ -44,7 +39,7 @@ impl ScannedColumn {
     }
 }
 
-/// Infers from chunks of a file how `read_csv` would read the file. Memory usage is the longest row.
+/// Infers from chunks of a file how `read_csv` would read the file. Keeps only the longest row in memory.
 pub struct CsvScanner {
     rows: RowReader,
     sink: TypeScanner,
@@ -60,7 +55,7 @@ impl CsvScanner {
         }
     }
 
-    /// Adds the next bytes of the file; chunks may end anywhere.
+    /// Adds the next bytes of the file. A chunk may end anywhere.
     ///
     /// # Errors
     /// [`CsvError`] at the first position where pandas rejects the file.
@@ -68,39 +63,36 @@ impl CsvScanner {
         self.rows.feed(chunk, &mut self.sink)
     }
 
-    /// Ends the file.
+    /// Returns the scan. All chunks of the file must have been added.
     ///
     /// # Errors
-    /// Same as [`feed`](Self::feed); also [`CsvError::UnclosedQuote`] if a quote is never closed.
+    /// Same as [`feed`](Self::feed), and [`CsvError::UnclosedQuote`] if a quote is never closed.
     pub fn finish(mut self) -> Result<CsvScan, CsvError> {
         self.rows.finish(&mut self.sink)?;
         Ok(self.sink.finish(self.rows.rows()))
     }
 }
 
-/// A column during the scan.
 struct ColumnScan {
     name: String,
     forced: Option<ColumnType>,
     current: Inference,
     blocks: Vec<BlockResult>,
-    /// Only for a requested type: whether a cell is missing.
+    /// For a requested type: whether a cell is missing.
     forced_missing: bool,
-    /// Only for a requested type: whether the text of each cell equals its formatted value.
+    /// For a requested type: whether the text of each cell equals its formatted value.
     forced_is_canonical: bool,
 }
 
-/// Infers the types of columns row by row.
 pub(crate) struct TypeScanner {
     options: ReadOptions,
     names: Vec<String>,
-    /// The names as in the file, before they are made unique.
+    /// The names in the file, which may not be unique.
     written: Vec<String>,
     watched: Vec<ColumnScan>,
     shape: Shape,
-    /// Number of rows in the current block.
     in_block: u64,
-    /// Whether all columns contain only integers in this block. Another row of integers then does not change the state.
+    /// Whether all columns contain only integers in this block. Another row of integers does not change the state.
     has_integers: bool,
 }
 
@@ -121,7 +113,6 @@ impl TypeScanner {
         }
     }
 
-    /// Returns the requested type of a column, or `None` if no type is requested.
     fn requested_type(&self, name: &str) -> Option<ColumnType> {
         let options = &self.options;
         if options.all_text || options.text.iter().any(|text| text == name) {
@@ -148,7 +139,6 @@ impl TypeScanner {
         self.has_integers = false;
     }
 
-    /// Adds the cells of a row one by one.
     fn add_cells(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let (parser, skipped) = (self.options.floats, self.shape.index);
         match row.plain(skipped, self.watched.len()) {
@@ -159,8 +149,7 @@ impl TypeScanner {
             }
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
-                    // A cell that contains a quote cannot be missing. So if the column already consists of strings, the cell
-                    // does not change the result, and need not be read.
+                    // A cell with a quote is not missing. If the column is already text, the cell does not change the state.
                     if !(row.surely_contains_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
                     }
@@ -170,17 +159,15 @@ impl TypeScanner {
         Ok(())
     }
 
-    /// Returns the number of columns of the file, including index columns.
     pub fn width(&self) -> usize {
         self.shape.width
     }
 
-    /// Iterates over the column names. There are none before `shape` has been called.
+    /// Iterates over the column names. They are unknown before `shape` has been called.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.watched.iter().map(|column| column.name.as_str())
     }
 
-    /// Returns the result of scanning a file of `rows` rows.
     pub fn finish(&mut self, rows: u64) -> CsvScan {
         if self.in_block > 0 {
             self.end_block();
@@ -241,8 +228,7 @@ impl RowSink for TypeScanner {
         }
         let parser = self.options.floats;
         for (position, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
-            // If a name occurs twice, the second column gets a new name, such as `a.1`. The type that is requested for the
-            // new name takes precedence over the type that is requested for the original name.
+            // A duplicate name gets a suffix, such as `a.1`. A type requested for the new name takes precedence.
             let repeated = self.written.get(position);
             let forced = self
                 .requested_type(&name)
@@ -275,7 +261,6 @@ impl RowSink for TypeScanner {
 }
 
 impl ColumnScan {
-    /// Returns whether the column is text in this block, regardless of later cells.
     #[inline]
     fn is_text(&self) -> bool {
         matches!(
@@ -284,12 +269,11 @@ impl ColumnScan {
         ) && self.current.is_text()
     }
 
-    /// Returns whether another integer does not change the state.
     fn contains_only_integers(&self) -> bool {
         self.forced.is_none() && self.current.contains_only_integers()
     }
 
-    // Inlined, because a call per cell would take as long as the work itself.
+    // Inlined, because a call for each cell would take as long as the work itself.
     #[inline(always)]
     fn push(&mut self, cell: &[u8], parser: FloatParser, row: &RawRow<'_>) -> Result<(), CsvError> {
         match self.forced {
@@ -324,8 +308,10 @@ impl ColumnScan {
     }
 }
 
-/// Returns unique names for the fields of a header. An empty name becomes `Unnamed: <position>`; a repeated name gets
-/// the suffix `.1`, `.2`, ... Names in the file take precedence over generated names.
+/// Returns unique names for the fields of a header. An empty field gets the name `Unnamed: <position>`. A repeated name gets
+/// a suffix: `.1`, `.2`, ...
+///
+/// Names in the file take precedence over generated names.
 pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {
     let unnamed: HashSet<usize> = (0..header.len())
         .filter(|i| header[*i].is_empty())
@@ -345,7 +331,6 @@ pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {
         .filter(|i| !unnamed.contains(i))
         .chain((0..names.len()).filter(|i| unnamed.contains(i)))
         .collect::<Vec<_>>();
-    // The number of occurrences of each name, so that a name is found without a search.
     let mut present: HashMap<String, usize> = HashMap::new();
     for name in &names {
         *present.entry(name.clone()).or_default() += 1;
@@ -382,7 +367,6 @@ mod tests {
 
     use super::*;
 
-    /// Adds each cell separately, without the fast path.
     struct OneByOne(TypeScanner);
 
     impl RowSink for OneByOne {

@@ -1,17 +1,14 @@
 //! Splits a raw row into fields, like pandas' C parser.
 //!
-//! A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content. A
-//! quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
-//!
-//! [`FieldEnds`] finds the ends of fields (delimiters and line endings), 64 bytes at a time. Most fields are short, and
-//! starting a search for each of them takes longer than the search itself. So one pass over 64 bytes records all ends as
-//! bits of an integer. The ends of longer fields are searched with `memchr`.
+//! - A field is quoted only if its first character is a quote. Text after the closing quote is appended to the content.
+//! - A quote inside an unquoted field is an ordinary character. CR, LF and CRLF outside quotes end a row.
+//! - [`FieldEnds`] records the ends of all fields in 64 bytes as the bits of an integer. This is faster than a search for
+//!   each end.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr3};
 
-/// The relation between the bytes of a field and its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldForm {
     /// The bytes are the content.
@@ -24,7 +21,6 @@ pub(crate) enum FieldForm {
     Trailing,
 }
 
-/// The range of a field in its row, and its form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub start: u32,
@@ -33,14 +29,12 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// Returns the bytes of the field, including quotes.
     #[inline]
     pub fn raw<'a>(&self, row: &'a [u8]) -> &'a [u8] {
         row.get(self.start as usize..self.end as usize)
             .unwrap_or_default()
     }
 
-    /// Returns the content of the field, without quotes.
     pub fn content<'a>(&self, row: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = self.raw(row);
         match self.form {
@@ -60,7 +54,6 @@ pub(crate) fn unquote(raw: &[u8]) -> Vec<u8> {
     content
 }
 
-/// Appends the result of [`unquote`] to `content`.
 pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     let mut rest = raw.get(1..).unwrap_or_default();
     while let Some(at) = memchr(b'"', rest) {
@@ -76,7 +69,6 @@ pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     content.extend_from_slice(rest);
 }
 
-/// The end of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowEnd {
     /// LF. The next row begins at `next`.
@@ -89,7 +81,7 @@ pub(crate) enum RowEnd {
     Unclosed,
 }
 
-/// Splits the row at the beginning of `text` into `fields`. `last` means that `text` is the end of the file.
+/// Splits the row at the beginning of `text` into `fields`. `last` means that `text` ends the file.
 pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec<Field>) -> RowEnd {
     fields.clear();
     let mut stops = FieldEnds::new(text, delimiter);
@@ -150,16 +142,13 @@ pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec
     }
 }
 
-/// Number of bytes that are scanned at once.
 const BLOCK_BYTES: usize = 64;
 
-/// Iterates over the delimiters and line endings of a text.
 pub(crate) struct FieldEnds<'a> {
     text: &'a [u8],
     delimiter: u8,
-    /// Offset of the current block.
     block: usize,
-    /// A bit for each byte of the block that ends a field; the lowest bit belongs to the first byte.
+    /// A bit for each byte of the block that ends a field. The lowest bit belongs to the first byte.
     marks: u64,
 }
 
@@ -174,7 +163,6 @@ impl<'a> FieldEnds<'a> {
         }
     }
 
-    /// Returns the offset of the first delimiter, LF or CR from `from` on. `from` must not decrease between calls.
     #[inline]
     pub fn next(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block);
@@ -187,7 +175,7 @@ impl<'a> FieldEnds<'a> {
         self.next_block(from)
     }
 
-    /// Implements [`next`](Self::next) for the case that the current block contains no end from `from` on.
+    /// Like [`next`](Self::next). The current block must contain no end from `from` on.
     fn next_block(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block) < BLOCK_BYTES;
         self.block = if within {
@@ -220,10 +208,9 @@ fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     }
 }
 
-/// Returns an integer with one bit per byte of the block, which is set if the byte ends a field.
+/// Returns an integer with one bit for each byte of the block. A bit is set if its byte ends a field.
 ///
-/// The compiler turns the loop into vector instructions. Then one multiplication combines eight bytes of 0 or 1 into eight
-/// bits: it shifts each bit to its position in the highest byte.
+/// The loop is vectorized. One multiplication combines eight bytes of 0 or 1 into eight bits in the highest byte.
 #[inline]
 fn marks(block: &[u8; BLOCK_BYTES], delimiter: u8) -> u64 {
     const JOIN: u64 = 0x0102_0408_1020_4080;
@@ -245,8 +232,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The iterator finds the same ends as consecutive searches, even if some ends are skipped, as in quoted
-        /// fields.
+        /// The iterator finds the same ends as consecutive searches, even if some ends are skipped.
         #[test]
         fn field_ends_equal_consecutive_searches(text in r#"([0-9a]{0,3}[,\n\r]|[a-z\x00]{0,200},|;){0,40}"#, jumps in prop::collection::vec(1usize..90, 0..60)) {
             let text = text.as_bytes();

@@ -15,7 +15,6 @@ use crate::pandas::read::tokens::unquote_into;
 use crate::pandas::stored::table::cell_content;
 use crate::pandas::{ColumnType, FloatParser};
 
-/// Collects the cells of a column.
 pub(in crate::pandas) enum ArrayBuilder {
     Int64(Int64Builder),
     UInt64(UInt64Builder),
@@ -39,7 +38,7 @@ impl ArrayBuilder {
         }
     }
 
-    /// Appends a cell. Returns `false` if it does not have the type of the column.
+    /// Appends a cell. Returns `false` if the cell does not have the type of the column.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) -> bool {
         match self {
@@ -64,10 +63,7 @@ impl ArrayBuilder {
         }
     }
 
-    /// Returns the array.
-    ///
-    /// # Errors
-    /// Returns the index of the first string that is not UTF-8.
+    /// Returns the array, or the index of the first string that is not UTF-8.
     pub fn finish(self) -> Result<ArrayRef, usize> {
         Ok(match self {
             Self::Int64(mut builder) => Arc::new(builder.finish()),
@@ -79,8 +75,7 @@ impl ArrayBuilder {
     }
 }
 
-/// Appends the value of a cell, or null if the cell is missing. Returns `false`, and appends nothing, if `parse` cannot
-/// read the cell as a value of the type `T`.
+/// Appends the value of a cell, or null if the cell is missing. Returns `false` if `parse` fails.
 fn append<T>(
     cell: &[u8],
     parse: impl Fn(&[u8]) -> Option<T>,
@@ -101,10 +96,10 @@ fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T
     }
 }
 
-/// Concatenated strings. They are validated as UTF-8 in one call, because most strings are short.
+/// Concatenated strings, which are validated as UTF-8 in one call because most are short.
 pub(in crate::pandas) struct Texts {
     bytes: Vec<u8>,
-    /// The offset of each text, followed by the end of the last text.
+    /// The offset of each string, followed by the end of the last one.
     offsets: Vec<i32>,
     present: NullBufferBuilder,
 }

@@ -13,8 +13,7 @@ use crate::pandas::{Cells, ColumnType, CsvError, TextTable};
 /// Maximum number of bytes of the rows in a batch. A consumer may need several times this amount of memory.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 
-/// Rows are treated as long if their average length is at least this number of bytes. Long rows are prefetched, because
-/// they span several cache lines.
+/// Minimum average length of long rows in bytes. Long rows are prefetched, because they span several cache lines.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// The rows to read.
@@ -43,11 +42,10 @@ pub fn arrow_type(kind: ColumnType) -> DataType {
 }
 
 impl TextTable {
-    /// Reads the columns with these indices, in batches of at most `batch` rows. Missing cells become null.
+    /// Reads the columns with these indices in batches of at most `batch` rows. Missing cells become null.
     ///
     /// # Errors
-    /// [`CsvError::NoSuchColumn`] if a column does not exist. If a row does not exist or a cell has the wrong type, the
-    /// iterator returns an error.
+    /// [`CsvError::NoSuchColumn`]. The iterator returns an error if a row does not exist or a cell has the wrong type.
     pub fn read_batches(
         &self,
         columns: &[usize],
@@ -63,12 +61,10 @@ impl TextTable {
                 columns: all.len(),
             };
             let found = all.get(*column).ok_or(no_column)?;
-            // All fields are nullable, even if the schema declares that no cell is missing. The reason is that an empty
-            // string becomes null.
+            // All fields are nullable, because an empty string becomes null even in a column without missing cells.
             fields.push(Field::new(&found.name, arrow_type(found.kind), true));
             wanted.push((*column, position));
         }
-        // Cells are read from left to right.
         wanted.sort_unstable();
         let total = match &rows {
             RowSelection::All => self.schema().rows,
@@ -104,9 +100,8 @@ pub struct Batches<'a> {
     /// Index of each column in the table and in the batch, from left to right.
     wanted: Vec<(usize, usize)>,
     rows: RowSelection,
-    /// Whether the requested rows are not in the order of the table.
     is_unordered: bool,
-    /// Whether rows are so long that the processor does not prefetch the next row by itself.
+    /// Whether rows are so long that the processor does not prefetch the next row.
     are_long: bool,
     at: u64,
     total: u64,

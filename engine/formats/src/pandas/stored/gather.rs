@@ -1,9 +1,9 @@
-//! Copies rows of a table in a new order, or some of its columns, as text.
+//! Copies selected rows and columns of a table, in a given order, as text without parsing.
 //!
-//! Cells are copied without parsing. A small table is copied row by row in the requested order. For a large table, this
-//! would access the file at random, so it is copied in two steps. A sequential pass over the table distributes the rows
-//! to temporary files, one for each range of the output. Then each range is sorted in memory and written. Memory usage
-//! is the budget plus 12 bytes per row of the output.
+//! A small table is copied row by row. Rows of a large table are distributed in one pass to temporary files, each for a
+//! range of the output. Then each range is sorted in memory.
+//!
+//! Memory usage is [`GatherOptions::budget`] plus 12 bytes per row of the output.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
@@ -36,12 +36,13 @@ impl<'a> GatherOptions<'a> {
     }
 }
 
-/// Copies the cells of `columns` in `rows`, in the given order, as canonical rows without a header.
+/// Copies the cells of the columns `columns` in the rows `rows`, in the given order. Writes canonical rows without a header.
+/// Returns the number of rows.
 ///
-/// Rows and columns are indices from 0 and may repeat. Returns the number of rows written.
+/// Rows and columns are indices from 0 and may repeat.
 ///
 /// # Errors
-/// [`CsvError::NoSuchRow`], [`CsvError::NoSuchColumn`], and I/O errors from the output and from temporary files.
+/// [`CsvError::NoSuchRow`], [`CsvError::NoSuchColumn`], and I/O errors.
 pub fn gather(
     table: &TextTable,
     rows: impl IntoIterator<Item = u64>,
@@ -107,7 +108,6 @@ fn direct(
 
 /// A temporary file with the rows of a range of the output.
 struct Bucket {
-    /// First output row of the range.
     first: u32,
     file: BufWriter<File>,
 }
@@ -183,7 +183,6 @@ fn distribute_rows(
     Ok(())
 }
 
-/// Sorts the rows of a bucket and writes them.
 fn write_bucket(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvError> {
     let mut file = bucket
         .file
@@ -219,18 +218,15 @@ fn write_bucket(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), Cs
     Ok(())
 }
 
-/// Copies selected cells of a line.
 pub(in crate::pandas) struct Copier {
-    /// The columns; `None` for the entire line.
+    /// The columns, or `None` for the entire line.
     columns: Option<Vec<usize>>,
-    /// Number of cells in a line.
     width: usize,
-    /// Number of cells, from the left, that must be found in a line.
+    /// Number of cells at the left of a line that must be found.
     wanted: usize,
 }
 
 impl Copier {
-    /// Selects these columns of lines with `width` cells.
     pub fn new(width: usize, columns: &[usize]) -> Result<Self, CsvError> {
         if let Some(column) = columns.iter().find(|column| **column >= width) {
             return Err(CsvError::NoSuchColumn {

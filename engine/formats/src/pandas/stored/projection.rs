@@ -1,8 +1,7 @@
 //! Keeps selected columns of a table in memory while the entire table is written.
 //!
-//! Most queries compute with few and short columns, such as identifiers and labels. If the table has long rows, each
-//! cell of a short column is in a different page of memory, so reading the column loads the entire table. In a separate
-//! table, thousands of these cells take as much space as one long row.
+//! Queries compute mostly with short columns. In a table with long rows, each cell of a short column is in a different page
+//! of memory. Therefore reading the column would load the entire table.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +11,13 @@ use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
-/// The kept columns may take at most one byte for each `MIN_TEXT_RATIO` bytes of the entire table that are written so far.
-/// This limit and [`MAX_BYTES`] are checked before each row is added.
+/// Minimum ratio of the bytes of the entire table written so far to the bytes of the kept columns.
 const MIN_TEXT_RATIO: u64 = 8;
-/// While the kept columns take at most this number of bytes, [`MIN_TEXT_RATIO`] is not checked, because the ratio of the
-/// first rows may differ from that of the table.
+/// Number of bytes up to which [`MIN_TEXT_RATIO`] is not checked, because the first rows may have another ratio.
 const ALWAYS_BYTES: usize = 1 << 16;
-/// The kept columns may take at most this number of bytes.
+/// Maximum number of bytes of the kept columns.
 const MAX_BYTES: usize = 1 << 24;
-/// Rows are treated as long if their average length is at least this number of bytes. If the columns of short rows exceed
-/// a limit, all columns are dropped. If rows are long, only the widest columns are dropped.
+/// Minimum average length of long rows in bytes. Long rows lose only their widest columns if a limit is exceeded.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// Some columns of a table, stored as a table with the same number of rows.
@@ -51,9 +47,7 @@ impl Projection {
 /// Collects columns while rows are written. Drops columns that turn out to be a large part of the table.
 #[derive(Debug, Default)]
 pub(in crate::pandas) struct ProjectionBuilder {
-    /// The requested names.
     names: BTreeSet<String>,
-    /// Number of columns of the table.
     width: usize,
     columns: Vec<usize>,
     text: Vec<u8>,
@@ -68,7 +62,6 @@ impl ProjectionBuilder {
         }
     }
 
-    /// Starts a table with the columns `names`.
     pub fn start<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<(), CsvError> {
         let mut held = Vec::new();
         for (column, name) in names.enumerate() {
@@ -87,8 +80,8 @@ impl ProjectionBuilder {
         self.index.push(0)
     }
 
-    /// Adds the requested columns of a row. `skipped` is the number of fields before the first column. `so_far` is the
-    /// number of bytes of the entire table that are already written.
+    /// Adds the requested columns of a row. The first column begins after `skipped` fields. `so_far` is the size of the
+    /// table so far in bytes.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
         while !self.columns.is_empty() && self.exceeds_limits(row.text().len(), so_far) {
@@ -103,14 +96,13 @@ impl ProjectionBuilder {
         Ok(())
     }
 
-    /// Returns whether the columns exceed a limit: their fraction of the `so_far` bytes of the entire table, or the maximum
-    /// if `more` bytes are added.
+    /// Returns whether adding `more` bytes would exceed a limit. `so_far` is the number of bytes of the entire table.
     fn exceeds_limits(&self, more: usize, so_far: u64) -> bool {
         let bytes = self.text.len();
         (bytes > ALWAYS_BYTES && MIN_TEXT_RATIO * bytes as u64 > so_far) || bytes + more > MAX_BYTES
     }
 
-    /// Drops the column with the most bytes. If rows are short, drops all columns.
+    /// Drops the column with the most bytes, or all columns if rows are short.
     fn drop_widest(&mut self, so_far: u64) -> Result<(), CsvError> {
         let count = self.columns.len();
         let index = self.index.take(self.text.len() as u64);
@@ -203,7 +195,6 @@ mod tests {
             prop_assert_eq!(selected.schema().rows, table.schema().rows);
             for row in 0..table.schema().rows {
                 let all: Vec<_> = table.cells(row)?.collect();
-                // An empty cell is `""` if it is the only cell of its row.
                 let cells = selected.cells(row)?.map(|cell| if cell == b"\"\"" { b"" } else { cell });
                 prop_assert!(cells.eq(columns.iter().map(|column| all[*column])));
             }

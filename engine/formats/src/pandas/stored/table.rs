@@ -1,6 +1,4 @@
 //! Opens stored tables: canonical text with a schema, accessed by rows and cells.
-//!
-//! A [`RowIndex`] contains the offsets of the rows, which are recorded when the text is written, or found when it is opened.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -22,22 +20,19 @@ const LONG_ROW_BYTES: u64 = 1 << 13;
 /// Number of rows or cells that are prefetched before the first of them is read.
 pub const PREFETCH_ROWS: usize = 32;
 
-/// Maximum number of bytes that one access adds to the mapped memory. If the file is in the system's cache, the system
-/// maps up to a large page around the accessed byte.
+/// Maximum number of bytes that one access adds to the mapped memory. The system maps up to a large page around the accessed
+/// byte.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
-/// The text of a table, in memory or in a file.
 enum Bytes {
     Owned(Vec<u8>),
-    /// Pages of memory, and the number of bytes that are text.
     Pages(Mmap, usize),
     Mapped(Mapped),
 }
 
 /// The text of a table in a memory-mapped file.
 ///
-/// Implementors must guarantee that the bytes do not change. This crate cannot guarantee this, so it does not map files
-/// itself. Its callers map private objects of the cache, which do not change.
+/// Implementors must guarantee that the bytes do not change. Private objects of the cache, for example, do not change.
 pub trait MappedText: Send + Sync {
     /// Returns the text.
     fn bytes(&self) -> &[u8];
@@ -55,7 +50,7 @@ struct Mapped {
 }
 
 impl Mapped {
-    /// Counts `rows` random lookups. Returns whether they may have exceeded the limit.
+    /// Counts `rows` random lookups. Returns whether the lookups may have exceeded `room`.
     fn is_full_after(&self, rows: u64) -> bool {
         if self.map.bytes().len() as u64 <= self.room {
             return false;
@@ -79,7 +74,6 @@ impl Bytes {
         }
     }
 
-    /// Releases the memory of a range of mapped text, so that a pass over a large table needs little memory.
     fn release(&self, from: usize, to: usize) {
         if let Self::Mapped(Mapped { map, .. }) = self {
             map.release(from..to);
@@ -87,11 +81,9 @@ impl Bytes {
     }
 }
 
-/// Number of bytes that the processor loads at once.
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Maximum number of bytes of a row that are prefetched. The rest of a longer row is read sequentially, so the processor
-/// prefetches it by itself.
+/// Maximum number of bytes of a row that are prefetched. The processor prefetches the rest by itself.
 const MAX_PREFETCH_BYTES: usize = 8 * CACHE_LINE_BYTES;
 
 /// Starts to load bytes that are needed soon, without waiting for them.
@@ -105,7 +97,7 @@ fn prefetch(text: &[u8]) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: a prefetch is a hint without visible effects, for any address. It is part of SSE, which every
             // x86-64 processor has.
-            #[allow(unsafe_code, reason = "see above")]
+            #[allow(unsafe_code, reason = "the SAFETY comment explains why it is sound")]
             unsafe {
                 _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
             }
@@ -115,7 +107,6 @@ fn prefetch(text: &[u8]) {
     }
 }
 
-/// The text of a table and the offsets of its rows.
 struct Lines {
     bytes: Bytes,
     index: RowIndex,
@@ -128,8 +119,9 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Opens a table in a mapped file. Random lookups keep up to `room` bytes of the file in memory. `index` contains the
-    /// offsets of the rows. If `index` is `None`, the entire text is read to find the rows.
+    /// Opens a table in a mapped file. Random lookups keep up to `room` bytes of the file in memory.
+    ///
+    /// If `index` is `None`, the entire text is read to find the rows.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -147,8 +139,7 @@ impl TextTable {
         Self::new(bytes, schema, index)
     }
 
-    /// Opens a table that consists of the first `len` bytes of anonymous pages. If `index` does not match the text, the
-    /// entire text is read to find the rows.
+    /// Opens a table in the first `len` bytes of anonymous pages. Reads the entire text if `index` does not match the text.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -169,7 +160,6 @@ impl TextTable {
         Self::new(Bytes::Owned(bytes), schema, None)
     }
 
-    /// Opens a table like [`from_bytes`](Self::from_bytes), but with known offsets of rows.
     pub(crate) fn from_indexed(
         bytes: Vec<u8>,
         schema: Schema,
@@ -196,7 +186,7 @@ impl TextTable {
         Self { schema, lines }.validate()
     }
 
-    /// Returns the same text with a different schema. The text is not copied.
+    /// Returns a table with the same text, which is not copied, and a different schema.
     ///
     /// # Errors
     /// [`CsvError::NotCanonical`] if the number of rows is not that of the schema.
@@ -226,7 +216,7 @@ impl TextTable {
         !matches!(self.lines.bytes, Bytes::Mapped(_))
     }
 
-    /// Memory usage of the row offsets in bytes.
+    /// Returns the memory of the row offsets in bytes.
     #[must_use]
     pub fn index_bytes(&self) -> u64 {
         self.lines.index.bytes()
@@ -251,9 +241,6 @@ impl TextTable {
     }
 
     /// Returns the bytes of a row, including its LF. Rows are counted from 0.
-    ///
-    /// # Errors
-    /// [`CsvError::NoSuchRow`] if the row does not exist.
     pub fn row(&self, row: u64) -> Result<&[u8], CsvError> {
         let line = usize::try_from(row)
             .ok()
@@ -264,8 +251,7 @@ impl TextTable {
         })
     }
 
-    /// Prefetches rows at arbitrary positions: first their offsets, then their text. This is faster, because the processor
-    /// waits for all rows at the same time, not for one after the other. Rows that do not exist are ignored.
+    /// Prefetches rows: first their offsets, then their text, so that the processor waits for all rows at the same time.
     pub(crate) fn fetch(&self, rows: &[u64]) {
         let lines = || {
             rows.iter()
@@ -283,7 +269,6 @@ impl TextTable {
             .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
-    /// Returns the offset of a row in the text.
     pub(crate) fn offset(&self, row: u64) -> u64 {
         let span = usize::try_from(row)
             .ok()
@@ -292,16 +277,14 @@ impl TextTable {
     }
 
     /// Iterates over the cells of a row, including their quotes.
-    ///
-    /// # Errors
-    /// [`CsvError::NoSuchRow`] if the row does not exist.
     pub fn cells(&self, row: u64) -> Result<Cells<'_>, CsvError> {
         Ok(Cells::new(self.row(row)?))
     }
 
-    /// Records that `rows` rows with `bytes` bytes in total were looked up at random. Releases the memory of mapped
-    /// text if the rows are long, or if all lookups may have loaded more than the limit. Otherwise the text stays in
-    /// memory, because nearby rows are likely to be looked up soon.
+    /// Records random lookups of `rows` rows with `bytes` bytes in total.
+    ///
+    /// Releases the memory of mapped text if rows are long. Also releases it if lookups may have loaded more bytes than the
+    /// `room` of [`open`](Self::open).
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
@@ -310,7 +293,6 @@ impl TextTable {
         }
     }
 
-    /// Releases the memory of a range of mapped text.
     pub(crate) fn release(&self, from: usize, to: usize) {
         self.lines.bytes.release(from, to);
     }
@@ -320,7 +302,6 @@ impl TextTable {
 #[derive(Debug, Clone)]
 pub struct Cells<'a> {
     rest: Option<&'a [u8]>,
-    /// Number of remaining cells, if it is known.
     left: usize,
 }
 
@@ -340,11 +321,9 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Finds the first comma.
+/// Finds the first comma. Checking the first eight bytes as one integer is faster than `memchr` for short cells.
 ///
-/// Most cells are short, so starting a call of `memchr` takes longer than the search itself. Therefore the first eight
-/// bytes are checked as one integer. An XOR turns commas into 0, and the lowest 0 is the first byte that borrows in a
-/// subtraction.
+/// An XOR turns commas into 0. If 1 is subtracted from each byte, the lowest byte that borrows is the first 0.
 #[inline]
 fn comma(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -406,8 +385,7 @@ pub fn cell_content(cell: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
 /// Number of rows that share a 64-bit base offset.
 const GROUP_ROWS: usize = 16;
 
-/// Maximum number of rows whose offsets are recorded while they are written. If a table has more rows, its text is read to
-/// find them when the table is opened.
+/// Maximum number of rows whose offsets are recorded. The rows of larger tables are found when the table is opened.
 const MAX_RECORDED_ROWS: usize = 1 << 22;
 
 /// Offsets of rows: four bytes each, plus eight for every 16 rows.
@@ -415,7 +393,6 @@ const MAX_RECORDED_ROWS: usize = 1 << 22;
 pub struct RowIndex {
     bases: Vec<u64>,
     deltas: Vec<u32>,
-    /// Offset of the end of the last row.
     end: u64,
 }
 
@@ -428,12 +405,12 @@ impl RowIndex {
         }
     }
 
-    /// Returns the number of rows. The header is row 0 of the index.
+    /// Returns the number of rows, including the header, which is row 0 of the index.
     pub(crate) fn len(&self) -> usize {
         self.deltas.len()
     }
 
-    /// Memory usage of the offsets in bytes.
+    /// Returns the memory of the offsets in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         (self.bases.len() * size_of::<u64>() + self.deltas.len() * size_of::<u32>()) as u64
@@ -443,21 +420,18 @@ impl RowIndex {
         self.end
     }
 
-    /// Sets the end of the last row and releases unused memory.
     fn close(&mut self, end: u64) {
         self.end = end;
         self.bases.shrink_to_fit();
         self.deltas.shrink_to_fit();
     }
 
-    /// Loads the entries that a lookup of the row needs into the CPU cache. Returns a number without meaning, so that the
-    /// compiler does not remove the reads.
+    /// Loads the entries of `row` into the CPU cache. The returned number keeps the compiler from removing the reads.
     pub(crate) fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP_ROWS).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
     }
 
-    /// Returns the start and end offsets of a row, including its LF.
     pub(crate) fn span(&self, row: usize) -> Option<(u64, u64)> {
         let start = self.start(row)?;
         Some((start, self.start(row + 1).unwrap_or(self.end)))
@@ -483,14 +457,13 @@ impl RowIndex {
     }
 }
 
-/// Records the offsets of rows while they are written. It records nothing if it is disabled or if there are too many
-/// rows.
+/// Records the offsets of rows while they are written. Records nothing if disabled, or if there are too many rows.
 #[derive(Debug, Default)]
 pub(crate) struct IndexRecorder(Option<RowIndex>);
 
 impl IndexRecorder {
-    /// Starts recording. Memory for the maximum number of rows is reserved immediately, because untouched pages take no
-    /// memory, but a growing vector would need three times its size.
+    /// Starts recording. Reserves memory for the maximum number of rows: untouched pages take no memory, but growing a
+    /// vector would take three times its size.
     pub fn begin() -> Self {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }
@@ -503,7 +476,6 @@ impl IndexRecorder {
         Ok(())
     }
 
-    /// Returns the index of a text that ends at `end`.
     pub fn take(&mut self, end: u64) -> Option<RowIndex> {
         let mut index = self.0.take()?;
         index.close(end);
@@ -511,13 +483,11 @@ impl IndexRecorder {
     }
 }
 
-/// Builds a [`RowIndex`] from consecutive chunks of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Indexer {
     index: RowIndex,
     offset: u64,
     quoted: bool,
-    /// Whether the next byte begins a row.
     at_row_start: bool,
 }
 
@@ -531,8 +501,7 @@ impl Indexer {
         }
     }
 
-    /// Adds the next chunk. Only an LF outside quotes ends a row. A position is inside quotes if an odd number of quotes
-    /// precedes it, because quotes inside a field are doubled in canonical text.
+    /// Adds the next chunk. Only an LF outside quotes ends a row: an even number of quotes precedes it.
     pub fn feed(&mut self, text: &[u8]) -> Result<(), CsvError> {
         let mut at = 0;
         while let Some(rest) = text.get(at..) {

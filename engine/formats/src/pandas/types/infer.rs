@@ -1,14 +1,9 @@
 //! Infers the type of one column in one block of rows, cell by cell.
 //!
-//! pandas tries `int64`, `float64`, `bool` and text in this order. Each trial starts at the beginning of the block and
-//! stops at the first cell that does not fit. If a cell exceeds `int64` and all cells before it are integers, pandas
-//! tries `uint64` next.
+//! pandas tries `int64`, `float64`, `bool` and text in this order, each from the beginning of the block. If a cell exceeds
+//! `int64` and all cells before it are integers, pandas tries `uint64` next.
 //!
-//! Here, one pass is sufficient, because every cell that fits an integer type also fits `float64`. The state only
-//! records properties of the previous cells.
-//!
-//! [`JoinedType::join`] determines the type of a column from the types of its blocks, as pandas does by concatenating
-//! them. [`value`] converts a cell to the value that pandas stores for it.
+//! One pass is sufficient here, because each cell that fits an integer type also fits `float64`.
 
 use crate::pandas::numbers::parse::parse_f64;
 use crate::pandas::numbers::parse::{
@@ -21,29 +16,24 @@ use crate::pandas::numbers::print::is_surely_canonical;
 use crate::pandas::write::push_minimal;
 use crate::pandas::{ColumnType, FloatParser};
 
-/// The type that pandas infers for a column in one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum BlockType {
     /// `int64`, without missing cells.
     Int,
     /// `float64`, from integers and missing cells, or from missing cells only.
     IntGaps,
-    /// `uint64`.
     UInt,
-    /// `float64`.
     Float,
-    /// `bool`.
     Bool,
-    /// Objects `True`, `False` and missing cells.
+    /// Objects: `True`, `False` and missing cells.
     BoolGaps,
     /// Text. Values such as `NA` are missing cells.
     Text,
-    /// Text in which values such as `NA` are text, too. This happens if `uint64` fails because of mixed signs or
+    /// Text in which `NA` and similar values are ordinary text. The type occurs if `uint64` fails because of mixed signs or
     /// missing cells.
     RawText,
 }
 
-/// The type that is currently tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trial {
     Int,
@@ -53,16 +43,13 @@ enum Trial {
     Text,
 }
 
-/// The state of inferring the type of a column in the current block.
 #[derive(Debug, Clone)]
 pub(crate) struct Inference {
     trial: Trial,
     parser: FloatParser,
-    /// Whether any cell is missing.
     missing: bool,
     /// Whether a missing cell is not empty but a text, such as `NA`.
     missing_text: bool,
-    /// Whether any cell is a number.
     number: bool,
     /// Whether any cell is a negative integer. In the `uint64` trial: whether any cell begins with a minus.
     negative: bool,
@@ -74,13 +61,12 @@ pub(crate) struct Inference {
     is_canonical: bool,
 }
 
-/// The inferred type of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockResult {
     pub kind: BlockType,
-    /// Whether any cell is missing; always false for [`BlockType::RawText`].
+    /// Whether any cell is missing. Always false for [`BlockType::RawText`].
     pub missing: bool,
-    /// Whether the text of each cell equals the formatted value of this type. Quotes are ignored.
+    /// Whether the text of each cell, without quotes, equals the formatted value of this type.
     pub is_canonical: bool,
 }
 
@@ -99,7 +85,6 @@ impl Inference {
         }
     }
 
-    /// Creates the state of a column that is text because this type was requested.
     pub fn text(parser: FloatParser) -> Self {
         Self {
             trial: Trial::Text,
@@ -113,18 +98,15 @@ impl Inference {
         self.trial == Trial::Text
     }
 
-    /// Returns whether all cells so far are integers or missing, and at least one is an integer. Then another non-negative
-    /// integer does not change the state.
+    /// Returns whether all cells so far are integers or missing, and at least one is an integer.
     #[inline]
     pub fn contains_only_integers(&self) -> bool {
         self.trial == Trial::Int && self.number
     }
 
-    /// Adds a cell.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) {
-        // Fast path for a cell in the same format as the previous ones. Missing cells never have this format, so the check
-        // for missing cells can be skipped.
+        // Fast path for a cell in the format of the previous ones. Missing cells never have this format.
         match self.trial {
             Trial::Int => {
                 if let Some(negative) = plain_integer(cell) {
@@ -142,7 +124,6 @@ impl Inference {
         self.push_any(cell);
     }
 
-    /// Adds a cell in any format.
     fn push_any(&mut self, cell: &[u8]) {
         if is_missing(cell) {
             self.missing = true;
@@ -189,8 +170,7 @@ impl Inference {
             }
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
-                // pandas now tries floats from the first cell on. If a previous cell is not a float, for example `-a`, the
-                // column is text.
+                // pandas tries floats from the first cell on. A previous cell such as `-a` makes the column text.
                 self.is_canonical = false;
                 self.number = true;
                 self.trial = if self.no_float {
@@ -228,7 +208,6 @@ impl Inference {
         }
     }
 
-    /// Returns the inferred type of the block.
     pub fn finish(&self) -> BlockResult {
         let kind = match self.trial {
             Trial::Int if self.missing => BlockType::IntGaps,
@@ -256,12 +235,10 @@ impl Inference {
     }
 }
 
-/// The result of concatenating the blocks of a column.
+/// The type of a column after concatenating its blocks, as pandas does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum JoinedType {
-    /// All `int64`.
     Int,
-    /// All `uint64`.
     UInt,
     /// Numbers of several types, or all `float64`.
     Float,
@@ -273,7 +250,6 @@ pub(crate) enum JoinedType {
     ObjectOfIntegers,
     /// Objects. All values are converted to floats.
     ObjectOfFloats,
-    /// A requested type.
     Forced(ColumnType),
 }
 
@@ -293,15 +269,13 @@ impl JoinedType {
             (_, _, true, false, false) | (true, true, false, false, false) => Self::Float,
             (false, false, false, _, true) if !text => Self::Bool,
             (false, false, false, true, false) => Self::Bool,
-            // If the blocks contain booleans and numbers, NumPy first converts the booleans to numbers. Afterwards,
-            // pandas converts all values to objects.
+            // NumPy converts the booleans to numbers. Afterwards, pandas converts all values to objects.
             (_, _, true, true, false) | (true, true, false, true, false) => Self::ObjectOfFloats,
             (_, _, false, true, false) => Self::ObjectOfIntegers,
             _ => Self::Object,
         }
     }
 
-    /// Returns the type of the column in a [`Schema`](crate::pandas::Schema).
     pub fn column_type(self) -> ColumnType {
         match self {
             Self::Int => ColumnType::Int64,
@@ -324,7 +298,6 @@ impl JoinedType {
     }
 }
 
-/// The value of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum RawValue<'a> {
     Missing,
@@ -361,8 +334,8 @@ impl RawValue<'_> {
 
 /// Returns the value of a cell in a block of type `block`, in a column of type `joined`.
 ///
-/// `None` means that the cell does not fit the type. This happens only if the type was requested, or if the text
-/// changed after the type was inferred.
+/// Returns `None` if the cell does not fit the type. This happens if the caller requested the type, or if the text changed
+/// after the scan.
 pub(crate) fn value<'a>(
     cell: &'a [u8],
     block: BlockType,
@@ -381,7 +354,7 @@ pub(crate) fn value<'a>(
     let value_in_block = match block {
         BlockType::Int => RawValue::Int(int(cell)?),
         BlockType::IntGaps => match int(cell)? {
-            // pandas marks missing cells with the smallest `int64`. So an actual cell with this value becomes missing, too.
+            // pandas marks missing cells with the smallest `int64`, so a cell with this value becomes missing, too.
             i64::MIN => RawValue::Missing,
             value => RawValue::Float(value as f64),
         },
@@ -415,8 +388,7 @@ fn int(cell: &[u8]) -> Option<i64> {
     }
 }
 
-/// Returns the value of a cell in a column with a requested type. As in pandas, integers that are too large wrap
-/// around.
+/// Returns the value of a cell in a column with a requested type. As in pandas, integers that are too large wrap around.
 fn forced<'a>(cell: &'a [u8], kind: ColumnType, parser: FloatParser) -> Option<RawValue<'a>> {
     let missing = is_missing(cell);
     Some(match kind {

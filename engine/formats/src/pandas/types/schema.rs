@@ -26,12 +26,12 @@ pub enum ColumnType {
     Bool,
     /// `object`: text, and columns whose blocks have different types.
     Text,
-    /// Text with one JSON value per cell. pandas has no such type; readers of JSON files set it.
+    /// Text with one JSON value per cell. Readers of JSON files use it. pandas has no such type.
     Json,
 }
 
 impl ColumnType {
-    /// Returns the name of the pandas dtype. `object` for text, and `json` for [`ColumnType::Json`].
+    /// Returns the name of the pandas dtype: `object` for text, and `json` for [`ColumnType::Json`].
     #[must_use]
     pub fn dtype(self) -> &'static str {
         match self {
@@ -76,7 +76,7 @@ impl Schema {
         self.columns.iter().position(|c| c.name == name)
     }
 
-    /// Returns the schema of the columns with these indices. Invalid indices are ignored.
+    /// Returns the schema of the columns with these indices. Ignores invalid indices.
     #[must_use]
     pub fn of_columns(&self, columns: &[usize]) -> Schema {
         let columns = columns
@@ -96,11 +96,11 @@ pub enum FloatParser {
     /// Correct rounding: `float_precision="round_trip"`.
     #[default]
     RoundTrip,
-    /// pandas' default. For one value in four, the last digit is off by one.
+    /// pandas' default. One value in four is off by one in the last digit.
     Fast,
 }
 
-/// The arguments of `read_csv` that are supported.
+/// The supported arguments of `read_csv`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadOptions {

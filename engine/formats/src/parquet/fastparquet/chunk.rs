@@ -1,12 +1,7 @@
 //! Writes the pages of a column in a row group.
 //!
-//! # Snappy
-//!
-//! [`Snappy`] compresses a stream piece by piece in Snappy's block format.
-//!
-//! A stream consists of its uncompressed length and independently compressed blocks of 64 KiB. So each block is
-//! compressed as soon as it is complete. Because the length comes first, the compressed blocks are stored until the
-//! length is known.
+//! [`Snappy`] compresses a stream in Snappy's block format. The format begins with the uncompressed length, and then
+//! contains separate blocks of 64 KiB. Therefore the compressed blocks are stored until the length is known.
 
 use std::io;
 use std::io::{Read, Seek, Write};
@@ -23,10 +18,8 @@ use crate::parquet::ParquetError;
 const PAGE_BYTES: f64 = 500.0 * 1024.0 * 1024.0;
 /// Number of rows from which the mean length of the strings is estimated.
 const SAMPLE_ROWS: u64 = 1000;
-/// Zeros at the end of each page.
 const PADDING: [u8; 8] = [0; 8];
 
-/// The description of a column's pages in the footer.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub begin: u64,
@@ -39,15 +32,12 @@ pub(super) struct Chunk {
     pub uncompressed: u64,
 }
 
-/// The options that the chunks of all columns share.
 #[derive(Clone, Copy)]
 pub(super) struct ChunkOptions<'a> {
     pub versions: &'a WriterVersions,
-    /// The directory for temporary files.
     pub scratch: &'a Path,
 }
 
-/// Writes the next `rows` rows of a column at the offset `begin`.
 pub(super) fn write_chunk(
     out: &mut impl Write,
     begin: u64,
@@ -117,8 +107,7 @@ fn text_bytes(values: &mut ColumnValues, rows: u64) -> Result<f64, ParquetError>
     Ok(characters as f64 / f64::from(count) + 4.0)
 }
 
-/// Writes the definition levels: a single run if no value is missing, otherwise one bit per row. Returns the number of
-/// missing values.
+/// Writes the definition levels: one run, or one bit per row if values are missing. Returns the number of missing values.
 fn levels(
     page: &mut Snappy,
     values: &ColumnValues,
@@ -152,7 +141,6 @@ fn levels(
     Ok(missing)
 }
 
-/// Packs bits into bytes, lowest bit first.
 #[derive(Default)]
 struct Packer {
     byte: u8,
@@ -169,7 +157,6 @@ impl Packer {
         Ok(())
     }
 
-    /// Pads the bits with zeros to `bytes` bytes.
     fn finish(self, bytes: u64, page: &mut Snappy) -> Result<(), ParquetError> {
         let mut last = Some(self.byte);
         for _ in self.bits / 8..bytes {
@@ -224,7 +211,6 @@ fn numbers(
     Ok(())
 }
 
-/// The minimum and maximum of a column, in the type of its values.
 enum ValueRange {
     None,
     I32(Option<(i32, i32)>),
@@ -254,8 +240,7 @@ impl ValueRange {
                 let Ok(bytes) = bytes.try_into() else { return };
                 let value = <$kind>::from_le_bytes(bytes);
                 let (low, high) = $range.get_or_insert((value, value));
-                // If a column contains 0.0 and -0.0, the processor decides which of them NumPy returns. Usually it is
-                // the last one, so equal values are replaced here.
+                // NumPy usually returns the last one of 0.0 and -0.0, so equal values are replaced.
                 if value <= *low {
                     *low = value;
                 }
@@ -275,7 +260,6 @@ impl ValueRange {
         }
     }
 
-    /// Returns maximum and minimum in the encoding of the footer.
     fn bytes(self) -> Option<(Vec<u8>, Vec<u8>)> {
         macro_rules! bytes {
             ($range:expr) => {
@@ -305,8 +289,7 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
     header.i32(3, compressed);
     header.inner(5, |page| {
         page.i32(1, rows);
-        // The values are PLAIN, and definition and repetition levels are run-length encoded. There are no repetition
-        // levels.
+        // The values are PLAIN, and definition levels are run-length encoded. There are no repetition levels.
         page.i32(2, 0);
         page.i32(3, 3);
         page.i32(4, 4);
@@ -315,12 +298,10 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
     Ok(bytes)
 }
 
-/// Uncompressed size of a block in bytes.
 const BLOCK_BYTES: usize = 1 << 16;
-/// Maximum size in bytes of the compressed blocks in memory. Further blocks are stored in a temporary file.
+/// Maximum size in bytes of the compressed blocks in memory. More blocks are stored in a temporary file.
 const MAX_MEMORY_BYTES: usize = 4 << 20;
 
-/// The state of compressing a stream.
 pub(super) struct Snappy {
     encoder: Encoder,
     block: Vec<u8>,
@@ -342,7 +323,6 @@ impl Snappy {
         }
     }
 
-    /// Appends uncompressed bytes.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.read += bytes.len() as u64;
         while !bytes.is_empty() {
@@ -369,12 +349,10 @@ impl Snappy {
         Ok(())
     }
 
-    /// Returns the number of uncompressed bytes.
     pub(super) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Returns the compressed length and a reader of the stream.
     pub(super) fn finish(mut self) -> io::Result<(u64, impl Read)> {
         if !self.block.is_empty() {
             self.flush()?;
@@ -430,7 +408,6 @@ impl<'a> Struct<'a> {
         push_binary(self.out, value);
     }
 
-    /// Writes a structure as a field.
     pub(super) fn inner(&mut self, id: u8, write: impl FnOnce(&mut Struct<'_>)) {
         self.field(id, STRUCT);
         let mut inner = Struct::new(self.out);

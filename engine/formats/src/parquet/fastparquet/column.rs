@@ -12,7 +12,6 @@ use arrow::datatypes::{
 
 use crate::parquet::ParquetError;
 
-/// The physical type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PhysicalType {
     Bool,
@@ -28,33 +27,27 @@ pub(super) enum PhysicalType {
     Text,
 }
 
-/// The description of a column in the footer.
 #[derive(Debug)]
 pub(super) struct FastparquetColumn {
     pub name: String,
     pub types: ColumnTypes,
-    /// Number of missing values in the column.
     pub missing: u64,
     pub rows: u64,
     validity: Validity,
 }
 
-/// The type of a column for Parquet, NumPy and pandas.
 #[derive(Debug)]
 pub(super) struct ColumnTypes {
     pub storage: PhysicalType,
-    /// NumPy's name for the type.
     pub numpy: &'static str,
     /// pandas' name for the type if values are missing.
     pub nullable: &'static str,
     /// The number of the converted type in the Parquet format.
     pub converted: Option<i32>,
-    /// Number of bits of a value.
     pub bits: Option<i32>,
 }
 
 impl FastparquetColumn {
-    /// Size of a value in the temporary file, in bytes.
     pub(super) fn width(&self) -> usize {
         match self.types.storage {
             PhysicalType::Bool => 1,
@@ -64,7 +57,6 @@ impl FastparquetColumn {
         }
     }
 
-    /// Returns whether the column has a value in this row.
     pub(super) fn has_value(&self, row: u64) -> bool {
         self.validity.get(row)
     }
@@ -99,18 +91,15 @@ impl Validity {
     }
 }
 
-/// Collects the values of a column in a temporary file. Values of fixed width follow each other, with zeros for missing
-/// values. A string is stored as its length and its bytes.
+/// Collects the values of a column in a temporary file: zeros for missing numbers, length and bytes for strings.
 pub(super) struct ColumnSpool {
     column: FastparquetColumn,
     data_type: DataType,
     file: BufWriter<File>,
 }
 
-/// The length that marks a missing text.
 const MISSING_TEXT_LENGTH: u32 = u32::MAX;
 
-/// Size of the buffers in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
 
 fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
@@ -153,10 +142,6 @@ fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
     })
 }
 
-/// Returns NumPy's name for the type of a column.
-///
-/// # Errors
-/// [`ParquetError::UnsupportedType`] if the column cannot be written.
 pub(in crate::parquet) fn numpy_type(field: &Field) -> Result<&'static str, ParquetError> {
     Ok(types(field)?.numpy)
 }
@@ -178,7 +163,6 @@ impl ColumnSpool {
         })
     }
 
-    /// Returns whether the column has the name and type of `field`.
     pub(super) fn matches(&self, field: &Field) -> bool {
         self.column.name == *field.name() && self.data_type == *field.data_type()
     }
@@ -187,7 +171,6 @@ impl ColumnSpool {
         format!("{}: {}", self.column.name, self.data_type)
     }
 
-    /// Appends the values of an array.
     pub(super) fn push(&mut self, array: &ArrayRef) -> Result<(), ParquetError> {
         macro_rules! numbers {
             ($kind:ty, $wide:ty) => {{
@@ -219,7 +202,7 @@ impl ColumnSpool {
             DataType::UInt16 => numbers!(UInt16Type, u32),
             DataType::UInt32 => numbers!(UInt32Type, u32),
             DataType::UInt64 => numbers!(UInt64Type, u64),
-            // NaN is treated as a missing value.
+            // NaN is a missing value.
             DataType::Float32 => {
                 for value in array.as_primitive::<Float32Type>().iter() {
                     let value = value.filter(|value| !value.is_nan());
@@ -263,7 +246,6 @@ impl ColumnSpool {
         self.column.missing += u64::from(!has_value);
     }
 
-    /// Returns the column, whose values can now be read.
     pub(super) fn finish(self) -> Result<ColumnValues, ParquetError> {
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.rewind()?;
@@ -275,23 +257,21 @@ impl ColumnSpool {
     }
 }
 
-/// Reads the values of a column sequentially.
 pub(super) struct ColumnValues {
     pub column: FastparquetColumn,
     file: BufReader<File>,
-    /// Number of the next row.
     pub row: u64,
 }
 
 impl ColumnValues {
-    /// Reads the next value of fixed width into `bytes`. Returns `false` if it is missing.
+    /// Reads the next value of fixed width into `bytes`. Returns `false` if the value is missing.
     pub(super) fn fixed(&mut self, bytes: &mut [u8]) -> Result<bool, ParquetError> {
         self.file.read_exact(bytes)?;
         self.row += 1;
         Ok(self.column.has_value(self.row - 1))
     }
 
-    /// Reads the next text into `bytes`. Returns `false` if it is missing.
+    /// Reads the next string into `bytes`. Returns `false` if the string is missing.
     pub(super) fn text(&mut self, bytes: &mut Vec<u8>) -> Result<bool, ParquetError> {
         let mut length = [0; 4];
         self.file.read_exact(&mut length)?;
@@ -306,12 +286,10 @@ impl ColumnValues {
         Ok(true)
     }
 
-    /// Returns the current position, which can be passed to [`ColumnValues::back`].
     pub(super) fn mark(&mut self) -> Result<(u64, u64), ParquetError> {
         Ok((self.file.stream_position()?, self.row))
     }
 
-    /// Returns to a position from [`ColumnValues::mark`].
     pub(super) fn back(&mut self, mark: (u64, u64)) -> Result<(), ParquetError> {
         self.file.seek(std::io::SeekFrom::Start(mark.0))?;
         self.row = mark.1;

@@ -6,18 +6,15 @@ use super::chunk::Struct;
 use super::column::{FastparquetColumn, PhysicalType};
 use crate::parquet::write::{Creator, metadata_column, metadata_entry};
 
-/// A row group that was written.
 pub(super) struct RowGroup {
     pub rows: u64,
     pub chunks: Vec<Chunk>,
 }
 
-/// The number of the Snappy compression in the Parquet format.
 const SNAPPY: i32 = 1;
 /// The number that marks a column as optional in the Parquet format.
 const OPTIONAL: i32 = 1;
 
-/// Returns the footer of a file.
 pub(super) fn footer(
     columns: &[FastparquetColumn],
     groups: &[RowGroup],
@@ -67,7 +64,6 @@ pub(super) fn footer(
     bytes
 }
 
-/// Returns the number of a physical type in the Parquet format.
 fn physical(storage: PhysicalType) -> i32 {
     match storage {
         PhysicalType::Bool => 0,
@@ -79,12 +75,10 @@ fn physical(storage: PhysicalType) -> i32 {
     }
 }
 
-/// Returns whether a column of strings has only missing values.
 fn is_unknown(column: &FastparquetColumn) -> bool {
     column.types.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
 }
 
-/// Writes the metadata of a column's pages.
 fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, rows: u64) {
     out.i32(1, physical(column.types.storage));
     out.i32_list(2, &[0]);

@@ -1,16 +1,10 @@
 //! Writes files with the same bytes as pandas' `to_parquet(engine="fastparquet", index=False)`.
 //!
-//! The files have format version 1. Each column of a row group consists of PLAIN data pages, compressed with Snappy,
-//! with definition levels and without a dictionary. A column below 500 MiB has a single page. The footer contains the
-//! minimum and maximum of numbers, and the versions of fastparquet and pandas. Row groups have about equal sizes, at
-//! most 50 million rows.
-//!
-//! The sizes of row groups depend on the number of rows, and a page header contains the compressed size. So rows are
-//! collected in temporary files, one for each column, and the Parquet file is written after the last row. Memory usage
-//! does not depend on the size of the table.
-//!
-//! [`WriterVersions`] defines everything that depends on the version of a library. If two versions behave the same,
-//! only strings in the footer differ, and [`with_versions`] replaces these in a finished file.
+//! - Files have format version 1. A column of a row group consists of PLAIN data pages of at most 500 MiB, with definition
+//!   levels and compressed with Snappy. Row groups have about equal sizes, at most 50 million rows.
+//! - In the file, sizes precede the data that they describe. Therefore columns are collected in temporary files. Memory
+//!   usage does not depend on the size of the table.
+//! - [`WriterVersions`] defines the details that depend on the versions of fastparquet and pandas.
 
 mod chunk;
 mod column;
@@ -31,10 +25,8 @@ use footer::RowGroup;
 pub(super) use column::numpy_type;
 pub use versions::{ParquetFooter, VersionError, WriterVersions, with_versions};
 
-/// The bytes at the beginning and the end of a file.
 const MAGIC: &[u8] = b"PAR1";
 
-/// Maximum number of rows in a row group.
 const ROW_GROUP_ROWS: u64 = 50_000_000;
 
 /// Writes batches with the same schema.
@@ -49,9 +41,6 @@ pub struct FastparquetWriter<W> {
 
 impl<W: Write> FastparquetWriter<W> {
     /// Starts a file. `scratch` is the directory for temporary files.
-    ///
-    /// # Errors
-    /// [`ParquetError::UnsupportedType`] if a column cannot be written.
     pub fn new(
         out: W,
         schema: &Schema,
@@ -80,7 +69,7 @@ impl<W: Write> FastparquetWriter<W> {
     /// Appends rows.
     ///
     /// # Errors
-    /// [`ParquetError::OtherSchema`] if names or types differ from those of the file.
+    /// [`ParquetError::OtherSchema`] if the names or types of the columns differ from those of the file.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
         let schema = batch.schema_ref();
         let found = schema.fields().iter();
@@ -102,9 +91,6 @@ impl<W: Write> FastparquetWriter<W> {
     }
 
     /// Writes the file and returns the output.
-    ///
-    /// # Errors
-    /// [`ParquetError::Io`] if a temporary file or the output cannot be written.
     pub fn finish(mut self) -> Result<W, ParquetError> {
         let mut at = MAGIC.len() as u64;
         self.out.write_all(MAGIC)?;

@@ -1,10 +1,4 @@
-//! The library versions that the footer of a file contains (fastparquet and pandas), and the bytes of the file that depend
-//! on these versions.
-//!
-//! # Rewriting
-//!
-//! [`with_versions`] changes the versions in a finished file by replacing its footer. All bytes before the footer are
-//! unchanged.
+//! The versions of fastparquet and pandas in a footer, and the bytes of a file that depend on these versions.
 
 use thiserror::Error;
 
@@ -50,8 +44,7 @@ impl WriterVersions {
         &self.pandas
     }
 
-    /// Returns the number of bytes that fastparquet writes for `bits` packed bits. Versions before 2026.9 add a byte of
-    /// zeros if the last byte is full.
+    /// Returns the number of bytes for `bits` packed bits. fastparquet before 2026.9 adds a byte if the last byte is full.
     pub(super) fn packed(&self, bits: u64) -> u64 {
         let pads_full_bytes =
             numbers(&self.fastparquet).is_some_and(|version| version < vec![2026, 9]);
@@ -62,13 +55,13 @@ impl WriterVersions {
         }
     }
 
-    /// NumPy's name for the type of the column labels. Since version 3.0, pandas has a type for strings.
+    /// Returns NumPy's name for the type of the column labels. pandas has a type for strings since version 3.0.
     pub(super) fn labels(&self) -> &'static str {
         let text = numbers(&self.pandas).is_some_and(|version| version >= vec![3]);
         if text { "str" } else { "object" }
     }
 
-    /// pandas' name for the type of a column of strings with missing values.
+    /// Returns pandas' name for the type of a column of strings with missing values.
     pub(super) fn texts_with_gaps(&self) -> &'static str {
         if self.labels() == "str" {
             "unicode"
@@ -77,7 +70,6 @@ impl WriterVersions {
         }
     }
 
-    /// Returns the value of the footer's field `created_by`.
     pub(super) fn created_by(&self) -> String {
         format!("fastparquet-python version {} (build 0)", self.fastparquet)
     }
@@ -93,7 +85,6 @@ impl std::fmt::Display for WriterVersions {
     }
 }
 
-/// Parses the numbers of a version.
 fn numbers(version: &str) -> Option<Vec<u32>> {
     version.split('.').map(|part| part.parse().ok()).collect()
 }
@@ -113,8 +104,9 @@ impl ParquetFooter {
     /// Number of bytes at the end of a file that contain the footer's length and the signature.
     pub const TRAILER: u64 = 8;
 
-    /// Returns the offset of the footer in a file of `length` bytes, given its last [`TRAILER`](Self::TRAILER) bytes.
-    /// Returns `None` if the file is not a Parquet file.
+    /// Returns the offset of the footer in a file of `length` bytes, or `None` if this is not a Parquet file.
+    ///
+    /// `trailer` must contain the last [`TRAILER`](Self::TRAILER) bytes of the file.
     pub fn begin(length: u64, trailer: &[u8]) -> Option<u64> {
         let (size, magic) = trailer.split_first_chunk::<4>()?;
         let size = u64::from(u32::from_le_bytes(*size));
@@ -165,8 +157,7 @@ impl ParquetFooter {
 
 /// Replaces the versions in a footer. Returns the new footer, followed by its length and the final signature.
 ///
-/// Only the versions and the type of the column labels are replaced. If the pages or the types of columns also depend on
-/// the versions, the file must be written again instead. Returns `None` if the footer lacks one of the replaced strings.
+/// Only the versions and the type of the column labels change. Returns `None` if the footer lacks one of these strings.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;
@@ -203,7 +194,6 @@ pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<
     Some(footer)
 }
 
-/// Returns the field `created_by`, followed by the end of the file's structure.
 fn created_field(versions: &WriterVersions) -> Vec<u8> {
     let mut field = vec![0x18];
     push_binary(&mut field, versions.created_by().as_bytes());

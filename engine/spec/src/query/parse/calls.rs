@@ -1,4 +1,4 @@
-//! Functions and windows. The engine checks which functions exist and which clauses a function supports.
+//! Parses calls and windows. The engine checks which functions exist, and which clauses they support.
 
 use super::super::fault::Fault;
 use super::super::functions::canonical;
@@ -9,14 +9,13 @@ use super::super::tree::{
 };
 use super::{Parsed, Parser};
 
-/// Returns a call that has only arguments. `name` must be the function's own name.
+/// Returns a call that has only arguments. `name` must not be an alias.
 pub(super) fn plain_call(name: &str, args: Vec<Expr>, at: Position) -> Expr {
     let text = name.to_owned();
     ExprKind::Call(Box::new(Call::new(Name { text, at }, args))).at(at)
 }
 
 impl Call {
-    /// Creates a call that has only arguments.
     fn new(name: Name, args: Vec<Expr>) -> Call {
         Call {
             name,
@@ -33,7 +32,6 @@ impl Call {
 }
 
 impl Parser<'_> {
-    /// Parses a call after the name of the function.
     pub(super) fn call(&mut self, name: Name) -> Parsed<Expr> {
         let at = name.at;
         let written = name.text.to_lowercase();
@@ -90,7 +88,7 @@ impl Parser<'_> {
         ignores
     }
 
-    /// Parses arguments. In some functions, words separate them instead of commas: `substring(a FROM 1 FOR 2)`.
+    /// Parses arguments. Some functions use words instead of commas: `substring(a FROM 1 FOR 2)`.
     fn args(&mut self, written: &str, call: &mut Call) -> Parsed<()> {
         if self.is_query() {
             let help = "write a subquery in its own parentheses: `f((SELECT ...))`";

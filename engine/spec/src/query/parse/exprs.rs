@@ -1,4 +1,4 @@
-//! Parses expressions, by the binding powers of operators (a Pratt parser).
+//! Parses expressions by the binding powers of operators (a Pratt parser).
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use super::super::walk::Node;
 use super::calls::plain_call;
 use super::{MAX_COPIED, MAX_DEPTH, Parenthesized, Parsed, Parser, is_reserved, value_of};
 
-/// The digits of the least integer, -2^63. Without the minus sign, they exceed the range of integers.
+/// The digits of -2^63, the least integer. Without the minus sign, they exceed the range of integers.
 const LEAST_DIGITS: &str = "9223372036854775808";
 
 const STRUCT_HELP: &str = "write each member as a column of its own";
@@ -20,7 +20,7 @@ impl Parser<'_> {
         self.operand(power::ANY)
     }
 
-    /// Parses an operand of an operator that binds with this power.
+    /// Parses an operand of an operator with the binding power `min`.
     pub(super) fn operand(&mut self, min: u8) -> Parsed<Expr> {
         self.nested(|inner| {
             let outer = std::mem::take(&mut inner.depth);
@@ -32,12 +32,11 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the rest of an expression after its first operand.
     pub(super) fn expr_after(&mut self, first: Expr) -> Parsed<Expr> {
         self.infix(first, power::ANY)
     }
 
-    /// Adds a level to the depth of the current expression. Returns an error if it is then too deep.
+    /// Increments the depth of the current expression. Returns an error if the expression is too deep.
     fn deepen(&mut self) -> Parsed<()> {
         self.depth += 1;
         match self.depth > MAX_DEPTH {
@@ -49,8 +48,9 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns a copy of an operand that the tree needs twice: `a BETWEEN b AND c` becomes `a >= b AND a <= c`. Each
-    /// level of nested copies doubles the size of the tree, so the number of copied nodes is limited.
+    /// Copies an operand that the tree needs twice: `a BETWEEN b AND c` becomes `a >= b AND a <= c`.
+    ///
+    /// The size of nested copies grows exponentially. Therefore the number of copied nodes is limited.
     fn copy(&mut self, expr: &Expr) -> Parsed<Expr> {
         let mut is_exceeded = |_: Node<'_>| {
             self.copied += 1;
@@ -175,7 +175,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Parses the index or the bounds after `[`. A missing bound is the start or the end of the list.
+    /// Parses the index or bounds after `[`. A missing bound is the start or end of the list.
     fn element(&mut self, list: Expr) -> Parsed<ExprKind> {
         let at = list.at;
         let bound = |inner: &mut Self| match inner.is(":") || inner.is("]") {
@@ -203,7 +203,6 @@ impl Parser<'_> {
         Ok(call.kind)
     }
 
-    /// Parses an operand, up to the operator that follows it.
     fn prefix(&mut self) -> Parsed<Expr> {
         let at = self.at();
         let Some(token) = self.token(0) else {
@@ -248,8 +247,7 @@ impl Parser<'_> {
                 self.next += 1;
                 return Ok(ExprKind::Integer(i64::MIN));
             }
-            // A minus sign before a number is part of the number. Only `-0.0` becomes an operation, because the numbers
-            // `0.0` and `-0.0` are equal, and queries that contain them must not have equal trees.
+            // `0.0` and `-0.0` are equal numbers, but need different trees. Therefore `-0.0` is an operation.
             let operand = self.operand(power::PRODUCT)?;
             return Ok(match operand.kind {
                 ExprKind::Integer(number @ 0..) => ExprKind::Integer(-number),
@@ -261,7 +259,6 @@ impl Parser<'_> {
             let sign = self.at();
             self.next += 1;
             let operand = self.operand(power::PRODUCT)?;
-            // A plus sign before a number has no effect.
             return match operand.kind {
                 ExprKind::Integer(_) | ExprKind::Double(_) => Ok(operand.kind),
                 _ => Err(Fault::unsupported(sign, "+", "remove it")),
@@ -274,7 +271,7 @@ impl Parser<'_> {
         Err(self.unexpected("an expression"))
     }
 
-    /// Parses an expression that begins with a keyword. `None` if a name begins here.
+    /// Parses an expression that begins with a keyword. Returns `None` if a name begins here.
     fn keyword(&mut self) -> Parsed<Option<ExprKind>> {
         let at = self.at();
         let constants = [
@@ -315,8 +312,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// Returns whether an operand begins after the next `ahead` tokens. After the word `case`, an operand means that
-    /// the word is the keyword CASE. Without an operand, `case` is the name of a column.
+    /// Returns whether an operand begins after `ahead` tokens. If no operand follows the word `case`, the word is the name
+    /// of a column.
     fn is_operand(&self, ahead: usize) -> bool {
         let is_any = |words: &str, ahead| words.split(' ').any(|word| self.is_ahead(ahead, word));
         match self.token(ahead).map(|token| token.kind) {
@@ -362,7 +359,6 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the elements of a list after `[`.
     fn list_of_values(&mut self, at: Position) -> Parsed<ExprKind> {
         let elements = match self.is("]") {
             true => Vec::new(),
@@ -372,7 +368,6 @@ impl Parser<'_> {
         Ok(plain_call("make_array", elements, at).kind)
     }
 
-    /// Parses a column or a call.
     fn named(&mut self) -> Parsed<Expr> {
         let at = self.at();
         let is_function = self.is_any("LEFT RIGHT") && self.is_ahead(1, "(");
@@ -390,7 +385,7 @@ impl Parser<'_> {
         if self.is(".") || second.is_some() && self.is("(") {
             let help = match self.is("(") {
                 true => "the name of a function cannot contain dots",
-                false => "a column has at most the name of a table before it: `t.a`",
+                false => "before the name of a column, write at most the name of a table: `t.a`",
             };
             return Err(Fault::unsupported(self.at(), ".", help));
         }

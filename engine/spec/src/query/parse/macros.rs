@@ -1,15 +1,11 @@
 //! Expands macros: calls in a select list that create one column for each string of a list.
 //!
-//! - `one_hot(column, list)`: a column for each string, named after the string. The value is 1 if `column` equals the
-//!   string, and 0 otherwise, including for null.
-//! - `multi_hot(column, list)`: the same, but the value is 1 if `column` contains the string in a comma-separated list.
-//! - `constants(value, list)`: a column for each string, named after the string, that contains `value`.
-//! - `columns(list)`: an expression that contains this call is repeated for each string, which is the name of a column.
-//!   `t.columns(list)` refers to columns of the table `t`.
+//! - `one_hot(column, list)`: 1 if `column` equals the string, otherwise 0.
+//! - `multi_hot(column, list)`: 1 if the comma-separated list in `column` contains the string, otherwise 0.
+//! - `constants(value, list)`: `value`, in each of the columns.
+//! - `columns(list)`: the surrounding expression, repeated with each string of the list as the name of a column.
 //!
-//! Instead of a list, each call also accepts the strings themselves: `one_hot(column, 'a', 'b')`. Lists can also be used
-//! without a macro: `a IN list` compares with each string, and `* EXCLUDE columns(list)` leaves out the columns
-//! that the list names.
+//! Each macro also accepts the strings as arguments instead of the list: `one_hot(column, 'a', 'b')`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,28 +18,25 @@ use super::exprs::column;
 use super::query::check_name;
 use super::{Parsed, Parser};
 
-/// Maximum number of strings in the call of a macro. Planning time grows with the square of the number of computed
-/// columns.
+/// Maximum number of strings in a macro. Planning time is quadratic in the number of computed columns.
 const MAX_COLUMNS: usize = 2000;
 
-/// The macros that create a column for each string, each with the word that messages use for its first argument.
+/// The macros that create a column for each string, each with the name of its first argument in messages.
 const MACROS: [(&str, &str); 3] = [
     ("one_hot", "column"),
     ("multi_hot", "column"),
     ("constants", "value"),
 ];
 
-/// An item of a select list that is parsed once for each name in its calls of `columns`.
+/// The state of a select list item that is parsed once for each name in its calls of `columns`.
 #[derive(Default)]
 pub(super) struct Repetition {
-    /// The names of the columns, once the first call of `columns` has been parsed.
+    /// The names of the columns. `None` before the first call of `columns` is parsed.
     names: Option<Arc<Vec<String>>>,
-    /// The index of the current name.
     index: usize,
 }
 
 impl Parser<'_> {
-    /// Parses an item of a select list, which may contain macros.
     pub(super) fn columns(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         let (start, at) = (self.next, self.at());
         if let Some((name, first)) = self.macro_ahead() {
@@ -87,17 +80,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Returns the macro whose call begins here, if any.
     fn macro_ahead(&self) -> Option<(&'static str, &'static str)> {
         let mut macros = MACROS.into_iter();
         macros.find(|(name, _)| self.is_ahead(0, name) && self.is_ahead(1, "("))
     }
 
-    /// Parses a call of `columns`, if one begins here, and otherwise returns `None`. An item with such a call is parsed
-    /// once for each name of the list, and the call returns the column with the current name.
-    ///
-    /// # Errors
-    /// If another macro is called here, where it is not expanded.
+    /// Parses a call of `columns`, if one begins here. Other macros are errors, because they are not expanded here.
     pub(super) fn macro_call(&mut self) -> Parsed<Option<Expr>> {
         let at = self.at();
         if let Some((name, _)) = self.macro_ahead() {
@@ -115,7 +103,7 @@ impl Parser<'_> {
         };
         self.next += ahead + 2;
         let texts = self.texts(&|| {
-            Fault::new("bad-macro", at, "`columns` takes a list, or strings")
+            Fault::new("bad-macro", at, "`columns` takes either a list or strings")
                 .help("write `columns(list)` or `columns('a', 'b')`")
         })?;
         if texts.len() > MAX_COLUMNS {
@@ -135,12 +123,11 @@ impl Parser<'_> {
         Ok(Some(column(table, Name { text, at }).at(at)))
     }
 
-    /// Parses a call of a macro, and adds its columns.
     fn expand(&mut self, name: &str, first: &str, items: &mut Vec<Item>) -> Parsed<()> {
         let at = self.at();
         self.next += 2;
         let usage = || {
-            let message = format!("`{name}` takes a {first} and a list, or strings");
+            let message = format!("`{name}` takes a {first} and either a list or strings");
             Fault::new("bad-macro", at, message).help(format!(
                 "write `{name}({first}, list)` or `{name}({first}, 'a', 'b')`"
             ))
@@ -176,7 +163,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Parses the last arguments of a macro, with the closing parenthesis: the name of a list, or strings.
+    /// Parses the last arguments of a macro, up to the closing parenthesis: the name of a list, or strings.
     fn texts(&mut self, usage: &dyn Fn() -> Fault) -> Parsed<Vec<String>> {
         if let Some(name) = self.next_name(true).filter(|_| self.is_ahead(1, ")")) {
             let texts = self.texts_of_list(&name)?;
@@ -195,7 +182,6 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the strings of a list of the pipeline.
     pub(super) fn texts_of_list(&mut self, name: &Name) -> Parsed<Vec<String>> {
         let texts = self.lists.get(&name.text).cloned();
         let texts = texts.ok_or_else(|| Fault::unknown_list(&name.text, name.at, self.lists))?;
@@ -203,7 +189,7 @@ impl Parser<'_> {
         Ok(texts)
     }
 
-    /// Parses `columns(list)` after EXCLUDE. `None` if something else follows.
+    /// Parses `columns(list)` after EXCLUDE. Returns `None` if something else follows.
     pub(super) fn columns_of_list(&mut self) -> Parsed<Option<Vec<Name>>> {
         if !self.take("columns (") {
             return Ok(None);
@@ -223,18 +209,15 @@ fn not_expanded(name: &str, at: Position) -> Fault {
     Fault::new("bad-macro", at, message).help(help)
 }
 
-/// Returns `column = 'text'`.
 fn equals(column: Expr, text: &str, at: Position) -> Expr {
     ExprKind::operation(Operator::Equal, [column, quoted(text, at)]).at(at)
 }
 
-/// Returns `array_has(string_to_array(column, ','), 'text')`.
 fn list_contains(column: Expr, text: &str, at: Position) -> Expr {
     let texts = plain_call("string_to_array", vec![column, quoted(",", at)], at);
     plain_call("array_has", vec![texts, quoted(text, at)], at)
 }
 
-/// Returns `CAST(coalesce(condition, false) AS BIGINT)`.
 fn as_integer(condition: Expr, at: Position) -> Expr {
     let otherwise = ExprKind::Boolean(false).at(at);
     let known = plain_call("coalesce", vec![condition, otherwise], at);

@@ -1,7 +1,6 @@
 //! Parses the tokens of a query into a [`QueryTree`].
 //!
-//! The grammar is the SQL that queries can use, and everything else is an error. `unsupported.txt` lists clauses of other
-//! SQL dialects, each with the help that the error shows.
+//! SQL outside of this grammar is an error. `unsupported.txt` lists clauses of other SQL dialects, each with its help.
 //!
 //! ```text
 //! query    queries, set operations, SELECT and its clauses, FROM      exprs    expressions
@@ -22,28 +21,24 @@ use super::tree::{Expr, ExprKind, Name, Position, QueryTree, SubqueryKind};
 use super::walk::Reads;
 use macros::Repetition;
 
-/// Maximum number of tokens in a query.
 const MAX_TOKENS: usize = 4000;
 
-/// Maximum nesting of parentheses, subqueries and prefixes. It is limited because the parser is recursive.
+/// Maximum nesting of parentheses, subqueries and prefixes, because the parser is recursive.
 const MAX_NESTING: usize = 40;
 
-/// Maximum depth of expressions. Each operator of a chain such as `a + b + c` is one level. The depth is limited
-/// because trees are processed recursively.
+/// Maximum depth of expressions. `a + b + c` has one level per operator.
 const MAX_DEPTH: usize = 250;
 
-/// Maximum number of nodes of operands that are copied, for example for BETWEEN.
+/// Maximum number of nodes that are copied, for example for BETWEEN.
 const MAX_COPIED: usize = 20_000;
 
-/// Maximum number of joins, parts of WITH (common table expressions), and set operations other than chains of UNION.
-/// Each can add a level to the query's plan, and plans are processed recursively.
+/// Maximum number of joins, parts of WITH, and set operations, which can each add a level to the plan.
 const MAX_PARTS: usize = 100;
 
-/// Maximum number of tables in a SELECT. Planning a chain of joins takes time cubic in the number of tables.
+/// Maximum number of tables in a SELECT. Planning time is cubic in the number of joined tables.
 const MAX_TABLES: usize = 50;
 
-/// Maximum number of tables that a query reads. A part of WITH (common table expression) is planned again at each use.
-/// So each part that uses the previous part twice doubles the size of the plan.
+/// Maximum number of tables that a query reads. A query of WITH counts once for each use, because each use is planned again.
 const MAX_READS: usize = 2000;
 
 /// Keywords that are names only in quotes, or after a dot or AS.
@@ -114,7 +109,7 @@ pub(super) fn is_function(name: &str) -> bool {
     !is_special && !is_clause && !UNSUPPORTED.iter().any(|(words, _)| is_unsupported(words))
 }
 
-/// The SQL that queries cannot use: the words with which it begins, and the help.
+/// The entries of `unsupported.txt`: the words with which the clause begins, and its help.
 static UNSUPPORTED: LazyLock<Vec<(Vec<&str>, &str)>> = LazyLock::new(|| {
     let lines = include_str!("unsupported.txt").lines();
     let lines = lines.filter_map(|line| line.split_once(" ="));
@@ -125,16 +120,12 @@ static UNSUPPORTED: LazyLock<Vec<(Vec<&str>, &str)>> = LazyLock::new(|| {
 
 type Parsed<T> = Result<T, Fault>;
 
-/// A tree, and the names of the lists whose strings it contains.
+/// A tree, and the names of the lists that were replaced by their strings.
 pub(super) struct ParsedTree {
     pub tree: QueryTree,
     pub used_lists: BTreeSet<String>,
 }
 
-/// Parses a query.
-///
-/// # Errors
-/// Returns the first error.
 pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
     if tokens.all.len() > MAX_TOKENS + 1 {
         let message = format!("the query has more than {MAX_TOKENS} words");
@@ -159,7 +150,6 @@ pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
     })
 }
 
-/// Returns an error if the query is too large to be planned.
 fn check_size(tree: &QueryTree) -> Parsed<()> {
     let Reads {
         count,
@@ -188,7 +178,7 @@ fn check_size(tree: &QueryTree) -> Parsed<()> {
     Err(Fault::new("query-too-long", tree.at, message).help(help))
 }
 
-/// Parses an expression that is not part of a query. Returns `None` if it is not valid.
+/// Parses an expression that is not part of a query. Returns `None` if it is invalid.
 pub(crate) fn expression(text: &str) -> Option<Expr> {
     let (tokens, lists) = (Tokens::read(text).ok()?, Lists::new());
     let mut parser = Parser::new(&tokens, &lists);
@@ -196,13 +186,11 @@ pub(crate) fn expression(text: &str) -> Option<Expr> {
     parser.is_end().then_some(expr)
 }
 
-/// The content of parentheses.
 enum Parenthesized {
     Query(QueryTree),
     Expr(Expr),
 }
 
-/// Returns the expression that is the value of a query.
 fn value_of(query: QueryTree) -> ExprKind {
     let (kind, query) = (SubqueryKind::Value, Box::new(query));
     ExprKind::Subquery { kind, query }
@@ -210,15 +198,13 @@ fn value_of(query: QueryTree) -> ExprKind {
 
 struct Parser<'p> {
     tokens: &'p [Token],
-    /// The index of the next token.
     next: usize,
     lists: &'p Lists,
     used_lists: BTreeSet<String>,
     /// The item of a select list that is being parsed, for `columns(list)`.
     repetition: Option<Repetition>,
-    /// The depth of the deepest expression that was parsed, within the expression that is being parsed.
+    /// The depth of the deepest parsed part of the current expression.
     depth: usize,
-    /// Number of nodes that were copied.
     copied: usize,
     /// Number of queries and expressions that enclose the current token.
     nesting: usize,
@@ -238,7 +224,6 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Returns the token after the next `ahead` tokens.
     fn token(&self, ahead: usize) -> Option<&'p Token> {
         self.tokens.get(self.next + ahead)
     }
@@ -251,8 +236,10 @@ impl<'p> Parser<'p> {
         self.token(0).map_or(Position::START, |token| token.start)
     }
 
-    /// Returns whether the token after the next `ahead` tokens is `word`, a keyword or symbol. The word `'` matches any
-    /// string, and `0` matches any number. A token before a dot is the name of a table, so it matches no keyword.
+    /// Returns whether the token after the next `ahead` tokens is `word`.
+    ///
+    /// The word `'` matches any string, and `0` any number. A token before a dot is the name of a table and therefore
+    /// matches no keyword.
     fn is_ahead(&self, ahead: usize, word: &str) -> bool {
         let is_dot = |token: &Token| token.kind == TokenKind::Symbol && token.text == ".";
         self.token(ahead).is_some_and(|token| match token.kind {
@@ -264,7 +251,7 @@ impl<'p> Parser<'p> {
         })
     }
 
-    /// Returns whether the next tokens are these keywords and symbols, which have spaces between them.
+    /// Returns whether the next tokens are `words`: keywords and symbols separated by spaces.
     fn is(&self, words: &str) -> bool {
         let mut words = words.split(' ').enumerate();
         words.all(|(ahead, word)| self.is_ahead(ahead, word))
@@ -274,7 +261,7 @@ impl<'p> Parser<'p> {
         words.split(' ').any(|word| self.is(word))
     }
 
-    /// Skips keywords and symbols. Returns whether they were next.
+    /// Skips `words` if they are the next tokens. Returns whether they are.
     fn take(&mut self, words: &str) -> bool {
         let is_next = self.is(words);
         if is_next {
@@ -301,7 +288,6 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Returns the error for the next token.
     fn unexpected(&self, expected: &str) -> Fault {
         if let Err(fault) = self.supported(1) {
             return fault;
@@ -319,8 +305,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Returns an error if the next tokens match an entry of `unsupported.txt`. Ignores entries with fewer than `min`
-    /// words.
+    /// Rejects entries of `unsupported.txt` with at least `min` words.
     fn supported(&self, min: usize) -> Parsed<()> {
         let is_next = |words: &[&str]| {
             let mut words = words.iter().enumerate();
@@ -350,7 +335,6 @@ impl<'p> Parser<'p> {
         parsed
     }
 
-    /// Parses elements with commas between them.
     fn list<T>(&mut self, mut parse: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut elements = vec![parse(self)?];
         while self.take(",") {
@@ -359,7 +343,7 @@ impl<'p> Parser<'p> {
         Ok(elements)
     }
 
-    /// Calls `parse` after these keywords if they are next.
+    /// Calls `parse` after `words`, if they are the next tokens.
     fn maybe<T>(
         &mut self,
         words: &str,
@@ -371,7 +355,7 @@ impl<'p> Parser<'p> {
         }
     }
 
-    /// Returns the next token if it is a name. `allows_reserved` states whether a keyword is a name here.
+    /// Returns the next token if it is a name. With `allows_reserved`, keywords are names.
     fn next_name(&self, allows_reserved: bool) -> Option<Name> {
         let token = self.token(0)?;
         let is_name = match token.kind {
@@ -385,7 +369,7 @@ impl<'p> Parser<'p> {
         })
     }
 
-    /// Parses a name where nothing else is possible. Keywords are therefore accepted as names, too.
+    /// Parses a name where nothing else is possible, so that keywords are names, too.
     fn name(&mut self) -> Parsed<Name> {
         let name = self.next_name(true);
         let name = name.ok_or_else(|| self.unexpected("a name"))?;
@@ -393,7 +377,6 @@ impl<'p> Parser<'p> {
         Ok(name)
     }
 
-    /// Parses names without dots, in parentheses.
     fn names(&mut self) -> Parsed<Vec<Name>> {
         self.expect("(")?;
         let names = self.list(Self::name)?;
@@ -401,7 +384,7 @@ impl<'p> Parser<'p> {
         Ok(names)
     }
 
-    /// Parses a name after AS, or a name that cannot be anything else.
+    /// Parses a name after AS, or a name without AS that cannot be anything else.
     fn maybe_alias(&mut self) -> Parsed<Option<Name>> {
         if self.take("AS") {
             return self.name().map(Some);

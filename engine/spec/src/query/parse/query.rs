@@ -1,4 +1,4 @@
-//! Queries, set operations, SELECT and its clauses, and FROM.
+//! Parses queries, set operations, SELECT and its clauses, and FROM.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,6 @@ use super::{Parenthesized, Parsed, Parser, value_of};
 const NAME_A_COLUMN: &str = "write a column name without quotes, or in double quotes: `\"b\"`";
 const NO_CONDITION: &str = "this JOIN has no condition";
 
-/// Keywords that can follow a branch of a query.
 const AFTER_BRANCH: &str = "UNION EXCEPT INTERSECT MINUS ORDER LIMIT OFFSET";
 
 impl Parser<'_> {
@@ -38,7 +37,7 @@ impl Parser<'_> {
         query
     }
 
-    /// Returns whether a query begins in the parentheses after the next `ahead` tokens.
+    /// Returns whether a query begins inside the parentheses after the next `ahead` tokens.
     fn is_query_in_parentheses(&self, ahead: usize) -> bool {
         let opened = (ahead..).find(|ahead| !self.is_ahead(*ahead, "("));
         let first = opened.unwrap_or(ahead);
@@ -47,7 +46,7 @@ impl Parser<'_> {
             .any(|word| self.is_ahead(first, word))
     }
 
-    /// Returns whether a query begins here, except for a query in parentheses.
+    /// Returns whether a query without parentheses begins here.
     pub(super) fn is_query(&self) -> bool {
         self.is_any("SELECT WITH VALUES")
     }
@@ -103,7 +102,6 @@ impl Parser<'_> {
         Ok(Part { alias, query })
     }
 
-    /// Parses a SELECT, VALUES or a query in parentheses.
     fn branch(&mut self) -> Parsed<Body> {
         let at = self.at();
         if self.take("SELECT") {
@@ -130,14 +128,12 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the rest of a query or expression in parentheses, with the closing one.
     pub(super) fn parenthesized(&mut self) -> Parsed<Parenthesized> {
         let content = self.content()?;
         self.expect(")")?;
         Ok(content)
     }
 
-    /// Parses a query, or an expression.
     pub(super) fn content(&mut self) -> Parsed<Parenthesized> {
         let at = self.at();
         if self.is_query() {
@@ -172,7 +168,7 @@ impl Parser<'_> {
             let Some((_, mut op, power)) = next.filter(|(.., power)| *power > min) else {
                 return Ok(left);
             };
-            // Rejects, for example, `EXCEPT ALL` here, and `BY NAME` after the operator.
+            // Rejects, for example, `EXCEPT ALL` and `UNION BY NAME`.
             self.supported(2)?;
             self.next += 1;
             if self.take("ALL") {
@@ -294,7 +290,7 @@ impl Parser<'_> {
         keys.map(Grouping::Keys)
     }
 
-    /// Parses the keys of an ORDER BY. If `positions` is true, a number is the position of a column.
+    /// Parses the keys of an ORDER BY. With `positions`, a number is the position of a column.
     pub(super) fn keys(&mut self, positions: bool) -> Parsed<Vec<SortKey>> {
         self.list(|inner| {
             let expr = inner.expr()?;
@@ -313,9 +309,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Returns an error if a sort or group key consists only of literals, because such a key has no effect. If
-    /// `positions` is true, an integer is the position of a column and therefore valid. `clause` and `effect` are words
-    /// of the message.
+    /// Rejects literals as sort or group keys. With `positions`, integers are valid.
     pub(super) fn check_key(
         &self,
         key: &Expr,
@@ -331,7 +325,6 @@ impl Parser<'_> {
         Err(Fault::new("unsupported-sql", key.at, message).help(NAME_A_COLUMN))
     }
 
-    /// Parses an integer that must be written as such.
     pub(super) fn integer(&mut self) -> Parsed<u64> {
         let token = self
             .token(0)
@@ -370,7 +363,6 @@ impl Parser<'_> {
         Ok(from)
     }
 
-    /// Parses the words of a join. `None` if there is no further join.
     fn join_kind(&mut self) -> Parsed<Option<JoinKind>> {
         let kinds = [
             ("JOIN", JoinKind::Inner),
@@ -415,7 +407,7 @@ impl Parser<'_> {
             let alias = self.alias()?;
             return Ok(Source::Unnest { lists, alias, at });
         }
-        // `all` has no meaning here, so it may be the name of a table.
+        // The keyword ALL has no meaning here, so `all` may be the name of a table.
         let name = self
             .next_name(self.is("ALL"))
             .ok_or_else(|| self.unexpected("a table"))?;
@@ -453,8 +445,7 @@ impl Parser<'_> {
         Ok(names)
     }
 
-    /// Returns an error if a computed column of a subquery has no name. The outer query needs the name, either to refer
-    /// to the column or to pass it on through `*`.
+    /// Rejects computed columns of a subquery that have no name, because the outer query needs their names.
     fn check_columns(&self, query: &QueryTree, alias: Option<&Alias>) -> Parsed<()> {
         let is_named = alias.is_some_and(|alias| !alias.columns.is_empty());
         match query.unnamed().first() {
@@ -468,7 +459,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns an error if the query selects the hidden column without a new name.
+/// Rejects a query that selects the hidden column without a new name.
 pub(super) fn check_names(tree: &QueryTree) -> Parsed<()> {
     let select = tree.body.first_select();
     let mut items = select.iter().flat_map(|select| &select.items);
@@ -483,7 +474,6 @@ pub(super) fn check_names(tree: &QueryTree) -> Parsed<()> {
     })
 }
 
-/// Returns an error if a name is reserved for the hidden column.
 pub(super) fn check_name(name: &Name) -> Parsed<()> {
     match is_row(&name.text) {
         true => Err(Fault::new("reserved-column", name.at, RESERVED_ROW)),
@@ -496,7 +486,6 @@ fn not_a_select(at: Position) -> Fault {
     fault.help("begin the query with SELECT or WITH")
 }
 
-/// Returns whether the expression consists only of literals. Such an expression has no effect as a sort or group key.
 fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Null
@@ -511,7 +500,6 @@ fn is_constant(expr: &Expr) -> bool {
 }
 
 impl QueryTree {
-    /// Returns whether the query consists only of its body.
     fn is_plain(&self) -> bool {
         self.with.is_empty() && self.order_by.is_empty() && self.limit.is_none() && self.offset == 0
     }

@@ -1,9 +1,7 @@
-//! Aggregates of numbers whose results do not depend on the order of the rows.
+//! Aggregates of numbers that do not depend on the order of the rows.
 //!
-//! The floating-point sum of doubles depends on the order of the additions. The order in which DataFusion merges groups
-//! depends on the memory limit, so its sums depend on that limit, too. In this module, doubles are added exactly (`sum`),
-//! and the result is rounded once (`round`, `statistic`). So the result is the same in every order, and it is the double
-//! nearest to the exact value. Integers are added in 128 bits, and a sum that exceeds 64 bits is an error.
+//! A floating-point sum depends on the order of its terms. In DataFusion, this order depends on the memory limit. Here,
+//! doubles are added exactly (`sum`), and the exact value is rounded once (`round`, `statistic`).
 
 mod moments;
 mod round;
@@ -29,15 +27,14 @@ pub(super) fn exact(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
     Some(Arc::new(AggregateUDF::from(Exact { plain, statistic })))
 }
 
-/// An aggregate that computes with exact sums if the result is an integer or a double. Otherwise it calls the original
-/// aggregate `plain`.
+/// An aggregate with exact sums. Types other than integers and doubles use `plain`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Exact {
     plain: Arc<AggregateUDF>,
     statistic: Statistic,
 }
 
-/// The terms of the sums of an aggregate.
+/// The type of the values that an aggregate adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Summands {
     Integers,

@@ -18,27 +18,24 @@ use super::sum::{Change, ExactSum, read_word};
 use crate::error::FunctionError;
 use crate::functions::canonical::key;
 
-/// Exact sums of the values of one group.
 pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
-    /// The type of the values and of the result.
+    /// The type of the values and of the statistic.
     type Values: ArrowPrimitiveType;
 
     fn change(&mut self, value: Native<Self>, change: Change);
-    /// Returns the statistic of the values. `None` if it is undefined.
     fn result(&self, statistic: Statistic) -> Result<Option<Native<Self>>>;
-    /// Returns the number of bytes on the heap.
     fn heap(&self) -> usize;
     fn write(&self, out: &mut Vec<u8>);
-    /// Adds a serialized state. `None` if it is truncated.
+    /// Adds a serialized state. `None` if the state is truncated.
     fn merge(&mut self, state: &[u8]) -> Option<()>;
-    /// Returns the bits of a value. Equal values have equal bits.
+    /// Returns the bits of a value. Equal values must have equal bits.
     fn bits(value: Native<Self>) -> u64;
     fn value(bits: u64) -> Native<Self>;
 }
 
 type Native<S> = <<S as Sums>::Values as ArrowPrimitiveType>::Native;
 
-/// The number of integers, and their sum. The sum fits into 128 bits, so only the final result can exceed 64 bits.
+/// The number of integers, and their sum. The sum of 2^64 integers fits into 128 bits.
 #[derive(Debug, Default)]
 pub(super) struct Integers {
     count: u64,
@@ -91,7 +88,7 @@ impl Sums for Integers {
     }
 }
 
-/// The number of doubles, their sum, and the sum of their squares if `SUMS` is 2.
+/// The number of doubles, their sum, and with `SUMS == 2` also the sum of their squares.
 #[derive(Debug)]
 pub(super) struct Moments<const SUMS: usize> {
     count: u64,
@@ -163,7 +160,7 @@ fn merge<S: Sums>(sums: &mut S, state: &[u8]) -> Result<()> {
     sums.merge(state).ok_or_else(truncated)
 }
 
-/// Calls `change` for each value that is not missing, with its row.
+/// Calls `change` with the row and value of each value that is not NULL.
 fn for_each<S: Sums>(values: &[ArrayRef], mut change: impl FnMut(usize, Native<S>)) -> Result<()> {
     let values = cast(&values[0], &S::Values::DATA_TYPE)?;
     for (row, value) in values.as_primitive::<S::Values>().iter().enumerate() {
@@ -174,8 +171,7 @@ fn for_each<S: Sums>(values: &[ArrayRef], mut change: impl FnMut(usize, Native<S
     Ok(())
 }
 
-/// The accumulator of one group or of one sliding window. With DISTINCT, which windows do not support, `distinct`
-/// contains the values that were added.
+/// The accumulator of a group or sliding window. With DISTINCT, `distinct` contains the added values.
 #[derive(Debug)]
 pub(super) struct Group<S> {
     statistic: Statistic,
@@ -223,7 +219,6 @@ impl<S: Sums> Accumulator for Group<S> {
         size_of::<Self>() + self.sums.heap() + entries * (size_of::<u64>() + 1)
     }
 
-    /// Returns the sums, or the distinct values.
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let mut state = Vec::new();
         match &self.distinct {
@@ -247,12 +242,10 @@ impl<S: Sums> Accumulator for Group<S> {
     }
 }
 
-/// The accumulator of many groups.
 #[derive(Debug)]
 pub(super) struct Groups<S> {
     statistic: Statistic,
     groups: Vec<S>,
-    /// Heap size of the groups, in bytes.
     heap: usize,
 }
 
@@ -329,7 +322,7 @@ impl<S: Sums> GroupsAccumulator for Groups<S> {
         Ok(())
     }
 
-    /// Returns the state that results if each row is a separate group.
+    /// Returns a state for each row, as if each row were a group.
     fn convert_to_state(
         &self,
         values: &[ArrayRef],

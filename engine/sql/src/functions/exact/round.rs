@@ -2,15 +2,12 @@
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// Significant bits of a double.
 const DOUBLE_BITS: i64 = 53;
-/// Exponent of the smallest positive double.
 const MIN_EXPONENT: i64 = -1074;
-/// Number of bits of a quotient that suffices for rounding, if it is known whether the remainder is zero.
+/// Bits of a quotient that suffice for rounding, if it is known whether the remainder is zero.
 const QUOTIENT_BITS: i64 = 66;
 
-/// Returns the double nearest to `numerator / denominator * 2^exponent`, with ties to even. `denominator` must be
-/// positive.
+/// Returns the double nearest to `numerator / denominator * 2^exponent`. `denominator` must be positive.
 pub(super) fn fraction(numerator: &BigInt, denominator: &BigInt, exponent: i64) -> f64 {
     let (sign, numerator) = (numerator.sign(), numerator.magnitude());
     let denominator = denominator.magnitude();
@@ -24,7 +21,7 @@ pub(super) fn fraction(numerator: &BigInt, denominator: &BigInt, exponent: i64) 
     signed(sign, nearest(&quotient, is_exact, exponent - shift))
 }
 
-/// Returns the double nearest to `integer * 2^exponent`, with ties to even.
+/// Returns the double nearest to `integer * 2^exponent`, ties to even.
 pub(super) fn rounded(integer: &BigInt, exponent: i64) -> f64 {
     signed(integer.sign(), nearest(integer.magnitude(), true, exponent))
 }
@@ -37,8 +34,9 @@ fn signed(sign: Sign, magnitude: f64) -> f64 {
     }
 }
 
-/// Returns the double nearest to `integer * 2^exponent`. If `is_exact` is false, the number to round is larger than
-/// this product, but less than `(integer + 1) * 2^exponent`.
+/// Returns the double nearest to `integer * 2^exponent`, ties to even.
+///
+/// If `is_exact` is false, the number to round is strictly between `integer * 2^exponent` and `(integer + 1) * 2^exponent`.
 fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
     let bits = integer.bits() as i64;
     let dropped = (bits - DOUBLE_BITS).max(MIN_EXPONENT - exponent);
@@ -58,7 +56,7 @@ fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
                 .is_some_and(|zeros| (zeros as i64) < dropped - 1);
         is_half && (is_more || kept & 1 == 1)
     };
-    // Exponent and fraction are adjacent fields of a double, so a carry out of the fraction increments the exponent.
+    // A carry out of the fraction increments the exponent, which is the next field of a double.
     let field = exponent + dropped - MIN_EXPONENT;
     let infinity = f64::INFINITY.to_bits();
     if field >= (infinity >> (DOUBLE_BITS - 1)) as i64 {

@@ -1,5 +1,4 @@
-//! Statistics of doubles. Each is computed from exact sums as a fraction of integers, which is rounded once. The standard
-//! deviation is the square root of the rounded variance.
+//! Statistics of doubles: fractions of exact integers that are rounded once, and square roots of these.
 
 use datafusion_expr::AggregateUDF;
 use num_bigint::BigInt;
@@ -7,7 +6,6 @@ use num_bigint::BigInt;
 use super::round::{fraction, rounded};
 use super::sum::{DOUBLE_EXPONENT, ExactSum, SQUARE_EXPONENT};
 
-/// A statistic of a column of doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Statistic {
     Sum,
@@ -15,7 +13,6 @@ pub(super) enum Statistic {
     Variance { of: Population, root: bool },
 }
 
-/// States whether the rows are the entire population or a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Population {
     All,
@@ -23,7 +20,7 @@ pub(super) enum Population {
 }
 
 impl Statistic {
-    /// Returns the statistic that a function of DataFusion computes. `None` if it cannot be computed from sums.
+    /// Returns the statistic that a function of DataFusion computes, if sums determine the statistic.
     pub(super) fn from_function(function: &AggregateUDF) -> Option<Statistic> {
         let variance = |of, root| Statistic::Variance { of, root };
         Some(match function.name() {
@@ -37,7 +34,6 @@ impl Statistic {
         })
     }
 
-    /// Returns whether the statistic is computed from the sum of the squares, in addition to the sum of the values.
     pub(super) fn needs_squares(self) -> bool {
         match self {
             Statistic::Sum | Statistic::Average => false,
@@ -45,7 +41,7 @@ impl Statistic {
         }
     }
 
-    /// Returns the value of the statistic for `count` values with these sums. `None` if it is undefined.
+    /// Returns the statistic of `count` values. `None` if the statistic is undefined.
     pub(super) fn of_sums(self, count: u64, sums: &[ExactSum]) -> Option<f64> {
         if count == 0 {
             return None;
@@ -74,7 +70,7 @@ impl Statistic {
     }
 }
 
-/// Returns the number of rows, minus one for a sample. `None` if the result is zero.
+/// Returns the number of values, minus one for a sample. `None` for zero.
 fn divisor(of: Population, count: u64) -> Option<u64> {
     let divisor = match of {
         Population::All => count,
@@ -83,7 +79,7 @@ fn divisor(of: Population, count: u64) -> Option<u64> {
     (divisor > 0).then_some(divisor)
 }
 
-/// Returns the sum divided by `2^exponent`. The sum must be a multiple of `2^exponent`, because lower bits are dropped.
+/// Returns `sum / 2^exponent`. Lower bits are dropped, so `sum` must be a multiple of `2^exponent`.
 fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
     let (integer, own) = sum.integer();
     match own - exponent {
@@ -92,8 +88,9 @@ fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
     }
 }
 
-/// Returns `n * sum(x * x) - sum(x) * sum(x)` as a multiple of `2^SQUARE_EXPONENT`. This is n times the sum of the
-/// squares of the deviations from the mean.
+/// Returns `n * sum(x * x) - sum(x) * sum(x)` as a multiple of `2^SQUARE_EXPONENT`.
+///
+/// This is n times the sum of the squared deviations from the mean.
 fn deviation(x: &ExactSum, squares: &ExactSum, n: &BigInt) -> BigInt {
     integer(squares, SQUARE_EXPONENT) * n - integer(x, DOUBLE_EXPONENT).pow(2)
 }

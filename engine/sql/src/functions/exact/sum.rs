@@ -1,38 +1,37 @@
 //! Exact sums of doubles and of their squares.
 //!
-//! Every double is an integer times 2^-1074, and every square of a double is an integer times 2^-2148. The sum of these
-//! integers is exact, so the order of the terms does not matter. It is stored in two's complement as 64-bit limbs, from
-//! the lowest nonzero limb to the highest. Numbers of similar magnitude need two or three limbs, and the full range
-//! needs 66.
+//! Every double is an integer times 2^-1074, and its square is an integer times 2^-2148. Sums of integers are exact, so
+//! the order of the terms does not matter.
+//!
+//! A sum is stored in two's complement as 64-bit limbs. The lowest limbs are left out if they are zero. Numbers of similar
+//! magnitude need two or three limbs, and the full range needs 66.
 
 use num_bigint::BigInt;
 
-/// Sums and squares are multiples of two to the power of this exponent.
+/// Squares of doubles are multiples of 2^-2148.
 pub(super) const SQUARE_EXPONENT: i64 = -2148;
-/// Doubles are multiples of two to the power of this exponent.
+/// Doubles are multiples of 2^-1074.
 pub(super) const DOUBLE_EXPONENT: i64 = -1074;
 
 const LIMB_BITS: usize = 64;
 
-/// A sum to which numbers can be added, and from which they can be removed again.
+/// An exact sum. Numbers that were added can be removed again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ExactSum {
     limbs: Vec<u64>,
-    /// Number of limbs below the first stored limb. They are all zero.
+    /// Number of limbs below the first stored limb, which are all zero.
     low: usize,
-    /// The numbers of values that were NaN, +infinity and -infinity.
+    /// The number of added values that were NaN, +infinity and -infinity.
     special: Option<Box<[u64; 3]>>,
 }
 
-/// Whether a value is added or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Add,
     Remove,
 }
 
-/// Splits a finite double into mantissa, position and sign. Its magnitude is `mantissa * 2^(position - 1074)`, and the
-/// sign is true for negative numbers.
+/// Splits a finite double into mantissa, position and sign: its magnitude is `mantissa * 2^(position - 1074)`.
 fn parts(value: f64) -> (u64, usize, bool) {
     const FRACTION_BITS: u32 = 52;
     let bits = value.to_bits();
@@ -67,7 +66,6 @@ impl ExactSum {
         }
     }
 
-    /// Adds or removes the square of a finite double.
     pub(super) fn change_square(&mut self, value: f64, change: Change) {
         let (mantissa, position, _) = parts(value);
         self.change_at(u128::from(mantissa).pow(2), 2 * position, false, change);
@@ -102,8 +100,7 @@ impl ExactSum {
         }
     }
 
-    /// Extends the limbs so that they cover the positions from `first` to `end` (exclusive) and one more limb for the
-    /// sign.
+    /// Extends the limbs to the positions from `first` to `end` (exclusive), and by one limb for the sign.
     fn reach(&mut self, first: usize, end: usize) {
         if self.limbs.is_empty() {
             self.low = first;
@@ -118,13 +115,12 @@ impl ExactSum {
         self.limbs.resize(len.max(end + 1 - self.low), sign);
     }
 
-    /// Returns the value of all limbs above the highest stored one.
+    /// Returns the value of all limbs above the highest stored limb.
     fn sign(&self) -> u64 {
         let is_negative = self.limbs.last().is_some_and(|limb| limb >> 63 == 1);
         if is_negative { u64::MAX } else { 0 }
     }
 
-    /// Adds another sum.
     pub(super) fn merge(&mut self, other: &ExactSum) {
         if let Some(more) = &other.special {
             let counts = self.special.get_or_insert_default();
@@ -145,7 +141,7 @@ impl ExactSum {
         }
     }
 
-    /// Returns the sum if at least one of its values is not finite, otherwise `None`.
+    /// Returns the sum if a value is not finite.
     pub(super) fn non_finite(&self) -> Option<f64> {
         match self.special.as_deref()? {
             [0, 0, 0] => None,
@@ -155,7 +151,6 @@ impl ExactSum {
         }
     }
 
-    /// Returns the sum as an integer and an exponent of two.
     pub(super) fn integer(&self) -> (BigInt, i64) {
         let bytes = self.limbs.iter().flat_map(|limb| limb.to_le_bytes());
         let bytes: Vec<u8> = bytes.collect();
@@ -163,13 +158,11 @@ impl ExactSum {
         (BigInt::from_signed_bytes_le(&bytes), exponent)
     }
 
-    /// Returns the number of bytes on the heap.
     pub(super) fn heap(&self) -> usize {
         let special = self.special.as_ref().map_or(0, |_| size_of::<[u64; 3]>());
         self.limbs.capacity() * size_of::<u64>() + special
     }
 
-    /// Appends the sum to a serialized state.
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.extend((self.low as u16).to_le_bytes());
         out.push(self.limbs.len() as u8);
@@ -179,7 +172,6 @@ impl ExactSum {
         out.extend(special.flat_map(|count| count.to_le_bytes()));
     }
 
-    /// Reads a sum from the beginning of a serialized state and advances `state`.
     pub(super) fn read(state: &mut &[u8]) -> Option<ExactSum> {
         let (&[a, b, len, special], rest) = state.split_first_chunk::<4>()?;
         *state = rest;
@@ -201,7 +193,6 @@ impl ExactSum {
     }
 }
 
-/// Reads a 64-bit number from the beginning of a serialized state and advances `state`.
 pub(super) fn read_word(state: &mut &[u8]) -> Option<u64> {
     let (bytes, rest) = state.split_first_chunk::<8>()?;
     *state = rest;
@@ -215,7 +206,6 @@ mod tests {
     use super::super::round::{fraction, rounded};
     use super::*;
 
-    /// A xorshift generator with a fixed seed, so that a failure is reproducible.
     struct Random(u64);
 
     impl Random {
@@ -226,8 +216,6 @@ mod tests {
             self.0
         }
 
-        /// Returns a double that is of any magnitude, of a similar magnitude as others, one of the largest, or one that
-        /// cancels others.
         fn double(&mut self) -> f64 {
             let bits = self.next();
             let value = match bits % 5 {
@@ -242,15 +230,13 @@ mod tests {
         }
     }
 
-    /// Returns `integer * 2^exponent`: formats it as decimal digits and parses them with the standard library. `exponent`
-    /// must not be positive.
+    /// Computes `integer * 2^exponent` with the decimal parser of the standard library. `exponent` must be at most 0.
     fn read(integer: &BigInt, exponent: i64) -> f64 {
         let digits = integer * BigInt::from(5).pow(-exponent as u32);
         let text = format!("{digits}e{exponent}");
         text.parse().unwrap_or(f64::NAN)
     }
 
-    /// Returns a double as a multiple of 2^-1074.
     fn integer(value: f64) -> BigInt {
         let bits = value.abs().to_bits();
         let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
@@ -348,8 +334,7 @@ mod tests {
         assert_eq!((read.non_finite(), value(&read)), (None, 1.5));
     }
 
-    /// Compares the rounded fraction with the adjacent doubles: neither may be closer to the exact fraction, and ties go to
-    /// even.
+    /// Compares the rounded fraction with the adjacent doubles. Neither may be nearer, and ties go to even.
     #[test]
     fn a_fraction_rounds_to_the_nearest_double() {
         let mut random = Random(99);

@@ -1,9 +1,7 @@
-//! Reads parts of files in the bundle, mostly in ascending order of their offsets.
+//! Reads parts of files in the bundle, mostly in ascending order of offsets.
 //!
-//! A step that writes BSON documents copies their binary values from the source file, mostly in the order of this file.
-//! Therefore a compressed member is read sequentially. Steps that read the same member [share](shared_member) its inflated
-//! bytes. As soon as a step reads a part before its current position, it extracts the member into the cache. From then on,
-//! it reads the extracted file, which allows random access.
+//! A compressed member is read sequentially, and steps that read the same member [share](shared_member) its inflated bytes.
+//! When a step reads a part before its position, it extracts the member into the cache and reads the extracted file.
 
 mod shared_member;
 
@@ -18,7 +16,6 @@ use self::shared_member::{SequentialReader, SharedMember, SharedReader};
 use super::unpack::extract;
 use crate::value::{BaseFile, Chunks, ContentRef, Opener, Tree, trees};
 
-/// Reads parts of files. Files stay open after their first use.
 pub(crate) struct ContentParts<'c> {
     context: &'c Context,
     opener: Opener,
@@ -32,14 +29,13 @@ struct OpenedFile {
 }
 
 enum PartSource {
-    /// Sequentially, from the start of a compressed member.
+    /// A compressed member, read from its start.
     Sequential(SharedReader),
-    /// Randomly, in a file in which the content starts at this offset.
+    /// A file that allows random access. The content starts at this offset.
     Random(BaseFile, u64),
 }
 
 impl<'c> ContentParts<'c> {
-    /// Creates a reader of the files of the trees among `inputs`.
     pub fn new(context: &'c Context, inputs: &Inputs) -> Result<ContentParts<'c>, StepError> {
         Ok(ContentParts {
             context,
@@ -50,9 +46,6 @@ impl<'c> ContentParts<'c> {
     }
 
     /// Appends `bytes` bytes at offset `at` of the file `path` to `out`.
-    ///
-    /// # Errors
-    /// If the file does not exist, ends before the requested part, or cannot be read.
     pub fn read(
         &mut self,
         path: &str,
@@ -116,7 +109,6 @@ impl<'c> ContentParts<'c> {
     }
 }
 
-/// Opens a member at its beginning.
 fn open_sequential(
     context: &Context,
     opener: &Opener,

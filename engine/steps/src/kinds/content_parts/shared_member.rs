@@ -1,11 +1,13 @@
-//! A compressed member that several steps read sequentially at the same time. It is inflated only once for all these steps.
+//! A compressed member that is inflated only once, while several steps read it sequentially.
 //!
-//! The inflated bytes are kept in a *window* until every reader has passed them. The reader that first reaches the end
-//! of the window gets the next chunk, and the others copy from the window at the same time. If a thread is available, it
-//! inflates chunks ahead of the readers. If the window is full, the reader that is furthest ahead waits for the slowest
-//! reader, but at most [`MAX_WAIT`]. A reader that makes no progress during this time is excluded and inflates the member by
-//! itself from then on. Therefore no reader waits forever for another, and memory is bounded. A reader that starts late also
-//! inflates by itself, until it has caught up with the window.
+//! A *window* keeps the inflated bytes until every reader has passed them. The reader that needs bytes after the window
+//! inflates the next chunk, while the others copy from the window. If a thread is free, it inflates ahead.
+//!
+//! If the window is full, the fastest reader waits for the slowest one, but at most [`MAX_WAIT`]. A reader without progress
+//! during this time is excluded, and inflates the member by itself. Therefore memory is bounded, and no reader waits
+//! forever.
+//!
+//! A reader that starts late inflates by itself until it reaches the window.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
@@ -17,25 +19,21 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::value::{CHUNK_BYTES, Chunks};
 
-/// Maximum number of chunks in the window: six megabytes. The thread that inflates ahead has up to six more.
+/// Maximum number of chunks in the window: 6 MiB. The thread that inflates ahead has up to 6 MiB more.
 const WINDOW_CHUNKS: usize = (6 << 20) / CHUNK_BYTES;
 
-/// Maximum number of buffers that are reserved for reuse.
 const MAX_SPARE_CHUNKS: usize = 4;
 
-/// Time after which a reader that makes no progress is excluded, if another reader waits for it. The time is long for two
-/// reasons. An excluded reader inflates the member from its beginning, which is far slower than waiting. And on a busy
-/// machine, a thread can be suspended for some tenths of a second.
+/// Time without progress after which a reader is excluded. It is long because an excluded reader inflates the member from
+/// its beginning, and because a busy machine can suspend a thread for some tenths of a second.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Maximum offset of the window in bytes at which a new reader can still join. The new reader inflates the bytes before the
-/// window by itself, while the other readers wait. If the window is further ahead, it inflates the entire member by itself.
+/// Maximum offset of the window in bytes at which a new reader can join. The others wait while it inflates the bytes before
+/// the window. Beyond this offset, it inflates the entire member by itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
-/// A reader over a member from its beginning.
 pub(super) type SequentialReader = Box<dyn Read + Send>;
 
-/// A member with its window and readers.
 pub(super) struct SharedMember {
     state: Mutex<SharedState>,
     /// Signals that a reader advanced or ended, or that a chunk was inflated.
@@ -48,24 +46,18 @@ struct SharedState {
     window: VecDeque<Vec<u8>>,
     start: u64,
     end: u64,
-    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
-    /// For each reader that uses the window, by its number: the offset from which it still needs bytes.
+    /// For each reader that uses the window, by number: the offset from which it needs bytes.
     offsets: BTreeMap<u64, u64>,
-    /// The number of the last reader.
     numbers: u64,
-    /// Number of readers that wait for `moved`.
     waiting: usize,
 }
 
-/// The decoder that inflates the member's chunks.
 enum ChunkSource {
-    /// No reader uses the decoder.
     Available(Chunks<SequentialReader>),
-    /// A reader is waiting for a chunk, or inflating it.
+    /// A reader waits for a chunk, or inflates it.
     Taken,
-    /// The member ended, or decoding failed. A reader that needs more bytes uses a separate decoder, which reports the
-    /// same end or error to it.
+    /// The member ended, or decoding failed. A reader that needs more bytes gets the end or error from its own decoder.
     Ended,
 }
 
@@ -90,7 +82,7 @@ impl SharedMember {
         self.state.lock()
     }
 
-    /// Waits for a change. Returns true after a timeout.
+    /// Returns true after a timeout.
     fn wait(&self, state: &mut MutexGuard<'_, SharedState>) -> bool {
         state.waiting += 1;
         let waited = self.moved.wait_for(state, MAX_WAIT);
@@ -98,14 +90,14 @@ impl SharedMember {
         waited.timed_out()
     }
 
-    /// Wakes waiting readers. Avoids the system call if no reader waits.
+    /// Avoids the system call if no reader waits.
     fn wake_readers(&self, state: &SharedState) {
         if state.waiting > 0 {
             self.moved.notify_all();
         }
     }
 
-    /// Gets the next chunk. Other readers can use the window at the same time.
+    /// Inflates the next chunk, without the lock of `state`.
     fn advance<'s>(
         &'s self,
         mut state: MutexGuard<'s, SharedState>,
@@ -130,7 +122,7 @@ impl SharedMember {
     }
 }
 
-/// A guard of the reader that inflates a chunk. Wakes the other readers when it is dropped, even if the decoder panics.
+/// Wakes the other readers when it is dropped, even if the decoder panics.
 struct InflateGuard<'t> {
     shared: &'t SharedMember,
     source: ChunkSource,
@@ -145,7 +137,6 @@ impl Drop for InflateGuard<'_> {
 }
 
 impl SharedState {
-    /// Removes chunks that no reader needs.
     fn evict(&mut self) {
         let slowest = self.offsets.values().min().copied().unwrap_or(self.end);
         while let Some(chunk) = self.window.front() {
@@ -161,7 +152,7 @@ impl SharedState {
         }
     }
 
-    /// Appends the `bytes` bytes at offset `at` of the member, which must be in the window, to `out`.
+    /// Appends `bytes` bytes at offset `at` of the member to `out`. They must be in the window.
     fn copy(&self, at: u64, bytes: u64, out: &mut Vec<u8>) {
         let mut begin = self.start;
         for chunk in &self.window {
@@ -175,20 +166,18 @@ impl SharedState {
         }
     }
 
-    /// Returns the number and the offset of the slowest reader.
     fn slowest_reader(&self) -> Option<(u64, u64)> {
         let slowest = self.offsets.iter().min_by_key(|(_, offset)| **offset);
         slowest.map(|(number, offset)| (*number, *offset))
     }
 }
 
-/// One of the readers of a member.
 pub(super) struct SharedReader {
     shared: Arc<SharedMember>,
     number: u64,
-    /// Offset up to which everything has been read or skipped.
+    /// Everything before this offset has been read or skipped.
     pub reached: u64,
-    /// The separate decoder and its offset, if this reader inflates by itself.
+    /// The reader's own decoder and its offset, if it inflates by itself.
     alone: Option<(SequentialReader, u64)>,
 }
 
@@ -209,11 +198,8 @@ impl SharedReader {
         }
     }
 
-    /// Appends the `bytes` bytes at offset `at` of the member to `out`. `at` must not be less than the field `reached`,
-    /// because the reader cannot go back. `open` opens the member again, if this reader has to inflate it by itself.
-    ///
-    /// # Errors
-    /// If the member cannot be read or ends before these bytes.
+    /// Appends `bytes` bytes at offset `at` of the member to `out`. `at` must be at least `reached`. `open` opens the member
+    /// again, if this reader must inflate it by itself.
     pub(super) fn read<E: From<io::Error>>(
         &mut self,
         at: u64,
@@ -243,8 +229,7 @@ impl SharedReader {
         Ok(())
     }
 
-    /// Reads from the window, and inflates further chunks if necessary. Returns `false` if this reader must inflate the
-    /// member by itself.
+    /// Reads from the window, and inflates further chunks if necessary. Returns `false` if the reader has to do it alone.
     fn read_from_window(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
         let mut state = self.shared.state();
         loop {
@@ -276,7 +261,6 @@ impl SharedReader {
                     if timed_out && state.offsets.get(&number) == Some(&offset) {
                         state.offsets.remove(&number);
                         state.evict();
-                        // Several readers may wait for the excluded reader.
                         self.shared.wake_readers(&state);
                     }
                 }
@@ -329,8 +313,7 @@ mod tests {
         (0..40_u32 << 20).map(|offset| (offset / 7) as u8).collect()
     }
 
-    /// Reads a part of the member after every `step` bytes. If `pause` is the offset of a part, sleeps before reading it.
-    /// Returns whether the reader inflated the member by itself.
+    /// Reads a part after every `step` bytes. Sleeps before the part at `pause`. Returns whether the reader inflated alone.
     fn read(content: &[u8], shared: &Arc<SharedMember>, step: usize, pause: Option<u64>) -> bool {
         let mut reader = SharedReader::new(Arc::clone(shared));
         let (mut out, mut alone) = (Vec::new(), false);
@@ -379,14 +362,12 @@ mod tests {
         );
     }
 
-    /// While one reader inflates, the other reader gets the bytes in the window.
     #[test]
     fn decompression_does_not_block_readers() {
         struct Gate(Cursor<Vec<u8>>, Arc<std::sync::Barrier>);
         impl Read for Gate {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
                 if self.0.position() == 4 * CHUNK_BYTES as u64 {
-                    // Wait until the other reader has read from the window.
                     self.1.wait();
                 }
                 let count = buffer.len().min(CHUNK_BYTES);
@@ -450,7 +431,7 @@ mod tests {
         let mut out = Vec::new();
         assert!(first.read(1 << 24, 5, &mut out, never).is_ok());
         assert!(read(&content, &shared, 1 << 20, None));
-        // The second reader has excluded the first one, which therefore continues by itself.
+        // The second reader excluded the first one, which continues by itself.
         let open =
             || Ok::<_, io::Error>(Box::new(Cursor::new(content.clone())) as SequentialReader);
         out.clear();

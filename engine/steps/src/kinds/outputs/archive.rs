@@ -1,7 +1,7 @@
-//! `pack`: writes outputs into an archive. The same members always give the same bytes.
+//! `pack`: writes outputs into an archive. Equal members give equal bytes.
 //!
-//! If a member comes from a zip archive in which it is deflated, its compressed bytes are copied into the new zip archive.
-//! They are inflated once for verification, but not deflated again.
+//! If a member is deflated in its source zip archive, the new zip archive gets a copy of the compressed bytes. They are
+//! inflated for verification, but not deflated again.
 
 mod gaps;
 
@@ -86,13 +86,13 @@ const fn kind(
     }
 }
 
-/// Creates a step that packs the members that the key `kind` declares. `store` stores their tree as an archive.
+/// Creates a step that packs the members that the key `kind` declares.
 fn pack(
     kind: &'static str,
     declaration: &Declaration,
     store: fn(&Context, &Tree) -> Result<Stored, StepError>,
 ) -> Option<Box<dyn Step>> {
-    // Each input is named by its path in the archive. The path of a directory ends in `/`, and `./` is the root.
+    // Inputs are named by their path in the archive. Directories end in `/`, and `./` is the root.
     let members = declaration.outputs(kind).iter();
     let members: Vec<String> = members.map(|member| member.path.value.clone()).collect();
     let params = serde_json::json!({ "kind": kind, "members": members });
@@ -109,14 +109,14 @@ fn pack(
         context.progress.set_total_bytes(bytes);
         Ok(FileValue::stored(store(context, &tree)?).into_value())
     });
-    // The trees, the combined tree, and the central directory, which is written last.
+    // The trees, the combined tree, and the central directory.
     function
         .memory(|inputs| (96 << 20) + 3 * memory_of_trees(inputs))
         .step()
 }
 
-/// Adds the files of an output to `files`. The output is a single file with the path `path`, or a tree in the directory
-/// `path`. If `path` is `DIR/./`, the files of the tree are added directly to `DIR`.
+/// Adds an output to `files`: a file with the path `path`, or a tree in the directory `path`. With `DIR/./`, the files of
+/// the tree are added directly to `DIR`.
 pub(crate) fn add_output(
     context: &Context,
     value: &prep_core::Value,
@@ -145,27 +145,23 @@ pub(crate) fn add_output(
     Ok(())
 }
 
-/// An archive format to which files and directories are added one after another.
 trait ArchiveWriter<W> {
     fn directory(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
-    /// Returns whether the caller must fill gaps with compressed or uncompressed bytes.
+    /// Returns which bytes the caller must write into gaps.
     fn bytes(&self) -> GapBytes {
         GapBytes::Plain
     }
-    /// Adds a file, but leaves a gap for its bytes, which the caller writes later. If their number is unknown, adds nothing
-    /// and returns `false`.
+    /// Adds a file with a gap for its bytes, which the caller writes later. Returns `false` if their number is unknown.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
         content: &ContentRef,
         gaps: &Gaps,
     ) -> Result<bool, StepError>;
-    /// Ends the archive. Returns the writer.
     fn finish(self) -> Result<W, StepError>;
 }
 
-/// Stores a tree as an archive.
 fn store<A: ArchiveWriter<ArchiveOutput>>(
     context: &Context,
     tree: &Tree,
@@ -180,8 +176,8 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     out.commit(context, &opener, tree, bytes)
 }
 
-/// Stores a tree as a 7z archive. `SevenZWriter` writes the header at the beginning of the archive last, but an object of
-/// the cache can only be written from front to back. Therefore the archive is first written to a temporary file.
+/// Stores a tree as a 7z archive. The header is at the beginning but written last, and objects of the cache are written from
+/// front to back. Therefore the archive needs a temporary file.
 fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     let file = context.temp_file().map_err(StepError::machine)?;
     let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
@@ -192,8 +188,8 @@ fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     Ok(out.commit()?)
 }
 
-/// Writes a tree to an archive. If `gaps` is given, leaves gaps for the files that come from compressed archives, so that
-/// the caller can write these files in a different order.
+/// Writes a tree to an archive. If `gaps` is given, leaves gaps for files from compressed archives, which the caller then
+/// writes in a different order.
 fn write<W>(
     context: &Context,
     opener: &Opener,

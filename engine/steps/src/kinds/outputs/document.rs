@@ -1,7 +1,6 @@
 //! `document`: a JSON object from the bundle in which rows of queries replace some members.
 //!
-//! The object is read and written member by member. The step skips members that are replaced, and writes the rows that
-//! replace them one by one. Therefore its memory use depends only on the largest member that is copied.
+//! Members are read and written one by one, so memory depends only on the largest member that is copied.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
@@ -27,7 +26,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON document",
-            doc: "Copies a JSON object from a file of the bundle, and replaces some of its members by lists. Each list contains the rows of a query. The other members are copied as Python's `json` reads and writes them. Members keep the order of the file.",
+            doc: "Copies a JSON object from a file of the bundle, and replaces some of its members by lists. Each list contains the rows of a query. The other members are copied as Python's `json` reads and writes them, and all members keep the order of the file.",
             keys: &[
                 SectionKey::required(
                     "document",
@@ -38,7 +37,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "members",
                     KeyType::Queries,
-                    "Members that become lists. An element is an object with the cells of a row. If the only column is `record`, the element is the record itself.",
+                    "Members that become lists. Each row becomes an object, with the names of the columns as keys. If the only column is `record`, each row becomes the JSON value of this column.",
                     "{ images: SELECT record FROM images }",
                 ),
                 SectionKey::optional(
@@ -133,8 +132,7 @@ impl Document {
         let keys = self.keys(open()?)?;
         let mut out = JsonObjectWriter::new(context.store.writer()?, self.dialect);
         let mut rows = 0;
-        // Each copied member is searched for from the current position. If the members are in the order of the file,
-        // one pass reads all of them.
+        // Each copied member is searched for from the current position. If the members keep their order, one pass suffices.
         let mut file = open()?;
         for key in &keys {
             context.check()?;
@@ -170,7 +168,6 @@ impl Document {
         })
     }
 
-    /// Returns the names of the output's members, in the order in which they are written.
     fn keys(&self, mut file: JsonElements<impl Read>) -> Result<Vec<JsonString>, StepError> {
         let mut found: Vec<JsonString> = Vec::new();
         while let Some((key, _)) = file
@@ -214,7 +211,7 @@ impl Document {
         Ok(keys)
     }
 
-    /// Searches for a member in the rest of the file. The keys have already been checked for duplicates.
+    /// Searches for a member in the rest of the file.
     fn member(
         &self,
         file: &mut JsonElements<impl Read>,

@@ -1,10 +1,9 @@
 //! Directories of files: `files`, `copy` and `empty`.
 //!
-//! `files` places files at the paths that a query returns: the column `file` is a path in the bundle, and `path` is the path
-//! in the directory. The step does not read the files: the new tree refers to the content in the bundle.
+//! A query of `files` returns a path in the bundle (`file`), and a path in the output directory (`path`). The step reads no
+//! file: the new tree refers to the content in the bundle.
 //!
-//! Two rows with the same `path` are an error, because the usual reason is a join that matches a row several times. A query
-//! can remove repeated rows with `DISTINCT`.
+//! Two rows with the same `path` are an error, because usually a join matches a row several times.
 
 use std::sync::Arc;
 
@@ -51,7 +50,7 @@ enum FilesError {
     },
     #[error("`{path}` cannot be below `{file}`, which is a file of the same query")]
     Below { path: String, file: String },
-    #[error("row {row} of the query has no `{column}`")]
+    #[error("row {row} of the query has NULL in `{column}`")]
     Missing { row: u64, column: &'static str },
 }
 
@@ -59,7 +58,7 @@ pub(crate) const FILES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a directory of files",
-            doc: "Files of the bundle, under new paths.",
+            doc: "Copies files of the bundle to new paths.",
             keys: &[SectionKey::required(
                 "files",
                 KeyType::Placed,
@@ -99,7 +98,6 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     rows.save(context, &trees, query)
 }
 
-/// Creates an error that concerns the query.
 fn located(query: &Query, failure: Failure, error: FilesError) -> StepError {
     let help = match &error {
         FilesError::Path { .. } => {
@@ -116,8 +114,8 @@ fn located(query: &Query, failure: Failure, error: FilesError) -> StepError {
     error_at_with_help(failure, subject, error, help)
 }
 
-/// Returns the help for a query that places a file several times. If the query reads several tables, its own join probably
-/// repeats rows. Otherwise, the reason may be a join in the definition of its table.
+/// Returns the help for a query that places a file several times. If it reads several tables, its own join probably repeats
+/// rows. Otherwise, a join in the definition of its table may.
 fn repeated_help(query: &Query) -> String {
     let tables = query.tables.iter().map(|table| format!("`{table}`"));
     match query.tables.len() {
@@ -132,14 +130,12 @@ fn repeated_help(query: &Query) -> String {
     }
 }
 
-/// Maximum number of tables in a help text.
 const MAX_TABLES: usize = 5;
 
-/// The rows of the query: the new paths, and the files that get these paths.
 #[derive(Default)]
 struct PlacedFiles {
     paths: TextList,
-    /// Index of the tree, and of the file in it.
+    /// For each path, the index of a tree, and of a file in it.
     files: Vec<(u32, u32)>,
 }
 
@@ -166,10 +162,7 @@ impl PlacedFiles {
         Ok(())
     }
 
-    /// Stores the tree of all rows.
-    ///
-    /// # Errors
-    /// If two rows have the same path.
+    /// Stores the tree of all rows. Fails if two rows have the same path.
     fn save(
         self,
         context: &Context,
@@ -226,7 +219,7 @@ pub(crate) const COPY: StepKind = StepKind {
             keys: &[SectionKey::required(
                 "copy",
                 KeyType::Copied,
-                "Path in the bundle. For an output directory, also a list of paths. Each is copied under its file name.",
+                "Path in the bundle. For an output directory, a list of paths is also valid. Each file or directory in the list is copied under its own name.",
                 "images/",
             )],
         },
@@ -237,7 +230,7 @@ pub(crate) const COPY: StepKind = StepKind {
     step: |declaration, _| {
         let from = declaration.text("copy")?.to_owned();
         let params = serde_json::json!({ "from": from });
-        // If `from` ends in `/`, it is a directory, and all its files are copied.
+        // If `from` ends in `/`, all files of the directory are copied.
         let function = FunctionStep::new("copy", 3, params, move |context, inputs| {
             copied(context, inputs, &from)
         });

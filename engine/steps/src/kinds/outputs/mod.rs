@@ -30,8 +30,7 @@ pub(super) const ALL: &[&StepKind] = &[
     &archive::SEVEN_ZIP,
 ];
 
-/// Returns whether the bytes of an output depend on the library that writes it, so that the same rows may result in
-/// different bytes.
+/// Returns whether the library that writes an output determines its bytes.
 pub(crate) fn depends_on_writer(declaration: &Declaration) -> bool {
     declaration.form.head() == tables::PARQUET.form.head()
 }

@@ -1,5 +1,4 @@
-//! `redact_matlab`: copies a file of the bundle, but removes some variables from the MATLAB files in it. The file may be an
-//! archive, and archives inside archives are processed at any depth.
+//! `redact_matlab`: copies a file or archive of the bundle without some variables of its MATLAB files.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
@@ -23,7 +22,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a redacted file",
-            doc: "Copies a file of the bundle, but removes variables from MATLAB files (version 5). The file is a MATLAB file, or a zip or tar archive with MATLAB files, including those in nested archives. Other members are copied. 7z archives are copied unchanged. MATLAB files of version 7.3 (HDF5) are an error.",
+            doc: "Copies a file of the bundle, but removes variables from MATLAB files (version 5). The file is a MATLAB file, or a zip or tar archive with MATLAB files, including those in nested archives.\n\nOther members are copied. 7z archives are copied unchanged, and MATLAB files in them keep their variables. MATLAB files of version 7.3 (HDF5) are an error.",
             keys: &[
                 SectionKey::required(
                     "redact_matlab",
@@ -47,7 +46,7 @@ pub(crate) const KIND: StepKind = StepKind {
         let from = declaration.text("redact_matlab")?.to_owned();
         let variables = declaration.texts("variables").to_vec();
         let params = serde_json::json!({ "from": from, "variables": variables });
-        // Keys of cached results contain this name, which an earlier version used.
+        // The name `redact` is part of the keys of cached results.
         let function = FunctionStep::new("redact", 1, params, move |context, inputs| {
             redact(context, inputs, &from, &variables)
         });
@@ -58,7 +57,6 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-/// Redacts the file at `from` in the bundle.
 fn redact(
     context: &Context,
     inputs: &Inputs,
@@ -88,12 +86,11 @@ fn redact(
     Ok(FileValue::stored(out.0.commit()?).into_value())
 }
 
-/// Returns an error for the file at `path`, which may be inside archives.
 fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
     io::Error::other(FileError::new(path, cause))
 }
 
-/// A file that this step writes. Reports write errors as errors of the system, because the input is not the reason.
+/// A file that this step writes. Write errors are errors of the system, not of the input.
 struct StepFile<F>(F);
 
 fn machine(error: io::Error) -> io::Error {
@@ -116,7 +113,6 @@ impl<F: Write> Write for StepFile<F> {
     }
 }
 
-/// Reports the number of bytes read as progress.
 struct ProgressReader<'a, R> {
     inner: R,
     context: &'a Context,
@@ -134,11 +130,9 @@ struct Redaction<'a> {
     variables: &'a [String],
     context: &'a Context,
     limits: DecodingLimits,
-    /// The limits for all archives together.
     budget: ArchiveBudget,
 }
 
-/// Formats that may contain MATLAB variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MatlabContainer {
     Matlab,
@@ -161,7 +155,7 @@ impl MatlabContainer {
 }
 
 impl Redaction<'_> {
-    /// Writes the redacted content of the file at `path`, which is inside `depth` archives.
+    /// Redacts the file at `path`, which is inside `depth` archives.
     fn write(
         &self,
         path: &str,
@@ -191,7 +185,7 @@ impl Redaction<'_> {
             Some(MatlabContainer::Zip) => self.zip(path, depth, input, out),
             Some(MatlabContainer::Tar) => self.tar(path, depth, input, out).map(drop),
             Some(MatlabContainer::GzippedTar) => {
-                // Fast compression, because most of the content is already compressed.
+                // Most of the content is already compressed.
                 let packed = GzEncoder::new(out, Compression::fast());
                 self.tar(path, depth, input, packed)?.finish().map(drop)
             }
@@ -263,7 +257,6 @@ impl Redaction<'_> {
         archive.finish().map_err(io::Error::other).map(drop)
     }
 
-    /// Creates an unlinked temporary file, and calls `fill` to write it. Returns the file.
     fn in_temp_file(
         &self,
         fill: impl FnOnce(&mut StepFile<File>) -> io::Result<()>,
@@ -308,7 +301,6 @@ mod tests {
         StepError::input(ended.expect_err("a failure"))
     }
 
-    /// A reader that cancels the run after `left` reads.
     struct Stopping<'a> {
         inner: &'a [u8],
         left: usize,
@@ -326,7 +318,7 @@ mod tests {
         }
     }
 
-    /// Returns archives whose members have names that end in `end`. The members are not valid MATLAB files.
+    /// Returns archives whose members have names with this ending, but are not MATLAB files.
     fn archives(end: &str) -> [(&'static str, Vec<u8>); 2] {
         let mut zip = ZipWriter::new(Vec::new());
         let mut tar = TarWriter::new(Vec::new());
@@ -352,12 +344,11 @@ mod tests {
             assert_eq!(error.failure(), Failure::Input, "{name}: {error}");
             let message = prep_core::chain(&error);
             assert!(message.contains(&format!("{name}/0.mat")), "{message}");
-            // A full disk, which the system reports as a short write.
+            // The system reports a full disk as a short write.
             let mut full = StepFile([0_u8; 0].as_mut_slice());
             let error = failure(&context, "x", &mut archive.as_slice(), &mut full);
             assert_eq!(error.failure(), Failure::Machine, "{name}: {error}");
         }
-        // A file that never ends.
         let error = failure(&context, "x.mat", &mut io::repeat(1), &mut Vec::new());
         assert_eq!(error.failure(), Failure::Input, "{error}");
         let message = prep_core::chain(&error);
@@ -380,7 +371,7 @@ mod tests {
                 assert_eq!(error.failure(), Failure::Cancelled, "{name}: {error}");
             }
         }
-        // Cancel while members are processed. At this time the input is already in a temporary file.
+        // Cancel while members are processed, when the input is already in a temporary file.
         let (directory, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
         let context = context(directory.path(), &cancel);
         let (name, archive) = archives(".txt").into_iter().next().unwrap();

@@ -1,5 +1,5 @@
-//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. A table does not contain the
-//! long binary values of BSON documents, so they are copied from the BSON file in the bundle.
+//! Writes tables as files: `csv`, `json`, `json_lines`, `lines`, `npy`, `parquet` and `bson`. Tables lack the long binary
+//! values of BSON documents, so `bson` copies these from the bundle.
 
 use std::io::Write;
 
@@ -106,7 +106,7 @@ const LINE_ENDINGS: &[Word] = &[
     },
 ];
 
-/// Returns the declared delimiter, or else the delimiter that the file name implies.
+/// Returns the declared delimiter, or the usual one for the file name.
 fn delimiter(declaration: &Declaration) -> u8 {
     let by_name = match Declaration::extension(&declaration.name.value).as_str() {
         "tsv" => b'\t',
@@ -119,7 +119,7 @@ pub(crate) const JSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON file",
-            doc: "A table as a JSON list, as Python's `json.dump` writes it. An element is an object with the cells of a row. If the only column is `record`, the element is the record itself.",
+            doc: "A table as a JSON list, as Python's `json.dump` writes it. Each row becomes an object, with the names of the columns as keys. If the only column is `record`, each row becomes the JSON value of this column.",
             keys: &[
                 SectionKey::required(
                     "json",
@@ -151,7 +151,7 @@ pub(crate) const JSON_LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a file of JSON lines",
-            doc: "A table as JSON lines, each ending with LF. A line is an object with the cells of a row. If the only column is `record`, the line is the record itself.",
+            doc: "A table as JSON lines, each ending with LF. Each row becomes an object, with the names of the columns as keys. If the only column is `record`, each row becomes the JSON value of this column.",
             keys: &[
                 SectionKey::required(
                     "json_lines",
@@ -208,7 +208,6 @@ const DIALECTS: &[Word] = &[
     },
 ];
 
-/// Returns the declared dialect. Considers only keys that the kind of output has.
 pub(super) fn dialect(declaration: &Declaration) -> JsonFormat {
     let has = |key: &str| declaration.has(key);
     let indent = has("indent")
@@ -227,7 +226,6 @@ pub(super) fn dialect(declaration: &Declaration) -> JsonFormat {
     }
 }
 
-/// Reports keys that only Python's writer supports.
 pub(super) fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     if dialect(declaration).writer == JsonLibrary::Python {
         return Vec::new();
@@ -246,7 +244,7 @@ pub(crate) const LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a text file",
-            doc: "A text file without a header: one line for each string in the query's first column. Every line ends with LF, and a missing string becomes an empty line. A second, boolean column is optional. If its value is false, no LF follows the line.",
+            doc: "A text file without a header: one line for each string in the query's first column. Every line ends with LF, and a missing string becomes an empty line.\n\nA second, boolean column is optional. If its value is false, no LF follows the line.",
             keys: &[SectionKey::required(
                 "lines",
                 KeyType::Lines,
@@ -292,10 +290,10 @@ pub(crate) const PARQUET: StepKind = StepKind {
             name: "a parquet file",
             doc: "A table as Apache Parquet. The bytes of the file depend on the library that writes it, and on the \
                   version of this library. If the keys `fastparquet` and `pandas` name versions of these Python \
-                  libraries, `prep` writes the same bytes as these versions. Without the two keys, `prep` uses its \
-                  own writer. A published checksum can only match if the keys name the versions that wrote the \
-                  published file. If it does not match, the run continues and reports the checksum as `depends on \
-                  the writer`.",
+                  libraries, `prep` writes the same bytes as these versions. Without the two keys, `prep` uses its own \
+                  writer.\n\n\
+                  A published checksum can only match if the keys name the versions that wrote the published file. If \
+                  the checksum does not match, the run continues and reports it as `depends on the writer`.",
             keys: &[
                 SectionKey::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
                 SectionKey::optional(
@@ -332,7 +330,6 @@ pub(crate) const PARQUET: StepKind = StepKind {
     },
 };
 
-/// Returns the declared versions of the libraries whose output is reproduced.
 fn versions(declaration: &Declaration) -> Option<WriterVersions> {
     let (fastparquet, pandas) = (
         declaration.text("fastparquet")?,
@@ -361,7 +358,7 @@ fn check_versions(declaration: &Declaration) -> Vec<Diagnostic> {
         ),
         (None, Some(_)) => fault(
             "pandas",
-            "`pandas` needs `fastparquet`, the library that uses it".into(),
+            "`pandas` needs `fastparquet`, because it is the version of pandas that fastparquet uses".into(),
         ),
         (None, None) => Vec::new(),
     }
@@ -371,7 +368,7 @@ pub(crate) const BSON: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a BSON file",
-            doc: "BSON documents, one after another, as pymongo encodes them. A document is an object with the cells of a row. If the only column is `record`, the document is the record itself.",
+            doc: "BSON documents, one after another, as pymongo encodes them. Each row becomes a document, with the names of the columns as keys. If the only column is `record`, each row becomes the document in this column.",
             keys: &[SectionKey::required(
                 "bson",
                 KeyType::Documents,

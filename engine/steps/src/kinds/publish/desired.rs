@@ -1,4 +1,4 @@
-//! The tree that a publication must produce: the outputs of the pipeline, and the files of unpacked archives.
+//! The tree to publish: the outputs of the pipeline, and the files of unpacked archives.
 
 use prep_core::{Context, FileValue, Inputs, StepError, Value};
 
@@ -8,7 +8,7 @@ use crate::kinds::outputs::archive::add_output;
 use crate::value::{Opener, OutputLayout, Tree, TreeBuilder, TreeFile};
 
 impl Publish {
-    /// Returns the tree of all files to publish. Paths are relative to `prepared`.
+    /// Returns the tree of all files to publish, with paths below `prepared`.
     pub(super) fn desired(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
         let tree = self.layout(context, inputs)?;
         match self.expanded.is_empty() {
@@ -17,7 +17,7 @@ impl Publish {
         }
     }
 
-    /// Adds the files of unpacked archives to the tree, except for files that the tree already contains.
+    /// Adds the files of unpacked archives, except for files that the tree already contains.
     fn with_expanded(
         &self,
         context: &Context,
@@ -46,7 +46,7 @@ impl Publish {
                     context.check()?;
                     match tree.find(file.path()) {
                         Some(existing) if has_same_bytes(context, &opener, existing, file)? => {}
-                        // If two different files have the same path, `into_tree` returns an error.
+                        // If two different files have the same path, `into_tree` fails.
                         _ => files.push_file(file.path(), file),
                     }
                 }
@@ -66,7 +66,6 @@ impl Publish {
                 let before = files.len();
                 add_output(context, value, path, files)?;
                 if files.len() == before {
-                    // An empty directory.
                     let path = path.strip_suffix("/./").unwrap_or(path);
                     files.push(path.trim_end_matches('/'), None);
                 }
@@ -118,7 +117,7 @@ impl Publish {
     }
 }
 
-/// Returns whether two files have the same bytes, or both are directories.
+/// Returns whether two files have the same bytes, or are directories.
 fn has_same_bytes(
     context: &Context,
     opener: &Opener,

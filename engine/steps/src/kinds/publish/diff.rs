@@ -1,12 +1,10 @@
-//! Second stage of a publication: compares the prepared directory with the new tree. Finds the files to write, the files to
-//! remove, and the files of other programs, which stay in place.
+//! Second stage of a publication: finds the files to write and to remove.
 //!
-//! For each file that a publication writes, the listing (`prepared.files`) gets an entry. The manifest lists the
-//! directories. Later publications replace and remove only the listed files and directories. Everything else in `prepared`
-//! belongs to other programs, for example files that an agent unpacked, and stays unless the caller requests its removal.
+//! The listing (`prepared.files`) contains the files that publications wrote, and the manifest their directories. A
+//! publication replaces and removes only these. Files of other programs stay, unless the caller requests their removal.
 //!
-//! A file of another program may have the path of a file of the new tree. If both have the same bytes, the publication
-//! adopts the existing file. Otherwise the existing file is in the way, which is an error.
+//! A file of another program may have the path of an output. If both have the same bytes, the publication adopts the file.
+//! Otherwise the file is in the way, which is an error.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,12 +18,11 @@ use super::observe::Observed;
 use super::{PublishError, sums, verify};
 use crate::value::{BETWEEN_CHECKS, Opener, Tree};
 
-/// The difference between the new tree and a prepared directory.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// For each file of the new tree, the metadata of the file on disk, if that file already has the correct content.
+    /// For each file of the new tree: metadata of the file on disk, if it already has the correct content.
     pub kept: Vec<Option<WrittenFile>>,
-    /// Indices of the files of the new tree that have to be written, in ascending order.
+    /// Indices of the files to write, in ascending order.
     pub write: Vec<u32>,
     /// Directories that must exist, parents first.
     pub directories: BTreeSet<String>,
@@ -33,9 +30,9 @@ pub(super) struct Changes {
     pub remove: Vec<PathBuf>,
     /// Directories to remove, innermost first.
     pub remove_directories: Vec<PathBuf>,
-    /// Files and directories of other programs that have the path of a file or directory of the new tree.
+    /// Files and directories of other programs at the path of a new file or directory.
     in_the_way: PathSummary,
-    /// Files and directories of other programs, which stay.
+    /// Files and directories of other programs that stay.
     pub unpublished: PathSummary,
 }
 
@@ -44,7 +41,6 @@ impl Changes {
         self.write.is_empty() && self.remove.is_empty() && self.remove_directories.is_empty()
     }
 
-    /// Returns the total length of the files to write, in bytes.
     pub(super) fn bytes(&self, desired: &Tree) -> u64 {
         let files = self.write.iter();
         let bytes = files.filter_map(|index| Some(desired.file(*index as usize)?.bytes()));
@@ -52,10 +48,9 @@ impl Changes {
     }
 }
 
-/// Files and directories that earlier publications wrote into a prepared directory.
 struct Published<'a> {
     listing: &'a PublishedListing,
-    /// Paths of the directories in the manifest. Directories that contain a listed file may be missing here.
+    /// Directories in the manifest. Directories that contain a listed file may be missing here.
     directories: BTreeSet<&'a str>,
 }
 
@@ -71,10 +66,8 @@ impl Published<'_> {
     }
 }
 
-/// Compares the new tree with the prepared directory. Files of other programs stay, unless `remove_others` is true.
-///
-/// # Errors
-/// If the directory cannot be read, or if files or directories of other programs are in the way of the new tree.
+/// Compares the new tree with the prepared directory. Fails if files of other programs are in the way. `remove_others`
+/// removes files of other programs.
 pub(super) fn compare(
     context: &Context,
     desired: &Tree,
@@ -146,7 +139,6 @@ fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
 
-/// The comparison of the new tree with a prepared directory that exists.
 struct Comparison<'a> {
     context: &'a Context,
     prepared: &'a Path,
@@ -156,8 +148,8 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// Adopts existing files that no publication wrote. `indices` are the files of the new tree whose paths are not in the
-    /// listing. If a file with the same bytes exists at the path, it is kept. Otherwise the file of the new tree is written.
+    /// Compares the new files `indices`, which are not in the listing, with existing files at their paths. Keeps an existing
+    /// file if it has the same bytes, and otherwise writes the new file.
     fn adopt(&self, indices: &[u32], changes: &mut Changes) -> Result<(), StepError> {
         let opener = Opener::new(self.context);
         let adopted = self
@@ -176,7 +168,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Returns the metadata of the existing file at the path of a file of the new tree, if both have the same bytes.
+    /// Returns the metadata of the existing file at the path of a new file, if both have the same bytes.
     fn adopted(&self, opener: &Opener, index: u32) -> Result<Option<WrittenFile>, StepError> {
         let Some(file) = self.desired.file(index as usize) else {
             return Ok(None);
@@ -194,8 +186,7 @@ impl Comparison<'_> {
         Ok(is_same.then(|| WrittenFile::new(&metadata, found)))
     }
 
-    /// Searches the directory `inner` below `prepared`, and decides for each file and directory in it whether it is removed,
-    /// stays, or is in the way. Returns whether anything in the directory stays.
+    /// Decides which files and directories below `inner` are removed, stay, or are in the way. Returns whether any stay.
     fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
         let path = self.prepared.join(inner);
         let failed = PublishError::io("inspect", &path);
@@ -214,8 +205,8 @@ impl Comparison<'_> {
         Ok(stays)
     }
 
-    /// Decides whether a directory is removed, stays, or is in the way, and adds it to `changes`. Also searches the
-    /// directory, unless another program created it. Returns whether the directory stays.
+    /// Decides whether a directory is removed, stays, or is in the way. Searches the directory unless another program
+    /// created it. Returns whether it stays.
     fn visit_directory(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         if self.needs_directory(&inner, changes) {
             self.search(&inner, changes)?;
@@ -241,8 +232,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Decides whether a file is removed, stays, or is in the way, and adds it to `changes`. Everything that is not a
-    /// directory is treated as a file. Returns false if the file is removed and no file of the new tree replaces it.
+    /// Decides whether a file, or anything else that is not a directory, is removed, stays, or is in the way. Returns false
+    /// if it is removed without a replacement.
     fn visit_file(&self, inner: PathBuf, changes: &mut Changes) -> Result<bool, StepError> {
         let is_ours = self.remove_others || self.published.has_file(&inner);
         if let Some(index) = self.desired_file(&inner) {
@@ -273,7 +264,6 @@ impl Comparison<'_> {
         self.desired_file(inner).is_some()
     }
 
-    /// Returns the index of the file of the new tree with this path.
     fn desired_file(&self, inner: &Path) -> Option<usize> {
         let desired_file = self.desired.find(inner.to_str()?)?;
         (!desired_file.is_directory()).then(|| desired_file.index())

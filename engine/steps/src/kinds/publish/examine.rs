@@ -1,9 +1,8 @@
-//! Compares the files of a prepared directory with the record of their publication.
+//! Compares a prepared directory with the record of its publication.
 //!
-//! If size, time and inode of a file equal the recorded values, the file is treated as unchanged. If they differ, the bytes
-//! may still be the same, for example after the directory was copied or `touch` was called. Therefore the file is read once
-//! and compared with its recorded SHA-256. If the bytes are the same and the directory is writable, the new metadata are
-//! recorded, so that the file is not read again.
+//! A file whose size, time and inode equal the recorded values is treated as unchanged. If they differ, for example after a
+//! copy or `touch`, the file is compared with its recorded SHA-256. If it is unchanged and the directory is writable, the
+//! new metadata are recorded.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,48 +17,43 @@ use super::home::{ManifestError, PathSummary, USER_FILE, lock_file};
 use super::listing::{PublishedListing, WrittenFile};
 use super::manifest::Manifest;
 
-/// A function that returns the SHA-256 of each of these files, or `None` for a file that cannot be read.
-///
-/// # Errors
-/// If the caller is cancelled.
+/// Returns the SHA-256 of each file, or `None` for an unreadable file. Fails if the caller is cancelled.
 pub type HashFiles<'a> = dyn Fn(&[PathBuf]) -> Result<Vec<Option<Sha256>>, StepError> + 'a;
 
 /// The differences between a prepared directory and the record of its publication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreeState {
-    /// Public files that are missing or have a different content.
+    /// Public files that are missing or changed.
     pub public: PathSummary,
-    /// Private files that are missing or have a different content.
+    /// Private files that are missing or changed.
     pub private: PathSummary,
-    /// Whether the description is missing or has a different content. Users may replace it, so it is not among the changed
-    /// public files.
+    /// Whether the description is missing or changed. It is not in `public`, because users may replace it.
     pub is_description_replaced: bool,
-    /// Published directories that are missing. They may have been empty.
+    /// Published directories that are missing.
     pub missing_directories: PathSummary,
     /// Files and directories that no publication wrote.
     pub unpublished: PathSummary,
-    /// Whether the listing of published files is missing or damaged, so that some files could not be compared.
+    /// Whether the listing is missing or damaged, so that some files could not be compared.
     pub is_list_damaged: bool,
 }
 
 impl TreeState {
-    /// Returns whether all published files, except for the description, exist and have their published content.
+    /// Returns whether all published files except for the description have their published content.
     pub fn has_published_content(&self) -> bool {
         self.public.is_empty() && self.private.is_empty() && !self.is_list_damaged
     }
 
-    /// Returns whether the recorded digests of the tree are still correct. This requires that all files, including the
-    /// description, have their published content.
+    /// Returns whether all published files have their published content, so that the recorded digests are correct.
     pub fn has_recorded_digests(&self) -> bool {
         self.has_published_content() && !self.is_description_replaced
     }
 
-    /// Returns whether publishing the same tree again would write no file. Files of other programs are not considered.
+    /// Returns whether publishing the same tree again would write no file.
     pub(super) fn is_as_published(&self) -> bool {
         self.has_recorded_digests() && self.missing_directories.is_empty()
     }
 
-    /// Describes all differences. `None` if there are none.
+    /// Describes all differences, if any.
     pub fn difference(&self) -> Option<String> {
         let changed = self.public.clone().with(&self.private);
         let changed = changed.with(&self.missing_directories);
@@ -80,53 +74,50 @@ impl TreeState {
     }
 }
 
-/// Whether recorded metadata are sufficient to treat a file as unchanged.
+/// Whether recorded metadata suffice to treat a file as unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// A file with the recorded metadata is treated as unchanged.
+    /// Files with the recorded metadata are treated as unchanged.
     Metadata,
-    /// Every file is read, because the system may have lost its content in a restart.
+    /// Every file is read: in a restart, the system may have lost its content.
     Nothing,
 }
 
-/// A comparison of a complete publication with its prepared directory.
+/// Compares a complete publication with its prepared directory.
 pub struct TreeExamination<'a> {
     /// The data directory.
     pub data_dir: &'a Path,
     /// The record of the publication.
     pub manifest: &'a Manifest,
-    /// Identifier of the system's current boot, if available.
+    /// Id of the system's current boot, if available.
     pub boot: Option<&'a str>,
-    /// The function that reads files and returns their SHA-256.
+    /// Reads files and returns their SHA-256.
     pub hash: &'a HashFiles<'a>,
 }
 
-/// The metadata that an examination reads.
+/// Which metadata an examination reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExaminedFiles {
-    /// Reads the times of directories first. If they equal the recorded times, does not read the metadata of the files in
-    /// them. So a file that was edited in place stays unnoticed.
+    /// Reads the times of directories. If they equal the recorded times, files in the directories are not examined, so a
+    /// file that was edited in place stays unnoticed.
     InChangedDirectories,
     /// Reads the metadata of every published file.
     All,
 }
 
-/// Whether an examination records its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remember {
     No,
-    /// Record the results if the directory is writable and no other process is publishing into it.
+    /// Record if the directory is writable and no other process publishes into it.
     IfUnlocked,
-    /// Record the results. The caller must hold the lock of the directory.
+    /// Record. The caller must hold the lock of the directory.
     Locked,
 }
 
 impl TreeExamination<'_> {
-    /// Compares the directory with the record. If `remember` is true and the directory is writable, records the new
-    /// metadata of unchanged files, and that other files differ, so that the next quick check notices them, too.
+    /// Compares the directory with the record. An unreadable file is treated as changed. Fails if the caller is cancelled.
     ///
-    /// # Errors
-    /// If the caller is cancelled. A file or directory that cannot be read is treated as changed.
+    /// If `remember` is true and the directory is writable, records new metadata of unchanged files, and that others differ.
     pub fn state(&self, files: ExaminedFiles, remember: bool) -> Result<TreeState, StepError> {
         let is_quick = files == ExaminedFiles::InChangedDirectories;
         if is_quick && self.manifest.is_intact(&self.prepared()) {
@@ -141,15 +132,14 @@ impl TreeExamination<'_> {
         }
     }
 
-    /// Compares all files, even if the quick check would succeed.
     pub(super) fn compare(&self, remember: Remember) -> Result<TreeState, StepError> {
         let (began, prepared) = (SystemTime::now(), self.prepared());
         let trust = match self.manifest.is_durable(self.boot) {
             true => Trust::Metadata,
             false => Trust::Nothing,
         };
-        // Read the times of directories before the files. If a file is replaced while this function runs, the time of its
-        // directory then differs from the recorded time, so the next quick check fails.
+        // The times of directories are read before the files. The next quick check notices files that are replaced in
+        // between.
         let stamped = self.manifest.clone().stamped(&prepared, began);
         let listing = PublishedListing::read(&self.home());
         let verified = verified(&listing, &prepared, trust, self.hash)?;
@@ -181,7 +171,7 @@ impl TreeExamination<'_> {
         };
         search.add(Path::new(""), &mut state.unpublished);
         let mut manifest = match verified == listing {
-            // All files have the same metadata as before the restart, and were just read from the disk.
+            // The metadata are those from before the restart, and the files were just read from the disk.
             true if trust == Trust::Nothing => stamped.into_durable(),
             true => stamped,
             false => stamped.written_in(self.boot, &self.home()),
@@ -189,7 +179,7 @@ impl TreeExamination<'_> {
         manifest.unpublished = state.unpublished.clone();
         let manifest = match state.is_as_published() {
             true => Some(manifest),
-            // Only a comparison of all files has found the difference.
+            // Only a comparison of all files finds the difference, so the next check must compare all files.
             false if self.manifest.is_intact(&prepared) => Some(self.manifest.clone().distrusted()),
             false => None,
         };
@@ -202,7 +192,7 @@ impl TreeExamination<'_> {
         Ok(state)
     }
 
-    /// Records the results of the examination. Errors are ignored, because the records only save time.
+    /// Records the results of the examination. Ignores errors, because the records only save time.
     fn remember(&self, record: &Examined<'_>, remember: Remember) {
         let home = self.home();
         let _lock = match remember {
@@ -214,7 +204,7 @@ impl TreeExamination<'_> {
             },
         };
         let now = Manifest::read(self.data_dir, &self.manifest.competition);
-        // Another process may have published since `self.manifest` was read. Do not replace its newer records.
+        // Another process may have published since `self.manifest` was read. Keep its newer records.
         if matches!(now, Ok(Some(now)) if now == *self.manifest) {
             let _ = record.write(&home);
         }
@@ -229,7 +219,6 @@ impl TreeExamination<'_> {
     }
 }
 
-/// The parts of a record that an examination replaces.
 struct Examined<'a> {
     manifest: Option<Manifest>,
     listing: Option<&'a PublishedListing>,
@@ -249,8 +238,7 @@ impl Examined<'_> {
     }
 }
 
-/// Returns the listing with the current metadata of all files that still have their recorded content. All other files are
-/// marked as changed.
+/// Returns the listing with the current metadata of unchanged files. All other files are marked as changed.
 pub(super) fn verified(
     listing: &PublishedListing,
     prepared: &Path,
@@ -264,7 +252,7 @@ pub(super) fn verified(
             continue;
         };
         let path = prepared.join(path);
-        // Follow symbolic links, because tools for content-addressed storage, such as git-annex, replace files by links.
+        // Follow symbolic links: tools such as git-annex replace files by links.
         let Ok(metadata) = fs::metadata(&path) else {
             continue;
         };
@@ -291,7 +279,6 @@ pub(super) fn verified(
     Ok(listing.with_metadata(|index| current.get(index).copied().flatten()))
 }
 
-/// The search for files and directories that no publication wrote.
 struct UnpublishedSearch<'a> {
     prepared: &'a Path,
     listing: &'a PublishedListing,
@@ -299,8 +286,8 @@ struct UnpublishedSearch<'a> {
 }
 
 impl UnpublishedSearch<'_> {
-    /// Adds the unpublished files and directories in the directory `inner` below `prepared` to `found`. Ignores directories
-    /// that cannot be read, because the comparison of the published files in them already reports a difference.
+    /// Adds the unpublished files and directories below `inner` to `found`. Ignores unreadable directories, because their
+    /// published files are already reported as changed.
     fn add(&self, inner: &Path, found: &mut PathSummary) {
         let entries = fs::read_dir(self.prepared.join(inner));
         for entry in entries.into_iter().flatten().flatten() {
@@ -320,14 +307,14 @@ impl UnpublishedSearch<'_> {
     }
 }
 
-/// The paths of the files and directories that a publication wrote, for code that copies only these.
+/// The paths that a publication wrote.
 pub struct PublishedPaths {
     listing: PublishedListing,
     manifest: Manifest,
 }
 
 impl PublishedPaths {
-    /// Reads the list of the files of a publication.
+    /// Reads the listing of a publication.
     pub fn new(data_dir: &Path, manifest: Manifest) -> PublishedPaths {
         PublishedPaths {
             listing: PublishedListing::read(&data_dir.join(&manifest.competition)),

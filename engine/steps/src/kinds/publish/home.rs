@@ -1,5 +1,4 @@
-//! Definitions that all stages of a publication share: names, permissions and times of published files, atomic replacement
-//! of files, and summaries of paths for messages.
+//! Definitions that all stages of a publication share.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,25 +12,21 @@ use thiserror::Error;
 use crate::limits::FileError;
 use crate::value::ContentError;
 
-/// Prefix of the names of temporary files and directories. A publication first removes everything with this prefix, because
-/// an interrupted publication may have left it. Therefore other programs must not use this prefix.
+/// Prefix of temporary files and directories. Each publication deletes them, so other programs must not use this prefix.
 pub(super) const TEMP_PREFIX: &str = ".prep-publish-";
 
-/// The only published file that users may modify. Therefore it is never a hard link to the cache, and it is writable as far
-/// as the umask allows.
+/// The only published file that users may modify. Therefore it is writable, and never a hard link to the cache.
 pub(super) const USER_FILE: &str = "public/description.md";
 
-/// A modification time that no file has. It marks a file of a publication whose recorded metadata are not trusted. The next
-/// comparison reads the content of such a file.
+/// A modification time that no file has. It marks a published file whose metadata are not trusted.
 pub(super) const NEVER: i64 = i64::MIN;
 
-/// Returns the lock file of a competition. Every process that publishes into `home` locks this file, regardless of the
-/// cache that the process uses and the machine on which it runs.
+/// Returns the file that every process locks while it publishes into `home`.
 pub(super) fn lock_file(home: &Path) -> PathBuf {
     home.join("prepared.lock")
 }
 
-/// Returns the permissions of a published file. The umask may remove some of them.
+/// Returns the permissions of a published file, before the umask.
 pub(super) fn mode_of(name: &str) -> u32 {
     match name == USER_FILE {
         true => 0o666,
@@ -43,24 +38,28 @@ pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
     StepError::input(FileError::new(path, cause))
 }
 
-/// Returns the time to record for a file or directory with the modification time `time`. Its metadata must have been read
-/// after `began`.
+/// Returns `time`, or [`NEVER`] if a later change of the file could have the same time, because the file system has a coarse
+/// clock. The metadata must have been read after `began`.
 ///
-/// On a file system with a coarse clock, a later change may result in the same modification time. The change would not be
-/// noticed, so the function then returns [`NEVER`]. Otherwise it returns `time`: the caller waits for one
-/// [`prep_cache::CLOCK_TICK`] before it writes the record, so later changes have a different time.
+/// With a fine clock, `time` suffices: the caller waits for one [`prep_cache::CLOCK_TICK`] before it writes the record.
 pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
     let is_trusted =
         !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();
     if is_trusted { time } else { NEVER }
 }
 
-/// A manifest or listing that cannot be read or written.
+/// A manifest or listing cannot be read or written.
 #[derive(Debug, Error)]
 pub enum ManifestError {
     /// The lock or the file system reports an error.
     #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
+    /// The content of the file is not a manifest.
+    #[error("`{path}` is damaged")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file operation failed.
     #[error("cannot {operation} `{path}`")]
     Io {
@@ -75,7 +74,7 @@ pub enum ManifestError {
 }
 
 impl ManifestError {
-    /// Converts an I/O error on `path`. `operation` completes the message "cannot ...".
+    /// `operation` completes the message "cannot ...".
     pub(super) fn io(operation: &'static str, path: &Path) -> impl Fn(io::Error) -> ManifestError {
         move |cause| ManifestError::Io {
             operation,
@@ -85,8 +84,7 @@ impl ManifestError {
     }
 }
 
-/// Replaces the file `name` of `home` atomically. `write` writes its content. If `time` is given, it becomes the
-/// modification time of the file.
+/// Replaces the file `name` of `home` atomically. `time` becomes its modification time.
 pub(super) fn replace_with(
     home: &Path,
     name: &str,
@@ -111,16 +109,14 @@ pub(super) fn replace_with(
     prep_cache::persist(file, &target).map_err(failed)
 }
 
-/// Maximum number of paths that a summary contains.
 const MAX_RECORDED_PATHS: usize = 20;
 
-/// Maximum number of paths that a message shows.
 const MAX_SHOWN_PATHS: usize = 3;
 
-/// A summary of a set of files and directories: their number, and the first of their paths.
+/// A set of files and directories: their number, and the first of their paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathSummary {
-    /// Number of files and directories. A directory is counted once, regardless of its content.
+    /// Number of files and directories. A directory is counted once.
     pub count: u64,
     /// The first paths in lexicographic order, at most 20. Paths of directories end in `/`.
     pub paths: BTreeSet<String>,
@@ -148,7 +144,7 @@ impl PathSummary {
         self.count -= (before - self.paths.len()) as u64;
     }
 
-    /// Returns the summary of this set and a disjoint set.
+    /// Returns the union with a disjoint set.
     pub(super) fn with(mut self, other: &PathSummary) -> PathSummary {
         self.count += other.count;
         self.paths.extend(other.paths.iter().cloned());
@@ -159,7 +155,7 @@ impl PathSummary {
     }
 }
 
-/// Writes the first paths and the number of the others: `a, b, c and 4 more`.
+/// For example: `a, b, c and 4 more`.
 impl fmt::Display for PathSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown: Vec<&str> = self.paths.iter().map(String::as_str).collect();

@@ -33,37 +33,33 @@ use crate::value::{
 pub(super) const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
-/// Placeholder for a SHA-256 that has not been computed yet.
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
-/// Metadata of a published file. The size is not repeated here, because the tree or the [`ListedFile`] contains it. This
-/// saves memory, because there may be millions of files.
+/// Metadata of a published file. Its size is in other structs. There may be millions of files, so it is not stored twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     /// Modification time in nanoseconds since 1970.
     time: i64,
-    /// The inode. It distinguishes two files of the same size that were written within one tick of the clock.
+    /// The inode distinguishes files of the same size that were written within one tick of the clock.
     inode: NonZeroU64,
     /// SHA-256 of the content, or [`UNKNOWN_SHA256`].
     sha256: Sha256,
 }
 
-/// All published files, sorted by path.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PublishedListing {
     paths: TextList,
     files: Vec<ListedFile>,
     bases: Vec<Digest>,
-    /// Whether the file of the listing was read to its end.
+    /// Whether the listing was read to its end.
     is_whole: bool,
 }
 
-/// A file of the listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListedFile {
     pub bytes: u64,
     pub written: WrittenFile,
-    /// Origin of the content. Files with equal origins have equal contents.
+    /// Files with equal origins have equal contents.
     origin: ContentOrigin,
 }
 
@@ -76,7 +72,6 @@ impl WrittenFile {
         }
     }
 
-    /// Returns the SHA-256 of the content, or `None` if it has not been computed.
     pub(super) fn sha256(&self) -> Option<Sha256> {
         Some(self.sha256).filter(|one| *one != UNKNOWN_SHA256)
     }
@@ -87,8 +82,7 @@ impl WrittenFile {
 }
 
 impl ListedFile {
-    /// Returns the entry of a file that is not written yet. It contains no metadata: it only marks the path as the path of a
-    /// published file.
+    /// Returns an entry without metadata. It marks the path of a published file that is not written yet.
     fn claim() -> ListedFile {
         ListedFile {
             bytes: 0,
@@ -105,26 +99,23 @@ impl ListedFile {
         }
     }
 
-    /// Replaces the time of the entry by [`NEVER`] if it cannot be trusted, see [`trusted_time`].
     fn settled(mut self, began: SystemTime) -> ListedFile {
         self.written.time = trusted_time(self.written.time, began);
         self
     }
 
-    /// Returns whether the recorded metadata are trusted: a file that still has these metadata also has the recorded
-    /// content. Returns false for files that are marked as changed.
+    /// Returns false if the file is marked as changed. Otherwise, these metadata imply the recorded content.
     pub(super) fn is_trusted(&self) -> bool {
         self.written.time != NEVER
     }
 }
 
-/// Converts an inode number. No file has the inode 0.
 fn inode(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
 }
 
-/// Writes the listing of a tree. `written` contains the metadata of the tree's files in the order of the tree. Omits files
-/// without metadata. For `began`, see [`trusted_time`].
+/// Writes the listing of a tree. `written` contains the metadata of its files, in the same order. Omits files without
+/// metadata. For `began`, see [`trusted_time`].
 pub(super) fn write_published(
     home: &Path,
     tree: &Tree,
@@ -183,8 +174,7 @@ fn write<'a>(
 }
 
 impl PublishedListing {
-    /// Returns the listing with new metadata. `metadata` receives the index of a file and returns its metadata. If it
-    /// returns `None`, the file stays in the listing but is marked as changed.
+    /// Replaces the metadata of each file. A file for whose index `metadata` returns `None` is marked as changed.
     pub(super) fn with_metadata(
         &self,
         metadata: impl Fn(usize) -> Option<WrittenFile>,
@@ -204,7 +194,7 @@ impl PublishedListing {
         listing
     }
 
-    /// Returns the listing in which a file is marked as changed if `is_trusted` returns false for its index.
+    /// Marks files as changed for whose index `is_trusted` returns false.
     pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
         self.with_metadata(|index| {
             let file = self.files.get(index).filter(|_| is_trusted(index))?;
@@ -212,8 +202,7 @@ impl PublishedListing {
         })
     }
 
-    /// Returns the listing in which all files that may be hard links to cached objects are marked as changed, so that they
-    /// are written again.
+    /// Marks files as changed that may be hard links to cached objects, so that they are written again.
     pub(super) fn without_objects(&self) -> PublishedListing {
         self.trusting(|index| {
             let kind = self.files.get(index).map(|file| file.origin.kind);
@@ -221,9 +210,10 @@ impl PublishedListing {
         })
     }
 
-    /// Returns the listing with an additional entry for each file of `desired` whose index is in `indices`, which must be
-    /// sorted. The caller stores this listing before it writes the files. Therefore, if the publication is interrupted, the
-    /// next one recognises the files that were already written.
+    /// Adds entries for the files of `desired` with these `indices`, which must be sorted.
+    ///
+    /// The caller stores this listing before it writes the files, so that a later publication recognises them after an
+    /// interruption.
     pub(super) fn claiming(&self, desired: &Tree, indices: &[u32]) -> PublishedListing {
         let mut claimed = PublishedListing {
             bases: self.bases.clone(),
@@ -255,18 +245,16 @@ impl PublishedListing {
         self.files.push(file);
     }
 
-    /// Returns the number of files that are not marked as changed.
     #[cfg(test)]
     pub(super) fn trusted(&self) -> usize {
         self.files.iter().filter(|file| file.is_trusted()).count()
     }
 
-    /// Returns whether the listing was read to its end. If not, some files of the publication are missing in it.
+    /// Returns false if files are missing, because the listing is damaged.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Returns whether files are listed below the directory `path`.
     pub(super) fn has_below(&self, path: &str) -> bool {
         let inside = format!("{path}/");
         let index = self.paths.lower_bound(&inside);
@@ -278,20 +266,18 @@ impl PublishedListing {
         self.files.len()
     }
 
-    /// Returns the path and the file with this index.
     pub(super) fn get(&self, index: usize) -> Option<(&str, &ListedFile)> {
         Some((self.paths.get(index), self.files.get(index)?))
     }
 
-    /// Returns the file with this path.
     pub(super) fn find(&self, path: &str) -> Option<&ListedFile> {
         let index = self.paths.lower_bound(path);
         let (found, listed) = self.get(index)?;
         (found == path).then_some(listed)
     }
 
-    /// Returns the listed file with the path of `desired_file`. Returns `None` if no such file is listed, if it is marked as
-    /// changed, or if the origin of its content is different.
+    /// Returns the listed file with the path of `desired_file`, unless it is marked as changed or its content has another
+    /// origin.
     pub(super) fn with_same_origin(&self, desired_file: &TreeFile<'_>) -> Option<&ListedFile> {
         let listed = self.find(desired_file.path())?;
         let (origin, desired) = (listed.origin, desired_file.origin()?);
@@ -302,12 +288,10 @@ impl PublishedListing {
         is_same.then_some(listed)
     }
 
-    /// Reads the listing in `home`. If the listing is damaged, returns only the files before the damage. A publication
-    /// writes the other files again.
+    /// Reads the listing in `home`. A damaged listing contains the files before the damage; the others are written again.
     pub(super) fn read(home: &Path) -> PublishedListing {
         let mut listing = PublishedListing::default();
         if let Ok(file) = File::open(home.join(LISTING_FILE)) {
-            // A truncated listing yields its first files.
             listing.is_whole = listing.read_from(file).is_ok();
         }
         listing
@@ -355,7 +339,7 @@ impl PublishedListing {
         Ok(())
     }
 
-    /// Writes the listing. For `began`, see [`trusted_time`].
+    /// For `began`, see [`trusted_time`].
     pub(super) fn write(&self, home: &Path, began: SystemTime) -> Result<(), ManifestError> {
         let files = self.files.iter().enumerate();
         let listed = files.map(|(index, file)| (self.paths.get(index), file.settled(began)));
@@ -430,7 +414,6 @@ mod tests {
             let by_origin = read.with_same_origin(&file).map(|listed| listed.written);
             assert_eq!(by_origin, written[index], "{}", file.path());
         }
-        // The same paths with different bytes.
         for (path, content) in [
             ("public/x/1", slice(base, 6)),
             ("public/x/2", slice(Digest::of_bytes(b"other"), 9)),
@@ -452,7 +435,6 @@ mod tests {
             None
         );
         assert!(!read.has_below("public/x/1") && !read.has_below("public/y"));
-        // The listing has the paths that will be written, and the paths of the earlier listing.
         let desired_file = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
             path: path.into(),
             content: Some(object(base)),
@@ -467,7 +449,6 @@ mod tests {
             assert_eq!(claimed.with_same_origin(&file), None, "{}", file.path());
         }
         read.write(home.path(), SystemTime::now())?;
-        // A truncated listing still contains its first files.
         let path = home.path().join(LISTING_FILE);
         let bytes = fs::read(&path)?;
         fs::write(&path, &bytes[..bytes.len() - 1])?;

@@ -1,4 +1,4 @@
-//! The manifest of a published competition, which lists its outputs and records whether they are complete.
+//! The manifest of a published competition: its outputs, and whether they are complete.
 //!
 //! ```text
 //! DATA/ID/prepared.json    Manifest: key, variant, outputs, and modification times of the directories
@@ -7,14 +7,12 @@
 //! DATA/ID/prepared.failed  FailedRun: exists if the last run failed or was stopped
 //! ```
 //!
-//! A quick check of the manifest needs one `stat` per directory and per output that is a single file, regardless of the
-//! number of files in directories. Adding, removing or replacing a file changes the time of its directory. If a time
-//! differs, all files are compared with the listing (see `examine`). If a file in an output directory is modified in place,
-//! the quick check does not notice this. An audit, which compares digests, does.
+//! A quick check needs one `stat` per directory and per single output file. Adding, removing or replacing a file changes the
+//! time of its directory. If a time differs, all files are compared with the listing (see `examine`). A file that was
+//! modified in place stays unnoticed until an audit.
 //!
-//! The modification time of `prepared.json` is the time of the last run that found the data complete and up to date.
-//! Programs such as Make use it. Only a run renews this time. If a publication is interrupted, its manifest keeps the time
-//! of the earlier manifest, or has the time 1970-01-01 if there was no earlier manifest.
+//! The modification time of `prepared.json` is that of the last run that found the data complete. Programs such as Make
+//! compare it. An interrupted publication keeps the time of the earlier manifest, or uses 1970-01-01 if there was none.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +29,7 @@ use super::home::{ManifestError, NEVER, PathSummary, replace_with, trusted_time}
 use super::listing::PublishedListing;
 use super::preparation::PreparationRecord;
 
-/// Name of the manifest in the data directory of a competition.
+/// Name of the manifest in `DATA/ID`.
 pub const MANIFEST_FILE: &str = "prepared.json";
 const VERSION: u32 = 2;
 
@@ -43,7 +41,7 @@ pub struct Manifest {
     pub competition: String,
     /// Variant of the pipeline.
     pub variant: String,
-    /// False during a publication, and after an interrupted one.
+    /// False during and after an interrupted publication.
     pub complete: bool,
     /// Key of the publication. Equal keys mean equal trees.
     pub key: Digest,
@@ -51,8 +49,7 @@ pub struct Manifest {
     pub files: u64,
     /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Identifier of the boot during which files of the tree were last written. `None` if the files are known to be on
-    /// disk, or if boots cannot be identified.
+    /// Id of the boot in which files were last written. `None` if they are known to be on disk, or if boots are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) boot: Option<String>,
     /// The machine that wrote the files, if several machines share the file system.
@@ -61,10 +58,10 @@ pub struct Manifest {
     /// Digests of `public` and `private`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,
-    /// The origin of the tree. `None` until the run that published it has ended.
+    /// The origin of the tree. `None` until its run has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<DataOrigin>,
-    /// How the tree was prepared. `None` until the run that published it has recorded it.
+    /// How the tree was prepared. `None` until its run has recorded it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preparation: Option<PreparationRecord>,
     /// The published outputs.
@@ -85,13 +82,13 @@ pub struct Manifest {
 /// A published output of `public` or `private`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedOutput {
-    /// Path, including the section, for example `public/train.csv`.
+    /// Path with the section, for example `public/train.csv`.
     pub path: String,
     /// Number of files.
     pub files: u64,
     /// Total size in bytes.
     pub bytes: u64,
-    /// BLAKE3 of the content, if the output is a single file.
+    /// BLAKE3 of the content, for a single file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
     /// Number of rows of a table.
@@ -102,7 +99,7 @@ pub struct PublishedOutput {
     pub columns: Vec<String>,
 }
 
-/// Size and modification time of a file or directory. The size of a directory is recorded as 0.
+/// Size and modification time of a file or directory. A directory has size 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct PathStamp {
     path: String,
@@ -111,29 +108,46 @@ struct PathStamp {
 }
 
 impl Manifest {
-    /// Reads the manifest of a competition. Returns `None` if it does not exist, has an unknown format, or was copied from a
-    /// different competition.
+    /// Reads a manifest. `None` if it is missing, damaged, has an unknown format, or belongs to another competition.
+    pub fn read(data_dir: &Path, competition: &str) -> Result<Option<Manifest>, ManifestError> {
+        match Manifest::read_undamaged(data_dir, competition) {
+            Err(ManifestError::Damaged { .. }) => Ok(None),
+            read => read,
+        }
+    }
+
+    /// Same as [`read`](Self::read), but a damaged manifest is an error.
     ///
     /// # Errors
-    /// If the file exists but cannot be read.
-    pub fn read(data_dir: &Path, competition: &str) -> Result<Option<Manifest>, ManifestError> {
+    /// If the file exists but cannot be read, or is damaged, for example truncated.
+    pub fn read_undamaged(
+        data_dir: &Path,
+        competition: &str,
+    ) -> Result<Option<Manifest>, ManifestError> {
+        #[derive(Deserialize)]
+        struct Format {
+            version: u32,
+        }
         let path = data_dir.join(competition).join(MANIFEST_FILE);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
-                Ok(manifest.filter(|manifest| {
-                    manifest.version == VERSION && manifest.competition == competition
-                }))
-            }
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
             Err(error) => match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
-                _ => Err(ManifestError::io("read", &path)(error)),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => return Ok(None),
+                _ => return Err(ManifestError::io("read", &path)(error)),
+            },
+        };
+        match serde_json::from_slice::<Manifest>(&bytes) {
+            Ok(manifest) => Ok(Some(manifest).filter(|manifest| {
+                manifest.version == VERSION && manifest.competition == competition
+            })),
+            Err(_) => match serde_json::from_slice::<Format>(&bytes) {
+                Ok(format) if format.version != VERSION => Ok(None),
+                _ => Err(ManifestError::Damaged { path }),
             },
         }
     }
 
-    /// Returns whether the tree at `prepared` is complete and has the recorded times and sizes. Even if they differ, the
-    /// files may still have their published content.
+    /// Returns whether the tree at `prepared` is complete and has the recorded times and sizes.
     pub fn is_intact(&self, prepared: &Path) -> bool {
         let same = |stamp: &PathStamp, is_directory: bool| {
             let now = PathStamp::of(prepared, &stamp.path, is_directory);
@@ -144,10 +158,10 @@ impl Manifest {
             && self.singles.iter().all(|stamp| same(stamp, false))
     }
 
-    /// Returns whether the published files can be treated as written to disk. `boot` is the id of the current boot, or
-    /// `None` if the system has no boot ids. Returns false if this machine has restarted since it wrote the files, because
-    /// some of their bytes may not have reached the disk before the restart. Returns true if another machine wrote the
-    /// files, because only that machine can check whether it has restarted, and true if boots cannot be identified.
+    /// Returns whether the published files can be treated as written to disk.
+    ///
+    /// False if this machine has restarted since it wrote the files, because some bytes may be lost. True if another machine
+    /// wrote them, or if boots cannot be identified. `boot` is the id of the current boot, if available.
     pub fn is_durable(&self, boot: Option<&str>) -> bool {
         let other = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {
@@ -156,7 +170,6 @@ impl Manifest {
         }
     }
 
-    /// Returns the paths of the publication's directories, below `prepared`.
     pub(super) fn directories(&self) -> BTreeSet<&str> {
         let directories = self.directories.iter().map(|stamp| stamp.path.as_str());
         directories.collect()
@@ -171,8 +184,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the manifest with `boot` as the boot during which the files were written, and with this host if several
-    /// machines share the file system. `boot` is `None` if boots cannot be identified.
+    /// Records the boot, and on a shared file system the host, that wrote the files. `boot` is `None` if unknown.
     pub(super) fn written_in(self, boot: Option<&str>, home: &Path) -> Manifest {
         let boot = boot.map(str::to_owned);
         Manifest {
@@ -182,7 +194,7 @@ impl Manifest {
         }
     }
 
-    /// Returns the manifest with the current times of its directories and single files. For `began`, see [`trusted_time`].
+    /// Records the current times of directories and single files. For `began`, see [`trusted_time`].
     pub(super) fn stamped(mut self, prepared: &Path, began: SystemTime) -> Manifest {
         let stamps = self.directories.iter_mut().map(|stamp| (stamp, true));
         for (stamp, is_directory) in
@@ -194,8 +206,7 @@ impl Manifest {
         self
     }
 
-    /// Returns the manifest without the times of directories. Then [`is_intact`](Self::is_intact) returns false, so the next
-    /// check compares all files with the listing.
+    /// Drops the times of directories, so that the next check compares all files with the listing.
     pub(super) fn distrusted(mut self) -> Manifest {
         for stamp in &mut self.directories {
             stamp.time = NEVER;
@@ -203,7 +214,7 @@ impl Manifest {
         self
     }
 
-    /// Returns whether `content` is the content that was published at `path` (`private/test.csv`).
+    /// Returns whether `content` was published at `path` (`private/test.csv`).
     pub fn has_published(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
         let noted = self.outputs.iter().find(|output| output.path == path);
         if let Some(digest) = noted.and_then(|output| output.digest) {
@@ -214,7 +225,6 @@ impl Manifest {
         listed == Some(Sha256::of_bytes(content))
     }
 
-    /// Creates the manifest of a complete tree.
     pub(super) fn complete(publish: &Publish, key: Digest, tree: PublishedTree<'_>) -> Manifest {
         let (prepared, began) = (tree.prepared, tree.began);
         let singles = tree.outputs.iter();
@@ -240,7 +250,6 @@ impl Manifest {
         manifest.stamped(prepared, began)
     }
 
-    /// Creates the manifest of a publication that has written nothing yet.
     fn empty(publish: &Publish, key: Digest) -> Manifest {
         Manifest {
             version: VERSION,
@@ -263,9 +272,8 @@ impl Manifest {
         }
     }
 
-    /// Writes a manifest that marks the tree as incomplete. It also contains `directories`, so that the next publication
-    /// recognises them if this one is interrupted, and the current boot, because files are written from now on. All other
-    /// values come from `before`, the manifest of the earlier publication, if there is one.
+    /// Writes a manifest that marks the tree as incomplete, before any file is written. It lists `directories`, so that the
+    /// next publication recognises them after an interruption. Other values come from `before`, the earlier manifest.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,
@@ -291,8 +299,7 @@ impl Manifest {
         self.write_with_time(home, SystemTime::now())
     }
 
-    /// Replaces the manifest. The file keeps its modification time, because a change of the manifest alone does not make the
-    /// data more recent.
+    /// Writes the manifest, and keeps the modification time of its file: the data are not more recent.
     pub(super) fn write_with_old_time(&self, home: &Path) -> Result<(), ManifestError> {
         let before = fs::metadata(home.join(MANIFEST_FILE)).and_then(|found| found.modified());
         self.write_with_time(home, before.unwrap_or(UNIX_EPOCH))
@@ -305,17 +312,16 @@ impl Manifest {
     }
 }
 
-/// Renews the modification time of a competition's manifest, because a run found its data complete and up to date. Does
-/// nothing if the manifest does not exist or is not writable.
+/// Renews the modification time of a writable manifest, because a run found the data complete and up to date.
 pub fn renew_record(data_dir: &Path, competition: &str) {
     let path = data_dir.join(competition).join(MANIFEST_FILE);
     let _ = fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 impl PathStamp {
-    /// Returns the stamp of the file or directory `path` below `prepared`. Returns `None` if `path` does not exist, or if
-    /// it is not a directory although `is_directory` is true, or vice versa. Follows symbolic links, because tools for
-    /// content-addressed storage, such as git-annex, replace files by links.
+    /// Returns the stamp of `path` below `prepared`. `None` if it does not exist, or if `is_directory` is wrong.
+    ///
+    /// Follows symbolic links: tools such as git-annex replace files by links.
     fn of(prepared: &Path, path: &str, is_directory: bool) -> Option<PathStamp> {
         let metadata = fs::metadata(prepared.join(path)).ok()?;
         let bytes = if is_directory { 0 } else { metadata.len() };
@@ -327,7 +333,7 @@ impl PathStamp {
         })
     }
 
-    /// Returns stamps without times for `prepared` itself and for directories in it.
+    /// Returns stamps without times for `prepared` and for directories in it.
     fn unknown(directories: &BTreeSet<String>) -> Vec<PathStamp> {
         let paths = std::iter::once("").chain(directories.iter().map(String::as_str));
         let mut stamps: Vec<PathStamp> = paths
@@ -342,8 +348,7 @@ impl PathStamp {
     }
 }
 
-/// Returns the host name to record together with `boot`. Returns `None` if no other machine can write to the file system of
-/// `directory`, or if `boot` is `None`.
+/// Returns the host to record together with `boot`. `None` if no other machine shares the file system, or without `boot`.
 fn writer(directory: &Path, boot: Option<&String>) -> Option<String> {
     (boot.is_some() && prep_cache::is_shared(directory))
         .then(prep_cache::host)
@@ -358,20 +363,16 @@ fn is_hard_link(mode: &LinkMode) -> bool {
     *mode == LinkMode::HardLink
 }
 
-/// A complete publication in a prepared directory, and the files of other programs there.
 pub(super) struct PublishedTree<'a> {
-    /// The prepared directory.
     pub prepared: &'a Path,
     pub outputs: Vec<PublishedOutput>,
-    /// Paths of the directories below `prepared`.
     pub directories: BTreeSet<String>,
     pub unpublished: PathSummary,
-    /// See [`Manifest::boot`].
     pub boot: Option<String>,
     pub trees: Option<Trees>,
     pub origin: Option<DataOrigin>,
     pub preparation: Option<PreparationRecord>,
     pub link_mode: LinkMode,
-    /// The time at which the publication began. All metadata were read later.
+    /// When the publication began. All metadata were read later.
     pub began: SystemTime,
 }

@@ -1,26 +1,20 @@
 //! `publish`: writes the outputs into `DATA/ID/prepared`.
 //!
-//! The first publication of a competition is written into a temporary directory next to `prepared`, which is then
-//! renamed. Later publications only apply the differences: a file is written again only if its content changed. It is
-//! written under a temporary name and then renamed.
-//!
-//! A publication has four stages, each with a struct for its result:
+//! The first publication of a competition writes a temporary directory and renames it. Later publications write only changed
+//! files, each under a temporary name that is then renamed.
 //!
 //! ```text
-//! observe   Observed       reads the earlier publication, and finds its files that still have their published content
-//! diff      Changes        finds the files to write and to remove; files of other programs that are in the way are an error
+//! observe   Observed       reads the earlier publication, and finds its unchanged files
+//! diff      Changes        finds the files to write and to remove
 //! write     WrittenFiles   applies the changes
 //! record    Manifest       writes digests, listing and manifest
 //! ```
 //!
-//! The manifest and the listing in `DATA/ID` record the files and directories that publications wrote. A publication
-//! replaces and removes only these. It records all paths of the new tree before it creates the first of them, so even an
-//! interrupted publication leaves no file that is not recorded. Files of other programs stay, and the manifest counts
-//! them. If the file of another program has the path and the bytes of an output, the publication adopts it.
+//! A publication replaces and removes only files that the listing records. It records new paths before it creates files, so
+//! an interrupted publication leaves no unrecorded file. Files of other programs stay.
 //!
-//! The [`Manifest`] records whether the tree is complete. A publication marks the tree as incomplete before the first
-//! change, and as complete after the last change. Therefore an interrupted publication is never treated as complete. After
-//! a loss of power, [`verify_after_restart`] finds files that were only partially written.
+//! The [`Manifest`] marks the tree as incomplete before the first change, and as complete after the last one. After a loss
+//! of power, [`verify_after_restart`] finds partially written files.
 
 #[cfg(test)]
 mod conformance;
@@ -77,7 +71,7 @@ pub(crate) enum PublishError {
 }
 
 impl PublishError {
-    /// Converts an I/O error on `path`. `operation` completes the message "cannot ...".
+    /// `operation` completes the message "cannot ...".
     fn io(operation: &'static str, path: &Path) -> impl Fn(std::io::Error) -> StepError {
         move |cause| {
             let path = path.to_path_buf();
@@ -89,7 +83,6 @@ impl PublishError {
         }
     }
 
-    /// Returns the error for files and directories of other programs that have the path of an output.
     fn in_the_way(prepared: &Path, paths: PathSummary) -> StepError {
         let error = PublishError::InTheWay(InTheWay {
             prepared: prepared.to_owned(),
@@ -129,13 +122,13 @@ pub(crate) struct Publish {
     pub competition: String,
     pub variant: String,
     pub data_dir: PathBuf,
-    /// Identifier of the system's current boot, if available.
+    /// Id of the system's current boot, if available.
     pub boot: Option<String>,
     /// The outputs: the name of the input, and the path below `prepared` (`public/train.csv`, `public/images/`).
     pub outputs: Vec<(String, String)>,
-    /// The unpacked archives, in the same form. If a file of an archive is also part of an output, it is published once.
+    /// The unpacked archives, like `outputs`. A file that is also part of an output is published once.
     pub expanded: Vec<(String, String)>,
-    /// Digests that the tree must have. A different tree is not published. `None` allows every tree.
+    /// Digests that the tree must have. `None` allows every tree.
     pub locked: Option<Trees>,
     /// Whether files of other programs in `prepared` are removed.
     pub remove_unpublished: bool,
@@ -144,8 +137,7 @@ pub(crate) struct Publish {
 }
 
 impl Publish {
-    /// Returns whether the publication with this manifest used a way of sharing disk space with the cache that this
-    /// publication does not allow, for example hard links.
+    /// Returns whether files of `manifest` share more with the cache than this publication allows, for example hard links.
     fn is_too_shared(&self, manifest: &Manifest) -> bool {
         manifest.link_mode < self.link_mode
     }
@@ -155,7 +147,6 @@ impl Publish {
     }
 }
 
-/// Returns an error if the digests of the trees differ from those in the lockfile.
 fn check_locked(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     let locked = LockedDataset::default().with_trees(locked);
     let found = LockedDataset::default().with_trees(found);

@@ -1,5 +1,4 @@
-//! First stage of a publication: reads the records of the earlier publication, and finds its files that still have their
-//! published content.
+//! First stage of a publication: reads the records of the earlier publication, and finds its unchanged files.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -12,20 +11,16 @@ use super::listing::PublishedListing;
 use super::manifest::Manifest;
 use super::{Publish, PublishError, examine, verify};
 
-/// The state of the prepared directory before a publication.
 pub(super) struct Observed {
-    /// The time at which the observation began. Published files get this modification time.
+    /// When the observation began. Published files get this modification time.
     pub began: SystemTime,
-    /// The directory `prepared`.
     pub prepared: PathBuf,
-    /// Whether the directory `prepared` does not exist yet.
+    /// Whether `prepared` does not exist yet.
     pub is_fresh: bool,
-    /// The manifest of the earlier publication.
     pub manifest: Option<Manifest>,
     /// The files of the earlier publication. Files that must be written again are marked as changed.
     pub listing: PublishedListing,
-    /// Whether the earlier publication used a way of sharing disk space with the cache that the current publication does
-    /// not allow, for example hard links.
+    /// Whether the earlier publication shares more with the cache than this publication may.
     pub is_too_shared: bool,
     /// Whether the files of the earlier publication are known to be on disk, or were written in this boot.
     pub is_durable: bool,
@@ -57,8 +52,8 @@ impl Observed {
             }
         };
         if !is_fresh && !is_durable && listing.len() > 0 {
-            // Store the verified listing before the manifest contains the current boot. From then on, later publications
-            // trust the metadata in the listing, even if this publication is interrupted.
+            // Store the listing before the manifest contains the current boot. From then on, publications trust the metadata
+            // in the listing, even if this publication is interrupted.
             listing.write(&home, began).map_err(StepError::machine)?;
         }
         Ok(Observed {
@@ -66,7 +61,6 @@ impl Observed {
             prepared,
             is_fresh,
             manifest,
-            // Files that share more disk space than allowed are written again.
             listing: match is_too_shared {
                 true => listing.without_objects(),
                 false => listing,
@@ -77,10 +71,7 @@ impl Observed {
     }
 }
 
-/// Returns whether `prepared` does not exist.
-///
-/// # Errors
-/// If `prepared` is not a directory, for example a file or a dangling symbolic link.
+/// Returns whether `prepared` does not exist. Fails if it is not a directory, for example a dangling symbolic link.
 fn is_missing(prepared: &Path) -> Result<bool, StepError> {
     match fs::symlink_metadata(prepared) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
@@ -88,7 +79,7 @@ fn is_missing(prepared: &Path) -> Result<bool, StepError> {
         Ok(_) if prepared.is_dir() => Ok(false),
         Ok(_) => {
             let error = PublishError::NotADirectory(prepared.to_owned());
-            let help = Remedy::Words("move it away".to_owned());
+            let help = Remedy::Words("move this file away".to_owned());
             Err(StepError::machine(WithRemedy::new(error, help)))
         }
     }

@@ -1,13 +1,13 @@
-//! Determines the order in which files are written, and hides this order from their metadata.
+//! Orders the writing of files, and hides this order from their metadata.
 //!
-//! Files from a compressed archive, or from a bundle on another machine, are written in the order of their source. This
-//! order can reveal answers: in an archive that is sorted by class, test files of one class are neighbours. The inode
-//! number, birth time and change time of a published file would show the order. Therefore these files are first created
-//! empty, in the order of their paths. After the last of them is written, they are touched in the order of their paths,
-//! which sets their change times. All other files are written in the order of their paths.
+//! Files from a compressed archive or a remote bundle are written in the order of their source. This order can reveal
+//! answers, for example if an archive is sorted by class. Inode numbers, birth times and change times would show the order.
 //!
-//! All files that a run writes have the same modification time. A hard link to a cached object has the object's times,
-//! which reveal nothing: an object is an entire table or archive, and never the file of a single item.
+//! Therefore these files are first created empty, sorted by path, and at the end touched, sorted by path. All other files
+//! are written sorted by path.
+//!
+//! All files that a run writes have the same modification time. A hard link has the times of its object, which is an entire
+//! table or archive, so they reveal nothing.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -23,22 +23,18 @@ use super::PublishError;
 use super::home::mode_of;
 use crate::value::{Opener, Tree, TreeFile};
 
-/// The order in which the files of a publication are written.
 pub(super) struct SourceOrder<'a> {
     context: &'a Context,
     desired: &'a Tree,
     opener: Opener,
-    /// Indices of all files in the order in which they are written.
     indices: Cow<'a, [u32]>,
-    /// Indices of the files that are written in the order of their source. The indices are sorted, and the files of a
-    /// tree are sorted by path. Therefore these files are in the order of their paths here.
+    /// Indices of the files that are written in the order of their source. They are sorted, as the paths of a tree are.
     constrained: Vec<u32>,
 }
 
 impl<'a> SourceOrder<'a> {
-    /// Orders the files with the indices `changed`. The files in compressed archives and in bundles on another machine come
-    /// first, sorted by their position there. Also announces the reads from these bundles, so that adjacent ranges are
-    /// fetched together.
+    /// Orders the files with the indices `changed`. Files in compressed archives and remote bundles come first, sorted by
+    /// position. Announces the reads from remote bundles, so that adjacent ranges are fetched together.
     pub(super) fn of(
         context: &'a Context,
         desired: &'a Tree,
@@ -85,18 +81,15 @@ impl<'a> SourceOrder<'a> {
         &self.opener
     }
 
-    /// Returns the index of the file at position `number` in this order.
     pub(super) fn index(&self, number: usize) -> Option<u32> {
         self.indices.get(number).copied()
     }
 
-    /// Returns whether [`create_files`](Self::create_files) creates this file.
     pub(super) fn is_created(&self, index: u32) -> bool {
         self.constrained.binary_search(&index).is_ok()
     }
 
-    /// Creates empty files, in the order of their paths, for the files that are written in the order of their source. Makes
-    /// them writable for their owner, because published files are otherwise read-only.
+    /// Creates the files that are written in the order of their source: empty, writable, sorted by path.
     pub(super) fn create_files(
         &self,
         path: impl Fn(u32, &TreeFile<'_>) -> PathBuf,
@@ -115,8 +108,8 @@ impl<'a> SourceOrder<'a> {
         Ok(())
     }
 
-    /// Touches the files that were written in the order of their source, and then their directories, each in the order of
-    /// their paths. This sets the change times of the files. The modification time of the directories becomes `time`.
+    /// Touches the files that were written in the order of their source, and then their directories, each sorted by path.
+    /// This sets the change times of the files. The modification time of the directories becomes `time`.
     pub(super) fn touch_files(&self, root: &Path, time: SystemTime) -> Result<(), StepError> {
         let accessed = FileTimes::new().set_accessed(SystemTime::now());
         let modified = FileTimes::new().set_modified(time);

@@ -1,8 +1,7 @@
-//! The record of how a published tree was prepared: from which contents, and with which options.
+//! The record of how a published tree was prepared: from which contents, with which options.
 //!
-//! The record is part of the tree's manifest. It cannot be part of the cache, because several data directories may share a
-//! cache, and each of them may have been prepared from different contents. A run that fails or is stopped leaves the
-//! manifest as it is, and writes the same facts into `DATA/ID/prepared.failed`.
+//! Data directories may share a cache, but each may be prepared from different contents. Therefore the record is in the
+//! manifest of the tree, not in the cache. A run that fails or is stopped writes `DATA/ID/prepared.failed` instead.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,22 +13,20 @@ use serde::{Deserialize, Serialize};
 use super::home::{ManifestError, replace_with};
 use crate::kinds::expand::Expand;
 
-/// Name of the record of a failed run in the data directory of a competition.
 pub(super) const FAILED_FILE: &str = "prepared.failed";
 
 /// How a published tree was prepared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreparationRecord {
-    /// The end of the last run that changed the tree or this record, in seconds since 1970.
+    /// When the last run ended that changed the tree or this record, in seconds since 1970.
     pub at: u64,
-    /// The time of the run that compared the tree with the published checksums, in seconds since 1970. `None` if the
-    /// checksums were not compared, or if some of them differ.
+    /// When a run compared all published checksums without finding a difference, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared_at: Option<u64>,
     /// The bundle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundle: Option<RecordedSource>,
-    /// The files of further sources, by the name of the source.
+    /// The files of further sources, by source name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, RecordedSource>,
     /// The options that differ from the defaults.
@@ -48,16 +45,13 @@ pub struct FailedRun {
 }
 
 impl FailedRun {
-    /// Reads the record of a competition. An unreadable record is treated as absent, because it only serves to explain.
+    /// Reads the record. It only serves to explain, so an unreadable record is treated as absent.
     pub fn read(data_dir: &Path, competition: &str) -> Option<FailedRun> {
         let bytes = fs::read(data_dir.join(competition).join(FAILED_FILE)).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Writes the record of a competition.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
+    /// Writes the record.
     pub fn write(&self, data_dir: &Path, competition: &str) -> Result<(), ManifestError> {
         let home = data_dir.join(competition);
         let failed = ManifestError::io("write", &home);
@@ -67,9 +61,9 @@ impl FailedRun {
         replace_with(&home, FAILED_FILE, None, |out| out.write_all(&text))
     }
 
-    /// Removes the record of a competition, if there is one.
+    /// Removes the record, if any.
     pub fn remove(data_dir: &Path, competition: &str) {
-        // If the file cannot be removed, the directory is not writable, and no run has written the file.
+        // If this fails, the directory is not writable, so no run has written the file.
         let _ = fs::remove_file(data_dir.join(competition).join(FAILED_FILE));
     }
 }
@@ -86,19 +80,19 @@ impl fmt::Display for FailedRun {
 /// A file from which a tree was prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedSource {
-    /// The file's digests and length.
+    /// Digests and length of the file.
     #[serde(flatten)]
     pub content: Content,
     /// Whether the file contains only some members of the bundle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_part: bool,
-    /// The URL of the file, for a further source.
+    /// The URL, for a further source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
 /// Options that determine whether a run succeeds, and what it publishes. A later run into the same directory uses the
-/// remembered value of each option that it does not set itself. An option that is not set is `None`.
+/// remembered value of each option that it does not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RememberedOptions {
@@ -111,14 +105,13 @@ pub struct RememberedOptions {
     /// The files that are compared with published checksums.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<Verify>,
-    /// How archives of `public` are unpacked in the data directory.
+    /// How archives of `public` are unpacked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expand_archives: Option<Expand>,
     /// The cheapest way in which published files may share bytes with the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link_mode: Option<LinkMode>,
-    /// A directory with descriptions that are published instead of the built-in ones: `DIR/ID.md` or
-    /// `DIR/ID/description.md`.
+    /// A directory with descriptions that replace the built-in ones: `DIR/ID.md` or `DIR/ID/description.md`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub descriptions: Option<PathBuf>,
 }
@@ -130,14 +123,14 @@ pub enum Verify {
     /// Bundles and outputs.
     #[default]
     All,
-    /// Only outputs. A bundle may have any checksum.
+    /// Outputs, but not bundles.
     Outputs,
-    /// Neither bundles nor outputs.
+    /// No files.
     Nothing,
 }
 
 impl RememberedOptions {
-    /// Returns these options. An option that is not set gets its value from `others`.
+    /// Fills options that are not set with those of `others`.
     #[must_use]
     pub fn or(self, others: RememberedOptions) -> RememberedOptions {
         RememberedOptions {
@@ -150,7 +143,7 @@ impl RememberedOptions {
         }
     }
 
-    /// Returns these options without those that `others` set.
+    /// Removes options that `others` set.
     #[must_use]
     pub fn without(self, others: &RememberedOptions) -> RememberedOptions {
         fn unless<T, U>(value: Option<T>, other: &Option<U>) -> Option<T> {
@@ -166,7 +159,7 @@ impl RememberedOptions {
         }
     }
 
-    /// Returns these options without those that have their default value.
+    /// Removes options with their default value.
     #[must_use]
     pub fn without_defaults(self) -> RememberedOptions {
         fn unless_default<T: Default + PartialEq>(value: Option<T>) -> Option<T> {

@@ -1,5 +1,5 @@
-//! Last stage of a publication: writes the listing of the files and their digests, and a manifest that marks the tree as
-//! complete. After the run has ended, the caller adds the origin of the tree and the options of the run to the manifest.
+//! Last stage of a publication: writes the listing with digests, and a manifest that marks the tree as complete. After the
+//! run, the caller adds the origin of the tree and the options.
 
 use std::path::Path;
 
@@ -15,34 +15,31 @@ use super::sums;
 use super::write::Publication;
 
 impl Publication<'_> {
-    /// Writes the listing and the manifest of the tree. `files` contains the metadata of its files.
+    /// Writes the listing and the manifest. `files` contains the metadata of the tree's files.
     pub(super) fn record(
         &self,
         mut files: Vec<Option<WrittenFile>>,
         outputs: Vec<PublishedOutput>,
     ) -> Result<(), StepError> {
         let (context, observed, desired) = (self.context, self.observed, self.desired);
-        // Stop if another machine took over the lock, because it may be changing the tree.
+        // If another machine took over the lock, it may be changing the tree.
         context.check()?;
         let write_listing = |files: &[Option<WrittenFile>]| {
             let written = write_published(self.home, desired, files, observed.began);
             written.map_err(StepError::machine)
         };
-        // Computing digests may take long. Therefore store the listing before, too. If this publication is interrupted,
-        // the next one then does not write the files again.
+        // Computing digests may take long. If it is interrupted, the next publication can use this listing.
         write_listing(&files)?;
         sums::complete(context, &observed.prepared, desired, &mut files)?;
         let trees = sums::written_trees(desired, &files);
         write_listing(&files)?;
         drop(files);
-        // If the tree has the same digests as before, keep its recorded origin and preparation. They contain the results
-        // of comparisons that this run may not have repeated.
+        // An unchanged tree keeps its origin and preparation. They record comparisons that this run may not have repeated.
         let earlier = observed.manifest.as_ref();
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
         let preparation = same.and_then(|earlier| earlier.preparation.clone());
-        // After this pause, a file that another program changes gets a later time than the recorded one, so the change is
-        // noticed. This does not hold if the clock of the file system is coarse.
+        // After this pause, a changed file has a later time than the recorded one, unless the file system's clock is coarse.
         std::thread::sleep(CLOCK_TICK);
         let tree = PublishedTree {
             prepared: &observed.prepared,
@@ -60,19 +57,19 @@ impl Publication<'_> {
         manifest.write(self.home).map_err(StepError::machine)
     }
 
-    /// Returns the boot in which the files were written, or `None` if they are known to be on disk.
+    /// Returns the boot in which the files were written. `None` if they are known to be on disk.
     fn boot(&self) -> Option<String> {
         match &self.observed.manifest {
             Some(earlier) if self.changes.write.is_empty() && self.observed.is_durable => {
                 earlier.boot.clone()
             }
-            // The existing files were written in an earlier boot and have just been verified.
+            // The existing files are of an earlier boot, and were just verified.
             Some(_) if self.changes.write.is_empty() => None,
             _ => self.publish.boot.clone(),
         }
     }
 
-    /// Returns the cheapest way in which any file of the new tree may share disk space with the cache.
+    /// Returns the cheapest way in which a file of the tree may share disk space with the cache.
     fn sharing(&self) -> LinkMode {
         let new = self.publish.link_mode;
         match &self.observed.manifest {
@@ -83,12 +80,10 @@ impl Publication<'_> {
     }
 }
 
-/// Records the origin of the tree that was published under `key`. If an origin of this tree is recorded already, merges both
-/// ([`DataOrigin::or`]), so that the result of an earlier verification is not lost. Records nothing if another process is
-/// publishing or has published another tree, because that process records the origin itself.
+/// Records the origin of the tree that was published under `key`.
 ///
-/// # Errors
-/// If the manifest cannot be read or written.
+/// An earlier origin of this tree is merged ([`DataOrigin::or`]), so that its verification is not lost. If another process
+/// is publishing or has published another tree, records nothing.
 pub fn record_origin(
     data_dir: &Path,
     competition: &str,
@@ -104,12 +99,9 @@ pub fn record_origin(
     })
 }
 
-/// Records how a complete tree was prepared. `change` receives the earlier record of this tree, if there is one, and returns
-/// the new record. Records nothing while another process is publishing. If `key` is given, also records nothing if the
-/// tree has a different key.
+/// Records how a complete tree was prepared. `change` converts the earlier record of this tree, if any, to the new one.
 ///
-/// # Errors
-/// If the manifest cannot be read or written.
+/// Records nothing while another process publishes, or if the tree's key differs from `key`.
 pub fn record_preparation(
     data_dir: &Path,
     competition: &str,

@@ -9,7 +9,7 @@ use super::listing::LISTING_FILE;
 use super::manifest::MANIFEST_FILE;
 use super::preparation::FAILED_FILE;
 
-/// The number of removed files, and their total size in bytes.
+/// The files that [`remove_published`] removes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RemovedFiles {
     /// Number of files.
@@ -18,11 +18,8 @@ pub struct RemovedFiles {
     pub bytes: u64,
 }
 
-/// Removes the prepared directory of a competition, its manifest and its listing. Returns `None` if another process is
+/// Removes the prepared directory, the manifest and the listing of a competition. Returns `None` if another process is
 /// publishing. With `dry_run`, only counts the files.
-///
-/// # Errors
-/// If a file cannot be examined or removed.
 pub fn remove_published(
     data_dir: &Path,
     competition: &str,
@@ -31,7 +28,7 @@ pub fn remove_published(
     let home = data_dir.join(competition);
     let mut removed = RemovedFiles::default();
     let lock = lock_file(&home);
-    // Remove the manifest first. Without it, the other files are not treated as prepared, even if their removal fails.
+    // Without the manifest, the other files are not treated as prepared, even if their removal fails.
     let paths = [MANIFEST_FILE, "prepared", LISTING_FILE, FAILED_FILE].map(|name| home.join(name));
     for path in paths.iter().chain([&lock]) {
         removed.add(path)?;
@@ -45,7 +42,7 @@ pub fn remove_published(
     for path in &paths {
         delete(path)?;
     }
-    // Processes that wait for the lock notice that its file was removed.
+    // Processes that wait for the lock notice that its file is gone.
     delete(&lock)?;
     Ok(Some(removed))
 }
@@ -62,7 +59,6 @@ fn delete(path: &PathBuf) -> Result<(), ManifestError> {
 }
 
 impl RemovedFiles {
-    /// Adds a file, or the files of a directory, if it exists.
     fn add(&mut self, path: &Path) -> Result<(), ManifestError> {
         let failed = ManifestError::io("examine", path);
         let found = match path.symlink_metadata() {

@@ -1,9 +1,7 @@
-//! Computes the SHA-256 of published files. The digest of a tree is computed from the SHA-256 of its files, so that anyone
-//! can reproduce the digest with common tools.
+//! Computes the SHA-256 of published files and of the tree, which anyone can reproduce with common tools.
 //!
-//! The SHA-256 of most files is already known: files from archives are hashed while they are written, and outputs by the
-//! step that produces them. Other files are links to cached objects, whose SHA-256 may be unknown. This module reads
-//! these files once, after all files are in place.
+//! Files from archives are hashed while they are written, and most outputs by their step. This module reads the other files,
+//! which are links to cached objects, after all files are in place.
 
 use std::path::Path;
 
@@ -15,11 +13,10 @@ use super::home::content_error;
 use super::listing::WrittenFile;
 use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
 
-/// Memory in bytes of a thread: a buffer, and a reader of a content.
+/// Memory in bytes of a thread: a buffer, and a reader.
 pub(super) const THREAD_BYTES: u64 = 4 << 20;
 
-/// Adds the missing SHA-256 of files. If the cache knows the SHA-256 of a file's object, uses it. Otherwise reads the
-/// published file.
+/// Adds the missing SHA-256 of files: from the cache, or by reading the published file.
 pub(super) fn complete(
     context: &Context,
     prepared: &Path,
@@ -52,9 +49,9 @@ pub(super) fn complete(
     Ok(())
 }
 
-/// Computes the digests of the new `public` and `private` before anything is written. `write` contains the indices of the
-/// files that will be written. Reads their content in the cache or the bundle. `kept` contains the metadata of the other
-/// files.
+/// Computes the digests of the new `public` and `private` before anything is written.
+///
+/// Reads the files `write` from the cache or the bundle. `kept` is the metadata of the other files.
 pub(super) fn desired_trees(
     context: &Context,
     prepared: &Path,
@@ -82,8 +79,7 @@ pub(super) fn desired_trees(
     section_trees(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
 }
 
-/// Reads the content of a file of a tree in the cache or the bundle, and returns its SHA-256. Returns `None` for a
-/// directory.
+/// Reads a file of a tree from the cache or the bundle. Returns its SHA-256, or `None` for a directory.
 pub(super) fn file_sha256(
     context: &Context,
     opener: &Opener,
@@ -104,13 +100,13 @@ pub(super) fn file_sha256(
     Ok(Some(digest?.0))
 }
 
-/// Returns the digests of the written trees. Returns `None` if a checksum is unknown.
+/// Returns the digests of the written trees. `None` if a SHA-256 is unknown.
 pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Option<Trees> {
     section_trees(desired, files.iter().map(|file| file.as_ref()?.sha256()))
 }
 
-/// Returns the digests of `public` and `private`. `sums` contains the SHA-256 of each file of the tree, in the order of the
-/// tree, and `None` for directories.
+/// Returns the digests of `public` and `private`. `sums` are the SHA-256 of the files in the tree's order (`None`:
+/// directory).
 fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
     let has_line_ends = |path: &str| path.contains(['\n', '\r']);
     let hasher = match desired.files().any(|file| has_line_ends(file.path())) {

@@ -1,10 +1,10 @@
-//! Verifies published files after a restart of the system, and marks files that turned out to be damaged.
+//! Verifies published files after a restart of the system.
 //!
-//! Publishing does not flush files to disk, so a loss of power may leave partially written files in a tree whose
-//! manifest states that it is complete. Therefore the manifest contains the boot during which files were last written.
-//! Within the same boot, the system guarantees their content. After a restart, every file is read once and compared
-//! with its digest in the listing, and damaged files are marked. All other files are then known to be on disk. Therefore
-//! the boot is removed from the manifest, and the next restart causes no further verification.
+//! Publishing does not flush files to disk, so a loss of power may leave partially written files in a complete tree.
+//! Therefore the manifest contains the boot in which files were last written.
+//!
+//! In the same boot, the system guarantees their content. After a restart, every file is read and compared with the listing,
+//! and damaged files are marked. All other files are then known to be on disk, so the boot is removed from the manifest.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,12 @@ use super::home::{ManifestError, lock_file};
 use super::listing::PublishedListing;
 use super::manifest::Manifest;
 
-/// Memory in bytes of a thread that reads a file.
 const READER_BYTES: u64 = 1 << 20;
 
-/// The result of verifying a published tree.
+/// The result of a verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VerifiedTree {
-    /// All files are intact. The manifest now records this.
+    /// All files are intact, and the manifest records this.
     Intact,
     /// Another process is publishing.
     Busy,
@@ -35,11 +34,7 @@ pub enum VerifiedTree {
     },
 }
 
-/// Reads all files of a tree that was complete before a restart. `boot` identifies the current boot.
-///
-/// # Errors
-/// If the manifest cannot be read or written, or the run is cancelled. A published file that cannot be read is treated
-/// as damaged.
+/// Reads all files of a tree that was complete before a restart. `boot` is the id of the current boot.
 pub fn verify_after_restart(
     context: &Context,
     data_dir: &Path,
@@ -48,7 +43,7 @@ pub fn verify_after_restart(
 ) -> Result<VerifiedTree, StepError> {
     let home = data_dir.join(competition);
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
-        // Another process is publishing, so the tree may no longer be in the state that it had before the restart.
+        // The other process may be changing the tree.
         return Ok(VerifiedTree::Busy);
     };
     let read = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
@@ -65,8 +60,7 @@ pub fn verify_after_restart(
     if state.has_published_content() {
         return Ok(VerifiedTree::Intact);
     }
-    // The examination has marked the damaged files in the listing. All other files were just read, so they are known to be
-    // on disk. Therefore remove the boot from the manifest.
+    // All files were read. The damaged ones are marked in the listing, and the others are on disk.
     let written = manifest
         .into_durable()
         .distrusted()
@@ -78,16 +72,11 @@ pub fn verify_after_restart(
     })
 }
 
-/// Marks the file `path` (for example `private/test.csv`) as changed in the listing. The next publication then reads the
-/// file even if its size and time are unchanged.
-///
-/// # Errors
-/// If the data directory cannot be written.
+/// Marks a file, for example `private/test.csv`, as changed, so that the next publication reads it.
 pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let (home, now) = (data_dir.join(competition), SystemTime::now());
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
-        // Another process is publishing and may replace the file. If it keeps the file, the next check finds the damage
-        // again, so nothing has to be marked now.
+        // If the other process keeps the damaged file, the next check finds the damage again.
         return Ok(());
     };
     let listing = PublishedListing::read(&home);
@@ -99,7 +88,7 @@ pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), 
     }
 }
 
-/// Returns the SHA-256 of each file, or `None` if it cannot be read. The files are read in parallel.
+/// Returns the SHA-256 of each file, or `None` if it is unreadable.
 pub(super) fn hash_files(
     context: &Context,
     paths: &[PathBuf],
@@ -107,7 +96,6 @@ pub(super) fn hash_files(
     context.map_in_order(paths, READER_BYTES, |path| hash_file(context, path))
 }
 
-/// Returns the SHA-256 of a file, or `None` if it cannot be read.
 pub(super) fn hash_file(context: &Context, path: &Path) -> Result<Option<Sha256>, StepError> {
     let Ok(file) = File::open(path) else {
         return Ok(None);

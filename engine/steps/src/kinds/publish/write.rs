@@ -1,9 +1,9 @@
 //! Third stage of a publication: writes the files.
 //!
-//! Cached objects are linked or copied, and members of archives are inflated directly into the published file. Published
-//! files are read-only, except for the description. Evaluation harnesses overwrite the description with their own text.
-//! Therefore it is never a hard link, through which they would modify the cache. The metadata of published files do not show
-//! the order in which they were written (see `order`).
+//! Cached objects are linked or copied, and members of archives are inflated into the published file. Published files are
+//! read-only, except for the description.
+//!
+//! Evaluation harnesses overwrite the description, so it is never a hard link to the cache.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, Write};
@@ -25,14 +25,12 @@ use super::order::SourceOrder;
 use super::{Publish, PublishError};
 use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 
-/// Contents with more bytes than this are streamed instead of being read into memory.
+/// Larger contents are streamed.
 const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 
-/// Memory in bytes of a thread that writes files: a buffered file, its compressed bytes (which may be slightly more), and
-/// the decoder.
+/// Memory in bytes of a thread: a buffered file, its compressed bytes (slightly more at worst), and the decoder.
 pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
-/// Returns whether the file system of `home` ignores the case of names.
 pub(super) fn folds_case(home: &Path) -> bool {
     let probe = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
@@ -47,16 +45,15 @@ pub(super) fn folds_case(home: &Path) -> bool {
     })
 }
 
-/// The metadata of the published files, by their index in the new tree. All threads store their results in this list. A
-/// separate list for each thread would need too much memory, because there may be millions of files.
+/// The metadata of the published files, by index in the new tree. Threads share one list to save memory.
 pub(super) type WrittenFiles = Mutex<Vec<Option<WrittenFile>>>;
 
-/// A publication whose changes are known but not yet written.
+/// A publication whose changes are known but not written.
 pub(super) struct Publication<'a> {
     pub context: &'a Context,
     pub publish: &'a Publish,
     pub key: &'a Digest,
-    /// The directory of the competition, for temporary files.
+    /// The directory `DATA/ID`.
     pub home: &'a Path,
     pub observed: &'a Observed,
     pub desired: &'a Tree,
@@ -72,14 +69,13 @@ impl Publication<'_> {
             false => self.apply_changes(&files),
         };
         if applied.is_err() {
-            // Free the disk space of the temporary files, because the disk may be full. If the removal also fails, or the
-            // run is cancelled, the next run removes them.
+            // The disk may be full, so remove the temporary files. If this fails, the next run removes them.
             let _ = remove_leftovers(self.context, self.home);
         }
         applied.map(|()| files.into_inner())
     }
 
-    /// Writes the first publication into a temporary directory, which is renamed to `prepared` when it is complete.
+    /// Writes the first publication into a temporary directory, and renames it to `prepared`.
     fn write_all(&self, files: &WrittenFiles) -> Result<(), StepError> {
         let staging = staging(self.home)?;
         make_directories(&staging, self.changes)?;
@@ -101,7 +97,7 @@ impl Publication<'_> {
         fs::rename(&staging, prepared).map_err(PublishError::io("move into place", prepared))
     }
 
-    /// Marks the tree incomplete and claims the directories of the new tree.
+    /// Marks the tree as incomplete, and records the new directories.
     fn begin(&self) -> Result<(), StepError> {
         let (before, directories) = (self.observed.manifest.as_ref(), &self.changes.directories);
         let begun = Manifest::begin(self.publish, *self.key, before, directories);
@@ -123,7 +119,7 @@ impl Publication<'_> {
             let claimed = claimed.write(self.home, observed.began);
             claimed.map_err(StepError::machine)?;
         }
-        // The new tree may need a file where a directory exists, or a directory where a file exists.
+        // The new tree may need a file where a directory exists, or vice versa.
         let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
             remove(path).map_err(PublishError::io("remove", path))
         };
@@ -156,7 +152,7 @@ impl Publication<'_> {
                     written.set_sha256(read.map_err(PublishError::io("read", &temporary))?.0);
                 }
                 if listed.written.sha256() == written.sha256() {
-                    // The new content has a different origin but the same bytes, so keep the existing file.
+                    // The new content has the same bytes, so keep the existing file.
                     remove(&temporary, |path| fs::remove_file(path))?;
                     return Ok(listed.written);
                 }
@@ -167,12 +163,10 @@ impl Publication<'_> {
             Ok(written)
         })?;
         order.touch_files(prepared, self.observed.began)?;
-        // Renaming has no effect if the temporary file and the target are hard links to the same file. Therefore some
-        // temporary files may still exist, and are removed with their directory.
+        // If the temporary file and the target are hard links to one file, the rename had no effect, and the former is left.
         remove_all(context, &staging)
     }
 
-    /// Writes files on all available threads. Stops at the first error.
     fn write_files(
         &self,
         order: &SourceOrder<'_>,
@@ -213,7 +207,6 @@ impl Publication<'_> {
     }
 }
 
-/// Removes temporary files of interrupted publications from `home`.
 pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), StepError> {
     let failed = PublishError::io("clean up", home);
     for entry in fs::read_dir(home).map_err(&failed)? {
@@ -225,7 +218,7 @@ pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), Ste
     Ok(())
 }
 
-/// Removes a file, or a directory with its content, which may be millions of files.
+/// Removes a file or directory. It may contain millions of files.
 fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
     context.check()?;
     let failed = PublishError::io("clean up", path);
@@ -239,8 +232,7 @@ fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
 }
 
 fn staging(home: &Path) -> Result<PathBuf, StepError> {
-    // Temporary directories are private by default. This directory may be renamed to `prepared`, so create it with the
-    // mode that the user's umask allows.
+    // Temporary directories are private by default, but this one becomes `prepared`. Let the umask decide.
     let directory = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
         .permissions(Permissions::from_mode(0o777))
@@ -263,7 +255,6 @@ type WriteFn<'a> = &'a (
             + Sync
     );
 
-/// A file to write.
 struct NewFile<'a> {
     path: &'a Path,
     /// Path below `prepared`.
@@ -281,7 +272,7 @@ impl<'a> NewFile<'a> {
         }
     }
 
-    /// Opens the empty file, and creates it if it does not exist.
+    /// Opens the file, which is empty or does not exist.
     fn open(&self) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(!self.is_created);
@@ -289,7 +280,6 @@ impl<'a> NewFile<'a> {
     }
 }
 
-/// Buffers of one thread.
 #[derive(Default)]
 struct Worker {
     inflater: MemberInflater,
@@ -297,8 +287,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// Writes a file and returns its metadata. If the content is a cached object, the metadata do not contain the SHA-256,
-    /// because a link to an object is created without reading its bytes.
+    /// Writes a file and returns its metadata. The SHA-256 of a cached object is missing, because its bytes are not read.
     fn write_new(
         &mut self,
         publication: &Publication<'_>,

@@ -27,13 +27,13 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the draws",
-            doc: "Draws random values for each row of a table, one row after another, from one generator. The new table contains only the drawn values, with a row for each row of the table. Join the two tables by `_row`.",
+            doc: "Draws random values for each row of a table, one row after another, from one generator. The new table contains only the drawn values, with a row for each row of the given table. Join the two tables by `_row`.",
             keys: &[
                 SectionKey::required("draws", KeyType::Table, "The table.", "sentences"),
                 SectionKey::required(
                     "generator",
                     KeyType::Word(GENERATORS),
-                    "The library whose generator draws.",
+                    "The library whose generator draws the values.",
                     "numpy",
                 ),
                 SEED,
@@ -41,7 +41,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "values",
                     KeyType::Items(DRAWS),
-                    "The values to draw for a row, in this order. Each is `{ NAME: uniform }`, with the name of its column. Later values may refer to earlier ones.",
+                    "The values to draw for a row, in this order. Each value is written like `{ NAME: uniform }`, where `NAME` is the name of its column. Later values may refer to earlier ones.",
                     "[{ u: uniform }, { place: integers, low: 1, high: words, when: u <= 0.01 AND words > 2 }]",
                 ),
             ],
@@ -68,7 +68,7 @@ pub(crate) const KIND: StepKind = StepKind {
             seeded: SeededGenerator::declared(declaration)?,
             values: items.map(DrawnValue::declared).collect::<Option<_>>()?,
         };
-        // Keys of cached results contain the key `restart`, which an earlier version had.
+        // The key `restart` is part of the keys of cached results.
         let params =
             serde_json::json!({ "seeded": draws.seeded, "restart": false, "values": draws.values });
         let run = move |context: &Context, inputs: &Inputs| draws.run(context, inputs);
@@ -87,7 +87,7 @@ const WHEN: SectionKey = SectionKey::optional(
 
 const UNIFORM: Section = Section {
     name: "uniform",
-    doc: "A double in low..high.",
+    doc: "Draws a double from `low` up to `high`.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Lower bound. Default: 0.", "-1"),
         SectionKey::optional("high", KeyType::Operand, "Upper bound. Default: 1.", "1"),
@@ -97,7 +97,7 @@ const UNIFORM: Section = Section {
 
 const INTEGERS: Section = Section {
     name: "integers",
-    doc: "Draws an integer from `low` up to, but not including, `high`, with the library's `randint`, `integers` or `randrange`.",
+    doc: "Draws an integer from `low` up to, but not including, `high`, with the function `randint`, `integers` or `randrange` of the library of `generator`.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         SectionKey::required(
@@ -112,7 +112,7 @@ const INTEGERS: Section = Section {
 
 const CHOICE: Section = Section {
     name: "choice",
-    doc: "An integer from 0 up to, but not including, `of`: the index of the item that `choice` of the library draws.",
+    doc: "Draws an index from 0 up to, but not including, `of`, like the function `choice` of the library of `generator`.",
     keys: &[
         SectionKey::required("of", KeyType::Operand, "Number of items.", "3"),
         WHEN,
@@ -144,7 +144,7 @@ const SHUFFLE: Section = Section {
     ],
 };
 
-/// Maximum number of integers that `shuffle` draws for a row. It limits the length of the string that contains them.
+/// Maximum number of integers that `shuffle` writes into one cell.
 const MAX_SHUFFLED: u32 = 1 << 24;
 
 #[derive(Debug, Error)]
@@ -169,13 +169,11 @@ enum DrawError {
     NoColumn(String),
 }
 
-/// A drawn value.
 #[derive(Debug, Clone, Serialize)]
 struct DrawnValue {
     name: String,
     draw: Draw,
     when: Vec<Comparison>,
-    /// Source location in the pipeline.
     #[serde(skip)]
     span: Span,
 }
@@ -259,7 +257,7 @@ impl DrawnValue {
             Draw::Integers { .. } | Draw::Choice { .. } => ColumnType::Int64,
             Draw::Sample { .. } | Draw::Shuffle { .. } => ColumnType::Text,
         };
-        // An empty sample becomes an empty text, which is a missing cell.
+        // An empty sample is an empty text, which is a missing cell.
         let nullable = !self.when.is_empty() || kind == ColumnType::Text;
         column(&self.name, kind, nullable)
     }
@@ -311,7 +309,7 @@ impl Draws {
         ]))
     }
 
-    /// Returns the columns of the input table that the drawn values refer to, with their indices.
+    /// Returns the input columns to which the values refer, with their indices.
     fn read_columns(&self, table: &dyn Relation) -> Result<Vec<(String, usize)>, StepError> {
         let mut columns: Vec<(String, usize)> = Vec::new();
         for (index, value) in self.values.iter().enumerate() {
@@ -335,9 +333,8 @@ impl Draws {
     }
 }
 
-/// A column of numbers.
 struct NumericInput {
-    /// `None` if the column has fractions, which a cast to integers would remove.
+    /// `None` if the column has fractions, which a cast would remove.
     integers: Option<PrimitiveArray<Int64Type>>,
     numbers: PrimitiveArray<Float64Type>,
 }
@@ -368,7 +365,7 @@ impl NumericInput {
     }
 }
 
-/// Converts a number to an integer. Returns `None` if it has a fraction or does not fit into 64 bits.
+/// Returns `None` if the number has a fraction or exceeds 64 bits.
 fn integer_of(number: f64) -> Option<i64> {
     // Both bounds are exact doubles. The upper one is the largest integer plus one.
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
@@ -383,14 +380,13 @@ enum DrawnCell {
     Text(String),
 }
 
-/// Returns drawn integers as one string. `low` is added to each of them.
+/// Adds `low` to each drawn integer. Returns them as one string.
 fn spaced(drawn: &[u32], low: i64) -> DrawnCell {
     let drawn = drawn.iter();
     let texts = drawn.map(|index| (low + i64::from(*index)).to_string());
     DrawnCell::Text(texts.collect::<Vec<_>>().join(" "))
 }
 
-/// A row of the table, and the values drawn for it.
 struct DrawRow<'r> {
     number: u64,
     index: usize,
@@ -400,7 +396,7 @@ struct DrawRow<'r> {
 }
 
 impl DrawRow<'_> {
-    /// Draws a value. Returns `None` if its condition is false.
+    /// Returns `None` if the value's condition is false.
     fn draw(&self, value: &DrawnValue, rng: &mut Rng) -> Result<Option<DrawnCell>, StepError> {
         for condition in &value.when {
             let (left, right) = (self.number(&condition.left), self.number(&condition.right));

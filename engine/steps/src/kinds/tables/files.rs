@@ -1,9 +1,8 @@
 //! `files`: the files of a tree that match a pattern, as a table.
 //!
-//! `*` and `?` match within a path segment, `**` across segments. Hidden files are included. Rows are sorted by path in
-//! code-point order.
+//! `*` and `?` match within a path segment, `**` across segments. Hidden files are included. Rows are sorted by path.
 //!
-//! A table of files contains their paths and sizes only. Steps that read the content also have the tree as an input.
+//! The table contains only paths and sizes. Steps that read the files also have the tree as an input.
 
 use std::collections::BTreeMap;
 
@@ -24,18 +23,18 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of files",
-            doc: "Lists the files of the bundle or of a further source that match a pattern, one row per file, sorted by path in code-point order. Columns: `file` (the path), `path` (the rest of `file` after the directories of the pattern without wildcards), `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`, and a text column for each `{name}` of the pattern. For `photos/s001.jpg`, `dir` and `folder` are `photos`, `name` is `s001.jpg`, `stem` is `s001`, and `ext` is `jpg`, without the dot.",
+            doc: "Lists the files of the bundle or of a further source that match a pattern, one row per file, sorted by path in code-point order.\n\nColumns: `file` (the path), `path` (the rest of `file` after the directories of the pattern without wildcards), `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`, and a text column for each `{name}` of the pattern.\n\nFor `photos/s001.jpg`, `dir` and `folder` are `photos`, `name` is `s001.jpg`, `stem` is `s001`, and `ext` is `jpg`, without the dot.",
             keys: &[
                 SectionKey::required(
                     "files",
                     KeyType::Sources,
-                    "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` is the shortest possible text and becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
+                    "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` matches the shortest possible text, which becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
                     "train.zip/train/{species}/*.jpg",
                 ),
                 SectionKey::optional(
                     "may_be_empty",
                     KeyType::True,
-                    "Allows a pattern that no file matches. Otherwise that is an error.",
+                    "Allows a pattern that no file matches. Without this key, such a pattern is an error.",
                     "true",
                 ),
             ],
@@ -61,7 +60,7 @@ pub(crate) const KIND: StepKind = StepKind {
     step: |declaration, _| {
         let pattern = declaration.text("files")?.to_owned();
         let may_be_empty = declaration.has("may_be_empty");
-        // Without the key, the parameters are those of earlier versions.
+        // Without the key, the parameters equal those of cached results.
         let params = match may_be_empty {
             true => serde_json::json!({ "pattern": pattern, "may_be_empty": true }),
             false => serde_json::json!({ "pattern": pattern }),
@@ -95,7 +94,7 @@ fn table(
         let (_, path) = split_source(file.path());
         if !file.is_directory() && matcher.is_match(path) {
             chosen.push_row(file.path(), file.bytes());
-            // The columns are parts of the path, some of them more than once.
+            // The columns are parts of the path, some repeatedly.
             bytes += 4 * path.len() as u64;
         }
     }
@@ -120,10 +119,10 @@ struct NoMatch(String);
 /// Maximum number of files that are compared with a pattern without matches.
 const MAX_COMPARED: usize = 50_000;
 
-/// Maximum number of patterns that the help chooses from.
+/// Maximum number of patterns from which the help chooses.
 const MAX_PATTERNS: usize = 200;
 
-/// Returns the error for a pattern that no file matches. The help suggests a similar pattern.
+/// Returns the error for a pattern that no file matches. Suggests a similar pattern.
 fn no_match(tree: &Tree, pattern: &str) -> StepError {
     let mut similar: BTreeMap<String, usize> = BTreeMap::new();
     let files = tree.files().filter(|file| !file.is_directory());
@@ -141,7 +140,7 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
         Some(found) => format!("did you mean `{found}`?"),
         None => match tree.files().find(|file| !file.is_directory()) {
             Some(file) => format!(
-                "a path looks like `{}`; if there may be no files, add `may_be_empty: true`",
+                "an existing path is `{}`; if there may be no files, add `may_be_empty: true`",
                 file.path()
             ),
             None => "if there may be no files, add `may_be_empty: true`".to_owned(),
@@ -152,9 +151,8 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
     error_at_with_help(Failure::Pipeline, subject, error, Some(help))
 }
 
-/// Returns a pattern that matches `path` and has the same wildcards as `pattern`. Its path segments without wildcards and
-/// its file extension come from `path`. `path` may also have one more directory at its start. Returns `None` if there is
-/// no such pattern, or if `pattern` contains `**`.
+/// Returns a pattern with the wildcards of `pattern` that matches `path`. Other segments and the extension come from `path`,
+/// which may have one more directory at its start. `None` if there is no such pattern, or for a pattern with `**`.
 fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
     let (ours, theirs): (Vec<&str>, Vec<&str>) =
@@ -164,7 +162,7 @@ fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
         return None;
     }
     if theirs.len() == ours.len() + 1 {
-        // The path has one more directory at its start, for example the name of an archive.
+        // For example, the name of an archive.
         let (first, rest) = path.split_once('/')?;
         let found = similar_pattern(pattern, rest)?;
         return Some(format!("{first}/{found}"));

@@ -1,4 +1,4 @@
-//! Tables that are computed from the content of files: `digests`, `headers`, `masks`, `pixels` and `text_lines`.
+//! Tables of the content of files: `digests`, `headers`, `masks`, `pixels` and `text_lines`.
 
 use std::io::{Chain, Cursor, Read};
 
@@ -21,7 +21,6 @@ use crate::limits::{limits, undecodable_file};
 use crate::relation::part;
 use crate::value::{OpenContent, TableWriter, column};
 
-/// Bytes per read.
 const READ_BYTES: usize = 1 << 18;
 
 pub(crate) const DIGESTS: StepKind = StepKind {
@@ -126,7 +125,6 @@ struct HeaderError {
     cause: BoxError,
 }
 
-/// First bytes of a NumPy array.
 const NPY: [u8; 6] = *b"\x93NUMPY";
 
 enum Header {
@@ -164,7 +162,6 @@ fn push_header(
     table.end_row()
 }
 
-/// Reads only the header of a file.
 fn header(mut input: impl Read) -> Result<Header, BoxError> {
     let mut first = [0; NPY.len()];
     let mut read = 0;
@@ -187,7 +184,7 @@ pub(crate) const MASKS: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of masks",
-            doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length encoding of the elements that are 1 or true. The encoding consists of pairs of a start (from 1) and a length, in column-major order (the first axis varies fastest). `rle` is missing if no element is 1 or true.",
+            doc: "One row per NumPy array. Columns: `file`; `shape` (sizes of the axes, separated by `,`); `rle`, the run-length encoding of the elements that are 1 or true.\n\nThe encoding consists of pairs of a start (from 1) and a length, in column-major order (the first axis varies fastest). `rle` is missing if no element is 1 or true.",
             keys: &[SectionKey::required(
                 "masks",
                 KeyType::Files,
@@ -211,7 +208,7 @@ pub(crate) const MASKS: StepKind = StepKind {
             column("shape", ColumnType::Text, true),
             column("rle", ColumnType::Text, true),
         ];
-        // Keys of cached results contain the key `value`, which an earlier version had.
+        // The key `value` is part of the keys of cached results.
         let params = serde_json::json!({ "value": 1 });
         let visit =
             |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {

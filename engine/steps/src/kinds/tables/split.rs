@@ -23,7 +23,6 @@ use crate::relation::{open_table, single_number};
 use crate::value::{TableValue, input};
 use cut::CutColumn;
 
-/// Names of the outputs with the two tables.
 pub(crate) const SPLIT_OUTPUTS: [&str; 2] = ["first", "second"];
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -73,11 +72,9 @@ pub(crate) const KIND: StepKind = StepKind {
 
 const ROLES: [KeyRole; 3] = [KeyRole::Groups, KeyRole::Stratify, KeyRole::Within];
 
-/// Placeholder for a size that a query computes when the step runs. The placeholder is part of the step's key. Therefore do
-/// not change it, because all keys of such steps would change, too.
+/// Placeholder for a size that a query computes. It is part of step keys, so it must not change.
 const PLACEHOLDER: SplitSize = SplitSize::Fraction(0.5);
 
-/// Returns the declared method with its parameters.
 fn method(declaration: &Declaration) -> Option<SplitAlgorithm> {
     let name = declaration.method?.name;
     let method = splits::ALL
@@ -95,8 +92,7 @@ fn is_size_computed(declaration: &Declaration) -> bool {
     matches!(size, Some(Setting::Query(_)))
 }
 
-/// Checks a declared split. Its sizes must be valid, and at most one of `groups`, `stratify` and `within` is allowed. If the
-/// method has the keys `seed` and `after`, exactly one of them must be given.
+/// Checks the sizes, that at most one of `groups`, `stratify` and `within` is given, and `seed` and `after`.
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Some(Err(error)) = method(declaration).map(|method| method.check())
@@ -113,7 +109,8 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         let message = format!("a split cannot have both `{first}` and `{second}`");
         let label = declaration.get(first).map(|first| first.span);
         let fault = declaration.fault(second, "conflicting-keys", message);
-        let fault = fault.help("use one of them, and split the resulting table again by the other");
+        let fault = fault
+            .help("use one of the two keys, and split a resulting table again with the other key");
         found.push(match label {
             Some(first) => fault.label(first, "first here"),
             None => fault,
@@ -133,7 +130,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     found
 }
 
-/// Checks that exactly one key determines the cut, and that `ties` is used only if a size determines it.
+/// Checks that exactly one key determines the cut, and that `ties` is used only if a size does.
 fn check_cut(declaration: &Declaration) -> Option<Diagnostic> {
     let mut points = cut::POINTS.iter().filter(|key| declaration.has(key));
     let names = "`from`, `test_size` and `train_size`";
@@ -179,7 +176,7 @@ enum SplitTableError {
         #[source]
         cause: Box<SplitError>,
     },
-    #[error("`{method}` cannot continue the generator `{found}`; it draws from `python`")]
+    #[error("`{method}` cannot continue the generator `{found}`, only the generator `python`")]
     OtherGenerator {
         method: &'static str,
         found: &'static str,
@@ -190,7 +187,7 @@ struct SplitRows {
     method: SplitAlgorithm,
     /// The column whose values the method uses, and its role.
     keys: Option<(KeyRole, String)>,
-    /// The column in whose order the method cuts.
+    /// The column by which the method cuts.
     cut: Option<CutColumn>,
 }
 
@@ -317,7 +314,6 @@ fn python(method: &SplitAlgorithm, generator: Rng) -> Result<PythonRandom, StepE
     }
 }
 
-/// Returns the key of the declaration that an error concerns.
 fn key_of(error: &SplitError) -> Subject {
     Subject::Key(error.parameter().unwrap_or("test_size"))
 }
@@ -326,8 +322,7 @@ fn size_error(error: SplitError) -> StepError {
     error_at(Failure::Input, key_of(&error), error)
 }
 
-/// Converts an error of a split to an error of the step. If the error contains the number of a group or class, the converted
-/// error contains the value of the group or class instead.
+/// Adds the location to an error of a split. Replaces the number of a group or class by its value.
 fn key_error(
     error: SplitError,
     table: Arc<dyn Relation>,
@@ -369,7 +364,7 @@ fn key_error(
     }
 }
 
-/// Adds the location of the key `test_size` to an error about a size that the query of this key computed.
+/// Adds the location of `test_size` to an error of its query.
 fn size_fault(error: &StepError) -> StepError {
     error_at(
         error.failure(),

@@ -1,5 +1,5 @@
-//! `tfrecords`: a table of the records (`tf.train.Example`) of TFRecord files. It has one row per record, with the first
-//! value of each declared feature.
+//! `tfrecords`: a table of the records (`tf.train.Example`) of TFRecord files, with the first value of each declared
+//! feature.
 
 use prep_core::StepError;
 use prep_formats::pandas::{ColumnType, CsvWriter};
@@ -85,7 +85,6 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-/// A feature that becomes a column.
 struct FeatureColumn {
     name: String,
     kind: ColumnType,
@@ -140,7 +139,7 @@ fn write_rows(
     Ok(())
 }
 
-/// Writes the first value of a feature. Returns `None` if the feature has no value of this type.
+/// Writes the first value of a feature. Returns `None` if it has no value of this type.
 fn write_first(
     writer: &mut CsvWriter<impl std::io::Write>,
     feature: &Feature,

@@ -14,7 +14,6 @@ use crate::located::{Subject, error_at_with_help};
 use crate::relation::open_table;
 use crate::value::{TableValue, input};
 
-/// Number of rows that are read at once.
 const BATCH_ROWS: usize = 8192;
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -63,7 +62,6 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-/// Reports names that are reserved for hidden columns.
 fn check_names(declaration: &Declaration) -> Vec<Diagnostic> {
     let reserved = ["name", "value"].into_iter();
     let reserved = reserved.filter(|key| declaration.text(key).is_some_and(is_row));
@@ -71,8 +69,7 @@ fn check_names(declaration: &Declaration) -> Vec<Diagnostic> {
     reserved.map(fault).collect()
 }
 
-/// Returns the memory in bytes that is needed to keep all values of the table. With less memory, the step reads the table
-/// several times.
+/// Returns the memory in bytes for all values of the table. With less memory, the step reads the table repeatedly.
 fn table_memory(inputs: &Inputs) -> u64 {
     // A value takes about four times the memory of a short text.
     let table = input(inputs, "unpivot").and_then(TableValue::decode);

@@ -24,7 +24,7 @@ use crate::limits::limits;
 use crate::value::layered::{Layer, LayerCompression, Layers, LayersWriter};
 use crate::value::{ContentRef, Opener, TreeBuilder};
 
-/// Lists the members of a zip archive. `prefix` is prepended to their paths.
+/// Lists the members of a zip archive. Their paths get the prefix `prefix`.
 pub(super) fn list_zip(
     context: &Context,
     opener: &Opener,
@@ -45,8 +45,7 @@ pub(super) fn list_zip(
     list_in_place(context, opener, &extracted, prefix)
 }
 
-/// Lists the members of a zip archive that can be read in place. The archive must not itself be a deflated member of another
-/// archive.
+/// Lists the members of a zip archive that is not deflated in another archive.
 fn list_in_place(
     context: &Context,
     opener: &Opener,
@@ -63,8 +62,8 @@ fn list_in_place(
     Ok(references(&members, prefix, content.base(), is_layered))
 }
 
-/// Finds the positions where decompression of a deflated archive can start, and stores them as an object. Returns the digest
-/// of the object. Returns `None` if decompression can start only at the beginning, or if the archive is not in a bundle.
+/// Finds the positions where decompression of a deflated archive can start, and stores them as an object. `None` if there is
+/// only the beginning, or if the archive is not in a bundle.
 fn layers(
     context: &Context,
     opener: &Opener,
@@ -87,7 +86,6 @@ fn layers(
     Ok(Some(writer.finish(&layers)?))
 }
 
-/// Reads the central directory of a zip archive inside a file.
 fn directory(
     context: &Context,
     file: &impl ReadAt,
@@ -101,8 +99,8 @@ fn directory(
     ZipDirectory::read(&watched, range, &budget)
 }
 
-/// Returns the members as references into their archive. If `layered` is false, `base` is the digest of the file that
-/// contains the archive. Otherwise `base` is the digest of the object that describes how to decompress the archive.
+/// Returns references to the members. `base` is the digest of the file that contains the archive or, if `layered`, of the
+/// object that describes its decompression.
 fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool) -> TreeBuilder {
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();
@@ -114,7 +112,6 @@ fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool
     files
 }
 
-/// Lists the members of a tar archive.
 pub(super) fn list_tar(
     context: &Context,
     opener: &Opener,
@@ -132,7 +129,7 @@ pub(super) fn list_tar(
     })
 }
 
-/// Lists the members of a tar archive in the bundle. Returns `None` if the members cannot be read in place.
+/// Lists the members of a tar archive in the bundle. `None` if they cannot be read in place.
 fn list_bundled_tar(
     context: &Context,
     opener: &Opener,
@@ -167,7 +164,7 @@ fn list_bundled_tar(
     };
     let outer =
         outer.map(|outer| Ok::<_, ZipError>(outer.finish()?.map(|index| bundled.layer(index))));
-    // An element that is `None` is a layer that can be decompressed only from its beginning.
+    // `None` is a layer that can be decompressed only from its beginning.
     let layers: Option<Vec<Layer>> = outer.transpose()?.into_iter().chain(inner).collect();
     let Some(layers) = layers.filter(|_| members.are_contiguous) else {
         return Ok(None);
@@ -182,13 +179,12 @@ fn list_bundled_tar(
     }))
 }
 
-/// The members of a tar archive that is being read.
 struct TarMembers {
     listed: MemberList,
     budget: ArchiveBudget,
-    /// Offset of the archive in the bundle, or in the decompressed data that contain it.
+    /// Offset of the archive in the bundle, or in the decompressed data.
     begin: u64,
-    /// True if the content of each member is contiguous.
+    /// Whether the content of each member is contiguous.
     are_contiguous: bool,
 }
 
@@ -205,8 +201,7 @@ impl TarMembers {
         })
     }
 
-    /// Reads a gzipped archive that begins at offset `begin` of the data that contain it. Returns the positions where
-    /// decompression can start as a [`Layer`], or `None` if it can start only at the beginning.
+    /// Reads a gzipped archive at offset `begin` of the data. `None` if decompression can start only at the beginning.
     fn read_gzipped(
         &mut self,
         begin: u64,
@@ -224,7 +219,6 @@ impl TarMembers {
     }
 }
 
-/// Lists the members of a 7z archive.
 pub(super) fn list_sevenz(
     context: &Context,
     opener: &Opener,
@@ -252,8 +246,7 @@ pub(super) fn list_sevenz(
     extract_members(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
-/// Lists the members of a 7z archive in the bundle without decoding them. Returns `None` if the members cannot be read in
-/// place.
+/// Lists the members of a 7z archive in the bundle without decoding them. `None` if they cannot be read in place.
 fn list_bundled_sevenz(
     context: &Context,
     opener: &Opener,
@@ -306,8 +299,8 @@ fn list_bundled_sevenz(
     Ok(Some(listed.files(layers, true)))
 }
 
-/// A temporary file for windows: the bytes before each position where decompression can start. Decompression needs the
-/// windows before the object that contains them is complete. The file is unlinked, so it disappears when it is closed.
+/// An unlinked file for windows: the bytes before each position where decompression can start. Decompression needs the
+/// windows before their object is complete.
 struct WindowsFile {
     file: File,
     bytes: Cell<u64>,
@@ -321,7 +314,7 @@ impl WindowsFile {
         })
     }
 
-    /// Writes all windows to the object `to`, at the same positions.
+    /// Copies all windows to the object `to`, at the same positions.
     fn copy(&self, to: &LayersWriter) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 18];
         let mut copied = 0;

@@ -1,17 +1,16 @@
 //! `unpack`: the members of an archive, as a tree.
 //!
-//! The members of a zip archive or an uncompressed tar archive become references into the file that contains the archive,
-//! so nothing is copied. For a 7z archive, only the list of members and the parameters for decoding are read. A deflated
-//! archive, such as a zip inside a zip or a gzipped tar, is read once to record where decompression can start (see
-//! [`layered`](crate::value::layered)). Some archives cannot be read in place, for example if another compression method
-//! is used. All their members are copied into a single object of the cache.
+//! - Members of a zip archive or an uncompressed tar archive become references into their file.
+//! - For a 7z archive, only the list of members and the parameters for decoding are read.
+//! - A deflated archive, such as a gzipped tar, is read once to record where decompression can start (see
+//!   [`layered`](crate::value::layered)).
+//! - An archive that cannot be read in place, for example with another compression method, is copied into one object.
 //!
-//! Paths in the tree begin with the path of the archive (`train.zip/train/1.jpg`), so that each file has a unique path
-//! in the bundle. If the archive was already unpacked, the bundle contains a directory `x` instead of `x.zip`, or, for an
-//! archive with one file, `x.csv` instead of `x.csv.zip/x.csv`. The tree is then the same as for the archive. A gzipped
-//! file is treated as an archive with one file: `x.csv.gz/x.csv`.
+//! Paths begin with the archive: `train.zip/train/1.jpg`. A gzipped file is an archive with one file: `x.csv.gz/x.csv`.
 //!
-//! If the path of an archive has wildcards (`shards/*.zip`), the tree contains the members of all matching archives.
+//! A bundle may contain the files of an archive instead: in a directory `x` for `x.zip`. The tree is the same.
+//!
+//! If a path has wildcards (`shards/*.zip`), the tree contains the members of all matching archives.
 
 mod archives;
 
@@ -33,27 +32,25 @@ use crate::value::layered::{Layer, LayerCompression};
 use crate::value::{BaseFile, ContentRef, Opener, Tree, TreeBuilder, input, missing_file};
 use archives::{list_sevenz, list_tar, list_zip};
 
-/// Returns whether a path segment has the suffix of an archive.
 pub(crate) fn is_archive(segment: &str) -> bool {
     ArchiveFormat::split_path(segment).is_some()
 }
 
-/// Returns the path of a gzipped file without its suffix. Returns `None` for other files, and for gzipped tar archives.
+/// Removes the suffix of a gzipped file. Returns `None` for other files and for tar archives.
 pub(crate) fn gzipped_file(path: &str) -> Option<&str> {
     path.strip_suffix(".gz").filter(|_| !is_archive(path))
 }
 
-/// Returns whether paths can lead into a file with this name: an archive or a gzipped file.
+/// Returns whether paths can lead into a file with this name.
 pub(crate) fn is_container(segment: &str) -> bool {
     is_archive(segment) || gzipped_file(segment).is_some()
 }
 
-/// Returns the path of an archive without its suffix.
 pub(crate) fn without_suffix(path: &str) -> &str {
     ArchiveFormat::split_path(path).map_or(path, |(_, stem)| stem)
 }
 
-/// Creates the step that unpacks the archive with this path in the bundle, or the bundle itself if `path` is `None`.
+/// Creates the step that unpacks an archive, or the bundle if `path` is `None`.
 pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "path": path });
     FunctionStep::new("unpack", 5, params, move |context, inputs| {
@@ -93,7 +90,7 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
     })
 }
 
-/// Returns the members of an archive. Their paths begin with the path of the archive.
+/// Returns the members of an archive. Their paths begin with that of the archive.
 pub(crate) fn members(
     context: &Context,
     opener: &Opener,
@@ -114,8 +111,7 @@ pub(crate) fn members(
     listed.map_err(|cause| undecodable_file(path, cause))
 }
 
-/// A file whose reads fail after the run is cancelled. Therefore parsers stop, which otherwise may read millions of members
-/// of an archive.
+/// A file whose reads fail after a cancellation. Otherwise, parsers may read millions of members first.
 pub(crate) struct CancellableFile<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,
@@ -128,7 +124,6 @@ impl<R: ReadAt> ReadAt for CancellableFile<'_, R> {
     }
 }
 
-/// Copies the content of a gzipped file into the cache.
 fn list_gzip(
     context: &Context,
     opener: &Opener,
@@ -144,9 +139,8 @@ fn list_gzip(
     })
 }
 
-/// Returns the members of all archives that match a path with wildcards. If no archive matches, the archives may have been
-/// unpacked: returns the files in directories whose names are those of matching archives without the suffix. Returns
-/// `None` if there are no such files either.
+/// Returns the members of all archives that match a path with wildcards. Without a match, returns the files of directories
+/// that are named like matching archives without the suffix. `None` if there are none of these either.
 fn matching_archives(
     context: &Context,
     opener: &Opener,
@@ -190,8 +184,7 @@ fn matching_archives(
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// Returns the files that a bundle contains instead of an archive that was unpacked: the files of the directory `x/` for
-/// `x.zip`, or the file `x.csv` for `x.csv.zip` and `x.csv.gz`. Returns `None` if neither exists.
+/// Returns the files of an unpacked archive: the directory `x` for `x.zip`, or the file `x.csv` for `x.csv.zip`.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let mut inside = TreeBuilder::default();
     let plain = gzipped_file(path).unwrap_or_else(|| without_suffix(path));
@@ -209,19 +202,18 @@ fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     (!inside.is_empty()).then_some(inside)
 }
 
-/// The location of an archive in a bundle.
 struct BundledArchive<'a> {
     context: &'a Context,
     pub bundle: Digest,
     file: BaseFile,
     /// The archive's bytes in the bundle.
     pub range: Range<u64>,
-    /// The archive's entry in the bundle's central directory, if the archive is a zip member of the bundle.
+    /// The archive's entry, if it is a zip member of the bundle.
     entry: Option<&'a ZipEntry>,
 }
 
 impl<'a> BundledArchive<'a> {
-    /// Finds the archive with this content. Returns `None` if the content is not in a bundle.
+    /// Finds the archive. `None` if the content is not in a bundle.
     pub fn find(
         context: &'a Context,
         opener: &Opener,
@@ -246,7 +238,6 @@ impl<'a> BundledArchive<'a> {
         }))
     }
 
-    /// Returns a reader of the archive, which starts at its beginning.
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ZipError> {
         Ok(match self.entry {
             Some(entry) => Box::new(entry.open(self)?),
@@ -254,8 +245,7 @@ impl<'a> BundledArchive<'a> {
         })
     }
 
-    /// Returns a reader of the archive that also builds an index of the positions where decompression can start. Returns
-    /// `None` if the archive is not deflated in the bundle.
+    /// Returns a reader that also records where decompression can start. `None` if the archive is not deflated.
     pub fn indexer<'w>(
         &'w self,
         windows: &'w dyn WindowStore,
@@ -264,7 +254,6 @@ impl<'a> BundledArchive<'a> {
         Ok(indexer.transpose()?.flatten())
     }
 
-    /// Returns the layer of an archive that is deflated in the bundle.
     pub fn layer(&self, index: InflateIndex) -> Layer {
         Layer {
             offset: self.range.start,
@@ -274,7 +263,7 @@ impl<'a> BundledArchive<'a> {
     }
 }
 
-/// Reads from the bundle, counts the bytes as progress, and checks for cancellation.
+/// Counts progress, and checks for cancellation.
 impl ReadAt for BundledArchive<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         self.context.check().map_err(io::Error::other)?;
@@ -302,7 +291,6 @@ pub(crate) fn extract(
     })
 }
 
-/// Copies with progress and checks for cancellation.
 fn copy(
     context: &Context,
     reader: &mut dyn io::Read,
@@ -324,7 +312,7 @@ fn copy(
     }
 }
 
-/// Stores the members of a sequential archive, one after another, as a single object.
+/// Stores the members of a sequential archive as one object.
 fn extract_members(
     context: &Context,
     prefix: &str,
@@ -344,7 +332,7 @@ fn extract_members(
     Ok(listed.files(stored.digest, false))
 }
 
-/// The members of an archive, collected while the digest of the file that contains their bytes is not known yet.
+/// The members of an archive, collected before the digest of the file with their bytes is known.
 struct MemberList {
     prefix: String,
     members: Vec<ListedMember>,
@@ -352,7 +340,7 @@ struct MemberList {
 
 struct ListedMember {
     path: String,
-    /// Offset and length of its bytes. `None` for a directory.
+    /// Offset and length of the bytes. `None` for a directory.
     range: Option<(u64, u64)>,
     crc32: Option<u32>,
 }
@@ -373,8 +361,8 @@ impl MemberList {
         });
     }
 
-    /// Returns the members as references to ranges of a file. If `layered` is false, `base` is the digest of this file.
-    /// Otherwise `base` is the digest of the object that describes how to decompress the file.
+    /// Returns references to the members. `base` is the digest of the file that contains them or, if `layered`, of the
+    /// object that describes its decompression.
     pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for ListedMember { path, range, crc32 } in self.members {
@@ -399,7 +387,7 @@ mod tests {
 
     use super::*;
 
-    /// After a cancellation, the failure is a cancellation, even though the parser reports a damaged archive.
+    /// The parser reports a damaged archive, but the failure is a cancellation.
     #[test]
     fn cancelling_stops_the_listing_of_archive_members() -> Result<(), Box<dyn std::error::Error>> {
         let mut file = ZipWriter::new(Vec::new());

@@ -1,35 +1,30 @@
-//! A *chunk*: the unit that [`listing`](super::listing) writes and reads. It contains consecutive files of a tree, stored
-//! column by column.
+//! A *chunk*: the unit that [`listing`](super::listing) reads and writes. It contains files of a tree, column by column.
 
 use std::io::{self, Read, Write};
 
 use super::columns::{ColumnReader, ColumnWriter, TextColumn, shared_end};
 use super::{EMPTY_DIRECTORY, FileKind, FileLocation, MemberName, Tree};
 
-/// A file of a tree.
 pub(super) struct ListingEntry<'a> {
     pub path: &'a str,
-    /// Location of the content. The base in it is an index into the bases of the listing.
+    /// Location of the content. The base is an index into the bases of the listing.
     pub location: FileLocation,
-    /// Name of a member in its archive.
     pub name: &'a str,
 }
 use crate::value::compact::{MAX_TEXT_BYTES, difference, value_from, write_number};
 
-/// Bytes of a zip member's local header without its name and extra fields.
+/// Bytes of a zip member's local header without name and extra fields.
 const ZIP_RECORD_BYTES: u64 = 30;
 
-/// Maximum number of files in a chunk.
 pub(super) const MAX_FILES: usize = 4096;
 
-/// Total bytes of paths and names after which no further file is added to a chunk.
+/// Bytes of paths and names after which a chunk gets no further file.
 const CHUNK_TEXT_BYTES: usize = 1 << 20;
 
-/// Maximum total bytes of the paths and names of a chunk, including its last file.
+/// Maximum bytes of the paths and names of a chunk, including its last file.
 const MAX_CHUNK_TEXT_BYTES: usize = CHUNK_TEXT_BYTES + 2 * MAX_TEXT_BYTES;
 
-/// Consecutive files of a tree, stored column by column. The last fields contain values of the previous file, because some
-/// values of the next file are encoded as differences to them.
+/// Consecutive files of a tree, column by column.
 #[derive(Default)]
 pub(super) struct Chunk {
     kinds: Vec<u8>,
@@ -43,19 +38,17 @@ pub(super) struct Chunk {
     crcs_taken: usize,
     ends: NumberColumn,
     fronts: TextColumn,
-    /// Total bytes of paths and names.
     text: usize,
-    /// Base of the previous file.
+    /// Base of the previous file. The next one is encoded relative to it.
     base: u32,
     /// End of the previous file's bytes in its base.
     end: u64,
 }
 
-/// A column of numbers.
 #[derive(Default)]
 struct NumberColumn {
     values: Vec<u64>,
-    /// When the column is read: how many of the numbers have been taken.
+    /// For reading: how many numbers have been taken.
     taken: usize,
 }
 
@@ -153,7 +146,6 @@ impl Chunk {
         self.text += name.len();
     }
 
-    /// Writes all columns to `out` and clears them.
     pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         write_number(out, self.kinds.len() as u64)?;
         packer.bytes(out, &self.kinds)?;
@@ -259,8 +251,7 @@ impl Chunk {
     }
 }
 
-/// Returns the smallest possible end of a zip member's record, which consists of header, name and compressed bytes. Extra
-/// fields can make the record longer.
+/// Returns the end of a zip member without extra fields: header, name and compressed bytes.
 fn min_record_end(location: &FileLocation, name: usize) -> u64 {
     location
         .offset
@@ -269,8 +260,7 @@ fn min_record_end(location: &FileLocation, name: usize) -> u64 {
         .wrapping_add(location.compressed)
 }
 
-/// Splits `name` before the longest suffix that it shares with `path`. Returns the part of `name` before this suffix, and
-/// the offset of the suffix in `path`.
+/// Splits `name` before the longest suffix that it shares with `path`. Returns the front, and the suffix's offset in `path`.
 fn split_shared_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
     let shared = shared_end(path.as_bytes(), name.as_bytes());
     let mut front = name.len() - shared;

@@ -7,12 +7,11 @@
 //!           length, then the uncompressed data
 //! ```
 //!
-//! The reader knows the number of values from earlier data, so damaged data cannot make it decompress more values. The bytes
-//! of numbers are grouped because this helps compression: the low bytes of offsets are noise, and the high bytes are nearly
-//! constant.
+//! The bytes of numbers are grouped for compression: low bytes of offsets are noise, high bytes are nearly constant. The
+//! reader knows the number of values from earlier data, so damaged data cannot make it decompress more.
 //!
-//! Digests of listings are parts of keys, so the compressed bytes must be the same on all machines. The output of zstd
-//! depends only on its version and level. The output of zlib-rs also depends on the processor, so it is not used.
+//! Digests of listings are parts of keys, so all machines must compress to the same bytes. The output of zstd depends only
+//! on version and level, but the output of zlib-rs also on the processor.
 
 use std::io;
 use std::io::{Read, Write};
@@ -24,10 +23,9 @@ use crate::value::compact::{CompactReader, MAX_TEXT_BYTES, shared_start, write_n
 /// zstd level. Higher levels are slower and compress hardly better, because most of the data is noise.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Data of up to this length in bytes are not compressed, because a zstd frame alone has about this size.
+/// Data up to this length in bytes are not compressed, because a zstd frame alone has about this size.
 const MIN_COMPRESSED_BYTES: usize = 16;
 
-/// Converts an error code of zstd.
 fn failed(code: usize) -> io::Error {
     io::Error::other(get_error_name(code))
 }
@@ -80,7 +78,6 @@ impl ColumnWriter {
     }
 }
 
-/// Reads the output of [`ColumnWriter`].
 pub(super) struct ColumnReader<R> {
     input: CompactReader<R>,
     zstd: DCtx<'static>,
@@ -149,8 +146,9 @@ impl<R: Read> ColumnReader<R> {
     }
 }
 
-/// A column of strings. Each string is stored as the lengths of the prefix and the suffix that it shares with the previous
-/// string, and the bytes between them, its *middle*. For example, the middle of `a/b/2.png` after `a/b/1.png` is `2`.
+/// A column of strings. Each is stored as the lengths of the prefix and suffix that it shares with the previous string, and
+/// its *middle* between them: `2` for `a/b/2.png` after `a/b/1.png`.
+///
 /// Middles are mostly digits, which zstd compresses to half a byte each.
 #[derive(Default)]
 pub(super) struct TextColumn {
@@ -162,7 +160,7 @@ pub(super) struct TextColumn {
     lengths: Vec<u64>,
     /// The middles of all strings.
     between: Vec<u8>,
-    /// Number of strings that the reader has taken so far, and the total length of their middles in bytes.
+    /// Number of strings that were taken, and the total length of their middles.
     taken: (usize, usize),
     /// The previous string.
     before: Vec<u8>,
@@ -185,8 +183,7 @@ impl TextColumn {
         before.extend_from_slice(rest);
     }
 
-    /// Writes all strings and removes them from memory. Keeps only the last string in `before`, because the next string is
-    /// encoded relative to it.
+    /// Writes and clears all strings. `before` stays, because the next string is relative to it.
     pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         packer.numbers(out, &self.starts)?;
         packer.numbers(out, &self.ends)?;
@@ -199,7 +196,7 @@ impl TextColumn {
         Ok(())
     }
 
-    /// Reads `count` strings. It is an error if the total length of their middles exceeds `max_bytes`.
+    /// Reads `count` strings. Fails if the total length of their middles exceeds `max_bytes`.
     pub fn read(
         &mut self,
         input: &mut ColumnReader<impl Read>,
@@ -219,7 +216,7 @@ impl TextColumn {
         input.bytes(between, &mut self.between)
     }
 
-    /// Returns the next string. Returns `None` if its lengths are invalid.
+    /// Returns the next string. `None` if its lengths are invalid.
     pub fn take(&mut self) -> Option<&[u8]> {
         let (text, from) = self.taken;
         let number = |column: &[u64]| usize::try_from(*column.get(text)?).ok();
@@ -240,7 +237,6 @@ impl TextColumn {
     }
 }
 
-/// Returns the length of the common suffix of two byte strings.
 pub(super) fn shared_end(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((before, last)), Some((before_other, other))) =

@@ -21,11 +21,10 @@
 //! strings: lengths shared with the start and with the end of the previous string, length of the middle, and its bytes
 //! ```
 //!
-//! The module `columns` compresses each column separately, because similar values are then adjacent. A member takes about
-//! 14 bytes if its name and position are random (four of them for its checksum), and otherwise about half as many.
+//! Similar values are adjacent in a column, so each column is compressed separately (see `columns`). A member takes about 14
+//! bytes if its name and position are random, four of them for its checksum, and otherwise about half.
 //!
-//! The reader does not trust a listing: it limits the number of files and the bytes of paths and names in a chunk. The size
-//! of the listing limits the number of chunks.
+//! The reader does not trust a listing: it limits the files per chunk, and the bytes of their paths and names.
 
 use std::io::{self, Read, Write};
 
@@ -38,8 +37,7 @@ use crate::value::compact::{CompactReader, write_number};
 
 const MAGIC: [u8; 12] = *b"prep tree 3\n";
 
-/// Maximum number of files for which memory is reserved before the files are read. Without this limit, a damaged listing
-/// with a wrong number of files could exhaust memory.
+/// Maximum number of files for which memory is reserved in advance, because the number in a damaged listing may be wrong.
 const MAX_RESERVED_FILES: usize = 1 << 22;
 
 /// Writes a tree of `count` files. `entries` must be sorted by path.
@@ -69,7 +67,6 @@ pub(super) fn write<'a>(
     }
 }
 
-/// Reads the output of [`write`].
 pub(super) fn read(input: impl Read) -> Result<Tree, ListingError> {
     let mut input = CompactReader::new(input);
     if input.bytes::<{ MAGIC.len() }>()? != MAGIC {
@@ -100,7 +97,6 @@ pub(super) fn read(input: impl Read) -> Result<Tree, ListingError> {
     Ok(tree)
 }
 
-/// The reason why a listing cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ListingError {
     #[error("{0}")]
@@ -208,7 +204,6 @@ mod tests {
             let mut turned = Vec::new();
             write_tree(&Tree::new(entries.into_iter().rev().collect())?, &mut turned)?;
             prop_assert_eq!(&turned, &bytes);
-            // A truncated listing is an error.
             prop_assert!(read(&bytes[..bytes.len() - 1]).is_err());
         }
 
@@ -234,7 +229,7 @@ mod tests {
             for offset in 0..bytes.len() {
                 prop_assert!(read(&bytes[..offset]).is_err(), "truncated at {offset}");
                 bytes[offset] ^= change;
-                // The cache verifies the digest, so this test only checks that the reader does not panic.
+                // The cache verifies the digest, so the reader only must not panic.
                 let found = read(&bytes[..]);
                 prop_assert!(found.is_err() || offset >= MAGIC.len(), "a wrong header is read");
                 bytes[offset] ^= change;
@@ -285,8 +280,8 @@ mod tests {
         assert!(damaged, "{found:?}");
     }
 
-    /// Returns a listing of one chunk with the given number of files and of files of the chunk, which may be wrong. `starts`
-    /// are the shared prefixes of the paths. The middles of the paths have the lengths `lengths` and the bytes `middles`.
+    /// Returns a listing of one chunk. The numbers of files in the listing and in the chunk may be wrong. `starts` are the
+    /// shared prefixes of the paths; `lengths` and `middles` describe their middles.
     fn forged_listing(
         files: u64,
         chunk: u64,
@@ -309,7 +304,7 @@ mod tests {
 
     #[test]
     fn wrong_sizes_in_a_listing_allocate_no_memory() -> Test {
-        // A valid listing, to show that only the wrong sizes make it invalid.
+        // A valid listing, to show that only the wrong sizes make the others invalid.
         let valid = forged_listing(2, 2, &[0, 0], &[1, 1], b"ab")?;
         // Append the columns that are empty.
         let valid = [&valid[..], &[0; 10]].concat();
@@ -389,8 +384,7 @@ mod tests {
         let tree = Tree::new(entries.collect())?;
         let mut bytes = Vec::new();
         write_tree(&tree, &mut bytes)?;
-        // Expected: half a byte for each digit, four bytes for the checksum, four for the position in the archive, and
-        // two for the size.
+        // Half a byte for each digit, four bytes for the checksum, four for the position, and two for the size.
         let each = bytes.len() / 10_000;
         assert!(each < 16, "{each} bytes per member");
         Ok(())

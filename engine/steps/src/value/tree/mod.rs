@@ -1,8 +1,7 @@
 //! A tree: a set of files, each with a path and a content reference.
 //!
-//! A tree may have millions of files, so it is stored compactly in memory: all paths in one buffer, and about 60 bytes per
-//! file for the location of its bytes. A [`ContentRef`] is built from the location on request. [`listing`] defines the
-//! format of trees in the cache. A tree is loaded only once for all steps that use it at the same time.
+//! A tree may have millions of files. In memory, all paths are in one buffer, and each file takes about 60 more bytes. For
+//! the stored format, see [`listing`]. Concurrent steps share a loaded tree.
 
 mod chunk;
 mod columns;
@@ -20,7 +19,7 @@ use super::ContentRef;
 use super::compact::TextList;
 use super::positions::sorted;
 
-/// A file or an empty directory, for building small trees.
+/// A file or an empty directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
     /// Path relative to the tree.
@@ -29,10 +28,10 @@ pub struct TreeEntry {
     pub content: Option<ContentRef>,
 }
 
-/// Approximate memory in bytes of a file in a tree, including its path.
+/// Approximate memory of a file in a tree, in bytes, with its path.
 const FILE_BYTES: u64 = 130;
 
-/// Returns the memory in bytes that the trees among a step's inputs need when they are loaded.
+/// Returns the memory in bytes of a step's loaded input trees.
 pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
     let files = inputs
         .values()
@@ -40,18 +39,17 @@ pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
     files.sum::<u64>().saturating_mul(FILE_BYTES)
 }
 
-/// Files sorted by path in code-point order, with unique paths.
+/// Files with unique paths, sorted by path in code-point order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     paths: TextList,
     locations: Vec<FileLocation>,
     /// Names of members that are not a suffix of their path.
     names: TextList,
-    /// Digests of the objects and files that hold the bytes.
+    /// Digests of the objects and files that contain the bytes.
     bases: Vec<Digest>,
 }
 
-/// The location of a file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileLocation {
     kind: FileKind,
@@ -72,9 +70,9 @@ enum FileKind {
     Slice = 2,
     Stored = 3,
     Deflated = 4,
-    /// A file in a table of files, which contains its path and size, but not the location of its bytes.
+    /// A file in a table of files: path and size, without the location of its bytes.
     Row = 5,
-    /// Same as `Stored`, for members of an archive that is nested in another compressed archive.
+    /// Same as `Stored`, in an archive that is nested in another compressed archive.
     LayeredStored = 6,
     LayeredDeflated = 7,
     LayeredSlice = 8,
@@ -94,12 +92,10 @@ impl FileKind {
         )
     }
 
-    /// Returns whether the kind has a CRC-32.
     fn has_crc(self) -> bool {
         self == FileKind::LayeredChecked || self.is_member()
     }
 
-    /// Returns whether the archive is nested in another compressed archive.
     fn is_layered(self) -> bool {
         matches!(
             self,
@@ -114,7 +110,7 @@ impl FileKind {
         self.method().is_some()
     }
 
-    /// Returns the compression method of a member. Returns `None` if this is not a member.
+    /// Returns the compression method of a member. `None` for other kinds.
     fn method(self) -> Option<ZipMethod> {
         match self {
             FileKind::Stored | FileKind::LayeredStored => Some(ZipMethod::Stored),
@@ -134,28 +130,26 @@ impl FileKind {
     }
 }
 
-/// The name of a member in its archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MemberName {
-    /// The suffix of the path that starts at this byte.
+    /// The suffix of the path from this byte on.
     EndOfPath(u32),
     /// The name with this index among the tree's names.
     Separate(u32),
 }
 
-/// Identifies a file's bytes within a tree in a few bytes. Files with equal origins have equal contents.
+/// Identifies a file's bytes within a tree. Files with equal origins have equal contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentOrigin {
     pub kind: OriginKind,
     /// Index into [`Tree::bases`].
     pub base: u32,
-    /// Start of the bytes in the base. 0 for an entire base.
+    /// Start of the bytes in the base.
     pub offset: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OriginKind {
-    /// The entire base.
     Object = 0,
     Slice = 1,
     Member = 2,
@@ -236,19 +230,18 @@ impl<'a> TreeFile<'a> {
         self.location().bytes
     }
 
-    /// Returns whether the file is in an archive that is nested in another compressed archive.
     pub(crate) fn is_layered(&self) -> bool {
         self.location().kind.is_layered()
     }
 
-    /// Returns the digest of the file that contains the bytes. Returns `None` for an empty directory or a row.
+    /// Returns the digest of the base. `None` for a directory or a row.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
         let location = self.location();
         let has_base = location.kind.has_base();
         has_base.then(|| self.tree.bases.get(location.base as usize))?
     }
 
-    /// Returns the identifier of the file's bytes. Returns `None` for an empty directory or a row.
+    /// Returns `None` for a directory or a row.
     pub(crate) fn origin(&self) -> Option<ContentOrigin> {
         let FileLocation {
             kind, base, offset, ..
@@ -262,7 +255,7 @@ impl<'a> TreeFile<'a> {
         Some(ContentOrigin { kind, base, offset })
     }
 
-    /// Returns the content reference. Returns `None` for an empty directory or a row.
+    /// Returns the content reference. `None` for a directory or a row.
     pub fn content(&self) -> Option<ContentRef> {
         let location = self.location();
         let base = *self.base()?;
@@ -308,10 +301,7 @@ impl<'a> TreeFile<'a> {
 }
 
 impl Tree {
-    /// Builds a tree of these files.
-    ///
-    /// # Errors
-    /// If two files have the same path.
+    /// Builds a tree. Fails if two files have the same path.
     pub fn new(entries: Vec<TreeEntry>) -> Result<Tree, TreeError> {
         let mut builder = TreeBuilder::default();
         for entry in &entries {
@@ -358,7 +348,7 @@ impl Tree {
         files.take_while(move |file| file.path().starts_with(prefix))
     }
 
-    /// Digests of the objects and files that hold the bytes, in the order in which files use them.
+    /// In the order in which files use them.
     pub(crate) fn bases(&self) -> &[Digest] {
         &self.bases
     }
@@ -372,10 +362,7 @@ impl Tree {
         })
     }
 
-    /// Loads the tree of a value. Steps that use the tree at the same time share it.
-    ///
-    /// # Errors
-    /// If the value is not a tree, or its listing is damaged or missing.
+    /// Loads the tree of a value. Concurrent steps share it.
     pub fn load(context: &Context, value: &Value) -> Result<Arc<Tree>, StepError> {
         let body: TreeBody = value.decode()?;
         Tree::load_listing(context, &body.listing)
@@ -390,15 +377,12 @@ impl Tree {
     }
 
     /// Stores the tree. Returns its value.
-    ///
-    /// # Errors
-    /// If the cache cannot be written or the run is cancelled.
     pub fn save(&self, context: &Context) -> Result<Value, StepError> {
         Ok(value(self.size(), self.save_listing(context)?))
     }
 
-    /// Stores a tree that consists of files of other trees, without building it in memory. `file` receives each number below
-    /// `count`, and returns a path and the file of another tree that gets this path. The paths must be sorted and unique.
+    /// Stores a tree of files of other trees without building it in memory. `file` returns, for each number below `count`, a
+    /// path and the file for it. The paths must be sorted and unique.
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
@@ -421,7 +405,7 @@ impl Tree {
                 location.base = bases.number_of(base);
             }
             if location.kind.is_member() {
-                // The name itself is part of the entry, so its index is not used.
+                // The name itself is in the entry, so this index is unused.
                 location.name = end_of_path(path, name).unwrap_or(MemberName::Separate(0));
             }
             chunk::ListingEntry {
@@ -451,10 +435,8 @@ impl Tree {
     }
 }
 
-/// Number of files between two checks for cancellation.
 pub(crate) const BETWEEN_CHECKS: usize = 1024;
 
-/// Stores the listing of `count` files. Returns its digest, and the digests of the objects that it refers to.
 fn save_entries<'a>(
     context: &Context,
     bases: &[Digest],
@@ -478,7 +460,6 @@ fn save_entries<'a>(
     Ok((stored.digest, objects))
 }
 
-/// Returns the value of a tree whose listing is stored, given its number of files and bytes.
 fn value((files, bytes): (u64, u64), stored: (Digest, Vec<Digest>)) -> Value {
     let (listing, mut objects) = stored;
     objects.push(listing);
@@ -511,20 +492,18 @@ impl BaseNumbers {
         })
     }
 
-    /// Returns the number of a known base.
     fn number_of(&self, base: &Digest) -> u32 {
         self.numbers.get(base).copied().unwrap_or(u32::MAX)
     }
 }
 
-/// Returns the offset of the name `name` in `path` as a [`MemberName`]. Returns `None` if `path` does not end with `name`.
+/// Returns the name as a suffix of `path`, if it is one.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
     path.ends_with(name).then_some(MemberName::EndOfPath(from))
 }
 
-/// Builds a tree of files that are added in any order.
 #[derive(Debug, Default)]
 pub(crate) struct TreeBuilder {
     tree: Tree,
@@ -532,7 +511,6 @@ pub(crate) struct TreeBuilder {
 }
 
 impl TreeBuilder {
-    /// Adds a file, or an empty directory.
     pub fn push(&mut self, path: &str, content: Option<&ContentRef>) {
         let location = match content {
             None => EMPTY_DIRECTORY,
@@ -581,8 +559,8 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a member of an archive. If `layered` is false, `base` is the digest of the file that contains the archive.
-    /// Otherwise `base` is the digest of the object that describes how to decompress the archive.
+    /// Adds a member of an archive. `base` is the digest of the file that contains the archive or, if `layered`, of the
+    /// object that describes its decompression.
     pub fn push_member(
         &mut self,
         path: &str,
@@ -606,7 +584,6 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a file to a table of files: its path and size, without the location of its bytes.
     pub(crate) fn push_row(&mut self, path: &str, bytes: u64) {
         let location = FileLocation {
             kind: FileKind::Row,
@@ -616,7 +593,7 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Adds a file of another tree under the path `path`.
+    /// Adds a file of another tree at `path`.
     pub fn push_file(&mut self, path: &str, file: TreeFile<'_>) {
         let mut location = file.location();
         if let Some(base) = file.base() {
@@ -628,12 +605,10 @@ impl TreeBuilder {
         self.add(path, location);
     }
 
-    /// Returns whether nothing has been added yet.
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()
     }
 
-    /// Returns the number of files and directories so far.
     pub fn len(&self) -> usize {
         self.tree.len()
     }
@@ -651,25 +626,23 @@ impl TreeBuilder {
         })
     }
 
-    /// Returns the path of the file that was added at this index.
     pub(super) fn path(&self, index: u32) -> &str {
         self.tree.paths.get(index as usize)
     }
 
-    /// Returns whether an empty directory was added at this index.
     pub(super) fn is_directory(&self, index: u32) -> bool {
         let found = self.tree.locations.get(index as usize);
         found.is_none_or(|found| found.kind == FileKind::Directory)
     }
 
-    /// Returns all indices, sorted by path. Indices with the same path are in the order in which they were added.
+    /// Returns all indices, sorted by path. The sort is stable.
     pub(super) fn sorted(&self, cancel: &Cancel) -> Result<Vec<u32>, TreeError> {
         let count = u32::try_from(self.len()).map_err(|_| TreeError::TooMany)?;
         let by_path = |a: u32, b: u32| self.path(a).cmp(self.path(b));
         sorted(count, cancel, by_path).map_err(TreeError::Stopped)
     }
 
-    /// Builds the tree of the files at these indices, which must be sorted by path and have unique paths.
+    /// Builds the tree of these files, which must be sorted by path and have unique paths.
     pub(super) fn in_order(self, order: &[u32]) -> Tree {
         let TreeBuilder { mut tree, bases } = self;
         tree.bases = bases.all;
@@ -686,10 +659,7 @@ impl TreeBuilder {
         tree
     }
 
-    /// Builds the tree.
-    ///
-    /// # Errors
-    /// If two files have the same path, or the run is cancelled.
+    /// Builds the tree. Fails if two files have the same path, or if the run is cancelled.
     pub fn finish(self, cancel: &Cancel) -> Result<Tree, TreeError> {
         let order = self.sorted(cancel)?;
         let mut pairs = order.iter().zip(order.iter().skip(1));
@@ -701,8 +671,7 @@ impl TreeBuilder {
 }
 
 impl Tree {
-    /// Sorts the bases and names of members by their first use in the sorted files. Therefore trees with the same files are
-    /// equal, regardless of the order in which the files were added. Also releases unused memory.
+    /// Sorts bases and names of members by first use, so that trees with the same files are equal. Releases unused memory.
     fn renumber(&mut self) {
         let mut bases = vec![u32::MAX; self.bases.len()];
         let mut used = Vec::with_capacity(self.bases.len());

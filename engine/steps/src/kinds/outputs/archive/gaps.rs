@@ -1,9 +1,8 @@
-//! Fills the members of a new archive in the order in which their content can be read.
+//! Fills the members of a new archive in the order of the source archive.
 //!
-//! The members of the new archive are sorted by path, but a compressed source archive can only be read efficiently from
-//! front to back. Therefore the new archive is first written with a gap for each member that comes from a compressed source
-//! archive and has a known size. Afterwards these members are read in the order of the source archive, and each is written
-//! into its gap.
+//! The new archive is sorted by path, but a compressed source archive can only be read from front to back. Therefore the new
+//! archive is first written with gaps for members from compressed archives, if their size is known. Later, these members are
+//! read in the order of the source and written into their gaps.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, Read, Write};
@@ -18,46 +17,37 @@ use thiserror::Error;
 
 use crate::value::{ContentError, OpenContent, Opener, Tree};
 
-/// Bytes per write.
 const WRITE_BYTES: usize = 1 << 18;
 
-/// The destination of an archive.
 pub(super) enum ArchiveOutput {
     OrderedBatches(ObjectWriter),
     WithGaps(GappedObject),
 }
 
-/// An object with gaps.
 pub(super) struct GappedObject {
     object: ScatteredWriter,
     gaps: Rc<Gaps>,
     is_in_gap: bool,
 }
 
-/// The gaps of an archive.
 #[derive(Default)]
 pub(super) struct Gaps {
-    /// Number of zeros that a [`Gap`] has returned to the archive writer, but that the writer has not passed on to the
-    /// object yet.
+    /// Number of zeros from a [`Gap`] that the archive writer has read but not yet passed on.
     announced: Cell<u64>,
-    /// Start of each gap in the object.
     offsets: RefCell<Vec<u64>>,
-    /// Indices in the tree of the files that fill the gaps.
+    /// Indices of the tree's files that fill the gaps.
     files: RefCell<Vec<usize>>,
 }
 
-/// The form of a file's bytes that fill its gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GapBytes {
-    /// The uncompressed bytes.
     Plain,
-    /// The compressed bytes, as they are in the source archive.
+    /// The compressed bytes of the source archive.
     Compressed,
 }
 
-/// A reader that replaces the content of a file while its gap is created. It returns zeros and adds their number to
-/// [`Gaps::announced`]. Therefore [`GappedObject`] knows which bytes are zeros of a gap, and skips them instead of writing
-/// them.
+/// A reader that replaces the content of a file while its gap is created. It returns zeros and counts them in
+/// [`Gaps::announced`], so that [`GappedObject`] skips them instead of writing them.
 pub(super) struct Gap<'a> {
     gaps: &'a Gaps,
     left: u64,
@@ -78,7 +68,6 @@ impl Read for Gap<'_> {
 }
 
 impl Gaps {
-    /// Adds a gap of `bytes` bytes for a file of the tree.
     pub(super) fn add_gap(&self, file: usize, bytes: u64) -> Gap<'_> {
         if bytes > 0 {
             self.files.borrow_mut().push(file);
@@ -91,8 +80,7 @@ impl Gaps {
 }
 
 impl ArchiveOutput {
-    /// Creates the destination of an archive. The destination supports gaps if a file of `tree` comes from a compressed
-    /// archive.
+    /// Supports gaps if a file of `tree` comes from a compressed archive.
     pub(super) fn new(context: &Context, tree: &Tree) -> Result<ArchiveOutput, StepError> {
         if !tree.files().any(|file| file.is_layered()) {
             return Ok(ArchiveOutput::OrderedBatches(context.store.writer()?));
@@ -104,7 +92,6 @@ impl ArchiveOutput {
         }))
     }
 
-    /// Returns the gaps, if the archive may have some.
     pub(super) fn gaps(&self) -> Option<Rc<Gaps>> {
         match self {
             ArchiveOutput::OrderedBatches(_) => None,
@@ -112,7 +99,6 @@ impl ArchiveOutput {
         }
     }
 
-    /// Fills the gaps and stores the archive.
     pub(super) fn commit(
         self,
         context: &Context,

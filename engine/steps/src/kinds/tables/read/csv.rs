@@ -1,8 +1,7 @@
-//! Reads CSV files as pandas reads them.
+//! Reads CSV files as pandas does.
 //!
-//! If threads are available, the bytes of a file pass through three threads in chunks. The first thread inflates a chunk,
-//! the step's thread scans it and adds missing quotes, and a third thread writes it to the cache. No thread is more than
-//! a few chunks ahead of the next thread.
+//! If threads are free, one inflates the file in chunks, the step's thread scans them and adds missing quotes, and a third
+//! thread writes them to the cache. No thread is more than a few chunks ahead of the next.
 
 use std::io::Read as _;
 
@@ -55,7 +54,7 @@ fn read(
     let bytes = content.bytes();
     let text = match &rewritten {
         RewriteResult::Canonical(_) => text,
-        // The written cells are still available, and faster to read than to inflate again.
+        // Reading the written cells is faster than inflating the file again.
         RewriteResult::Cells(scan, options) => {
             let (mut cells, _claim) = text.read_back()?;
             printed(context, bytes, |out| {
@@ -73,7 +72,7 @@ fn read(
         }
     };
     let (object, in_memory) = text.finish()?;
-    // The second pass changes the offsets of rows, so the recorded offsets are invalid.
+    // The second pass changes the offsets of rows.
     let metadata = metadata.filter(|_| matches!(rewritten, RewriteResult::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
@@ -92,7 +91,6 @@ fn read(
     Ok(table)
 }
 
-/// Writes the text of a table with `print`, in a second pass. `bytes` is the size of the file.
 fn printed(
     context: &Context,
     bytes: u64,
@@ -105,8 +103,7 @@ fn printed(
     Ok(out)
 }
 
-/// Adds an example to an error about the type of a column: the first cell that does not have the declared type. Reads the
-/// file again to find this cell. Returns any other error unchanged.
+/// If the error is about the type of a column, reads the file again, and adds the first cell that does not fit.
 fn with_cell(
     error: ReadError,
     opener: &Opener,
@@ -135,7 +132,7 @@ fn with_cell(
         path: path.clone(),
         column: column.clone(),
         declared: declared.name(),
-        // pandas reads a column of integers with missing values as a column of numbers.
+        // pandas reads integers with missing values as numbers.
         other: match declared {
             ColumnKind::Integer if number => "number",
             _ => "text",
@@ -144,7 +141,6 @@ fn with_cell(
     }
 }
 
-/// The result of scanning a file.
 struct ScanResult {
     rewritten: RewriteResult,
     /// Row offsets, and columns in memory, if the scan recorded them.
@@ -152,7 +148,6 @@ struct ScanResult {
     text: TextWriter,
 }
 
-/// Scans the file and writes its text to the cache.
 fn scan(
     context: &Context,
     opener: &Opener,
@@ -196,10 +191,9 @@ fn scan(
     })
 }
 
-/// Name of the column that contains the path of the file from which a row was read.
+/// Name of the column with the path of a row's file.
 const FILE_COLUMN: &str = "file";
 
-/// Bytes per read.
 const READ_BYTES: usize = 1 << 18;
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -236,7 +230,7 @@ pub(crate) const KIND: StepKind = StepKind {
             declared
                 .filter(|column| column.name.value == FILE_COLUMN)
                 .map(|column| {
-                    let message = "the column `file` is reserved for the file of a row";
+                    let message = "the column `file` is reserved for the path of a row's file";
                     let fault = Diagnostic::error("duplicate-column", column.name.span, message);
                     fault.help("remove it from `columns`")
                 })
@@ -266,8 +260,7 @@ pub(crate) const KIND: StepKind = StepKind {
     },
 };
 
-/// Reads all files that the input `files` names into one table. First scans the files to find the common type of each
-/// column, and then writes the rows with these types.
+/// Reads all files of the input `files` into one table. The first pass finds the types of columns, the second writes rows.
 fn read_files(
     context: &Context,
     inputs: &Inputs,

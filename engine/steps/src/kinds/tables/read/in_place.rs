@@ -1,4 +1,4 @@
-//! Reads Parquet files and NumPy arrays: extracts them into the cache, where they are read in place.
+//! Reads Parquet files and NumPy arrays: extracts them into the cache, where queries read them.
 
 use prep_core::{Context, StepError};
 use prep_formats::npy::NpyArray;
@@ -34,7 +34,7 @@ fn read_parquet(
     let table = ParquetTable::open(file, 0..content.bytes(), &limits(context))
         .map_err(|cause| failed(read, cause))?;
     let columns = table.schema().fields().iter().map(|field| {
-        // The type is only used to check the declared columns.
+        // The type only serves to check the declared columns.
         let kind = column_type(field.data_type()).unwrap_or(ColumnType::Text);
         column(field.name(), kind, field.is_nullable())
     });
@@ -78,7 +78,7 @@ fn read_npy(
         columns.push(column(VALUE_COLUMN, element_type(kind), true));
     }
     let record = columns.len();
-    // The type of this column is not used, because its cells are never read as text.
+    // The type is unused, because these cells are never read as text.
     columns.push(column(RECORD_COLUMN, ColumnType::Text, false));
     let mut schema = Schema {
         columns,

@@ -1,10 +1,8 @@
-//! Reads JSON (a list of objects, the elements at a path of a document, or JSON lines) and BSON documents. Each object or
-//! document becomes one row. The table has one column for each member that the pipeline declares, and the column `record`,
-//! which contains the entire object.
+//! Reads JSON (a list, elements at a path of a document, or JSON lines) and BSON documents. Each object is a row: a column
+//! per declared member, and the column `record` with the entire object.
 //!
-//! A BSON document is stored as MongoDB Extended JSON, from which an output of the kind `bson` produces the same bytes as
-//! pymongo. The JSON does not contain long binary values, such as images. In their place, it contains the offset, length
-//! and hash of the bytes in the BSON file (see [`prep_formats::bson::BinaryReference`]).
+//! BSON documents are stored as MongoDB Extended JSON, from which the output `bson` restores the bytes of pymongo. Long
+//! binary values are replaced by their position in the BSON file (see [`prep_formats::bson::BinaryReference`]).
 
 use std::cell::Cell;
 use std::io::BufRead;
@@ -80,13 +78,12 @@ fn steps(path: &str) -> impl Iterator<Item = &str> {
     path.split('.').filter(|step| !step.is_empty())
 }
 
-/// A path that does not lead to rows.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PathError {
     #[error("there is no `{step}` in {}", .parent.as_ref().map_or("the JSON value".to_owned(), |path| format!("`{path}`")))]
     NoStep {
         step: String,
-        /// Path of the object or list that lacks the step. `None` if that is the entire value.
+        /// The object or list without this step. `None` for the entire value.
         parent: Option<String>,
     },
     #[error(
@@ -96,7 +93,7 @@ pub(super) enum PathError {
 }
 
 impl PathError {
-    /// Returns the error in terms of `path` if the path caused it, otherwise `error` unchanged.
+    /// Describes an error that the path caused. Returns other errors unchanged.
     fn explain(path: &str, error: JsonError) -> BoxError {
         match &error {
             JsonError::Syntax {
@@ -125,7 +122,7 @@ impl PathError {
     }
 }
 
-/// Converts an element at a path to a record. A member of an object becomes a record with `key` and `value`.
+/// Converts an element to a record. A member of an object becomes a record with `key` and `value`.
 fn member(element: (Option<prep_formats::json::JsonString>, JsonValue)) -> JsonValue {
     match element {
         (None, value) => value,
@@ -155,7 +152,7 @@ fn lines<'r>(
             Ok(JsonLine::Value(value)) => RecordContent::Value(value),
             Err(error) => return Some(Err(BoxError::from(error))),
         };
-        // Chunks are counted by lines, including empty lines, which are not records.
+        // Chunks count lines, including empty lines, which are not records.
         let chunk = (lines.number() - 1) / chunk;
         Some(Ok(Record { content, chunk }))
     }))
@@ -185,8 +182,7 @@ fn documents<'r>(
     )
 }
 
-/// Converts the special forms of MongoDB Extended JSON for 64-bit integers and for doubles such as NaN to plain numbers.
-/// Returns `None` for other values.
+/// Converts 64-bit integers, and doubles such as NaN, from MongoDB Extended JSON. Returns `None` for other values.
 fn plain(member: &JsonValue) -> Option<JsonValue> {
     if let Some(digits) = member.get("$numberLong") {
         return digits.as_str()?.parse().ok().map(JsonValue::Int);
@@ -198,14 +194,14 @@ fn plain(member: &JsonValue) -> Option<JsonValue> {
 pub(super) const DIALECT: SectionKey = SectionKey::optional(
     "dialect",
     KeyType::Word(DIALECTS),
-    "The library whose reading of JSON is reproduced. With the dialects of pandas, the members of a column declared text are also converted to text in the record, as `astype(str)` does. Default: `python`.",
+    "The library whose reading of JSON is reproduced. With the dialects of pandas, the members of a column that is declared as `text` are also converted to text in the record, as `astype(str)` does. Default: `python`.",
     "ujson",
 );
 
 pub(super) const CHUNKSIZE: SectionKey = SectionKey::optional(
     "chunksize",
     KeyType::Natural,
-    "Number of lines per chunk. pandas reads each chunk as a separate table, so with the dialect `dataframe` or `ujson`, members and types are those of the chunk. The hidden column `piece` contains the number of the chunk, from 0. Default: all lines of the file are one chunk.",
+    "Number of lines per chunk. pandas reads each chunk as a separate table, so with the dialect `dataframe` or `ujson`, records have the members and types of their chunk. The hidden column `piece` contains the number of the chunk, from 0. Default: all lines of the file are one chunk.",
     "1000",
 );
 
@@ -220,7 +216,7 @@ const DIALECTS: &[Word] = &[
     },
     Word {
         name: "ujson",
-        doc: "`pandas.read_json`: like `dataframe`, with three differences. Decimals are parsed by ujson, not always to the nearest double, text columns that contain only numbers become numbers, and columns of doubles without fractions become integers",
+        doc: "`pandas.read_json`: like `dataframe`, with three differences. ujson parses decimals, and not always to the nearest double. Text columns that contain only numbers become numbers. Columns of doubles without fractions become integers",
     },
 ];
 
@@ -242,7 +238,6 @@ impl ReadDialect {
         }
     }
 
-    /// Returns the grammar of the library that parses the JSON text.
     pub fn grammar(self) -> JsonGrammar {
         match self {
             ReadDialect::Python | ReadDialect::Dataframe => JsonGrammar::Python,
@@ -250,8 +245,7 @@ impl ReadDialect {
         }
     }
 
-    /// Returns the pandas function that infers the types of columns. Returns `None` for the dialect `python`, which leaves
-    /// the records unchanged.
+    /// Returns the pandas function that infers types. `None` if records stay unchanged.
     pub fn typing(self) -> Option<FrameFunction> {
         match self {
             ReadDialect::Python => None,
@@ -261,14 +255,12 @@ impl ReadDialect {
     }
 }
 
-/// Returns the declared number of lines per chunk. pandas reads each chunk as a separate table.
 pub(super) fn chunksize(declaration: &Declaration) -> Option<u64> {
     let has = declaration.has("chunksize");
     has.then(|| declaration.natural("chunksize")).flatten()
 }
 
-/// Checks a declaration with `chunksize`: the size must be at least 1, no declared column may be named `piece`, and the
-/// dialect must be one that depends on chunks.
+/// Checks `chunksize`: at least 1, no declared column `piece`, and a dialect that depends on chunks.
 pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
     let size = chunksize(declaration)?;
     let mut columns = declaration.columns("columns").iter();

@@ -1,11 +1,9 @@
 //! `read`: one file of the bundle as a table.
 //!
-//! CSV is read as pandas reads it, and stored as *canonical text*: the text that pandas would write. While the file is
-//! scanned, its cells are copied into the cache. Usually the copy is canonical text already and becomes the stored table.
-//! Otherwise, for example if pandas would write the cell `1.50` as `1.5`, a second pass writes the canonical text.
+//! CSV is stored as *canonical text*: the text that pandas would write. Usually, the first pass writes canonical text. If
+//! not, for example because pandas writes `1.50` as `1.5`, a second pass does.
 //!
-//! A JSON list becomes a table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays are
-//! stored unchanged.
+//! JSON becomes a table of declared columns and the hidden column `record`. Parquet files and arrays are stored unchanged.
 
 mod csv;
 mod in_place;
@@ -73,7 +71,7 @@ pub(crate) const KIND: StepKind = StepKind {
     },
     step: |declaration, _| {
         let read = ReadSpec::declared(declaration)?;
-        // Since version 5, the results for unusual input of ujson equal those of pandas.
+        // Version 5 changes results for unusual input of ujson.
         let version = match read.dialect {
             ReadDialect::Ujson => 5,
             ReadDialect::Python | ReadDialect::Dataframe => 4,
@@ -114,19 +112,16 @@ const AT: SectionKey = SectionKey::optional(
     "annotations",
 );
 
-/// Maximum number of characters of a cell or member that a message shows.
+/// Maximum number of characters of a cell or member in a message.
 const MAX_SHOWN_CHARACTERS: usize = 40;
 
-/// A format of files that can be read as a table. The formats are defined in the other files of this directory.
 struct ReadFormat {
     pub word: Word,
-    /// Extensions of file names.
     pub endings: &'static [&'static str],
-    /// Content of the hidden column `record`, if there is one.
+    /// Content of the hidden column `record`, if any.
     pub record: Option<CellContent>,
     pub read: fn(&Context, &Opener, &ContentRef, &ReadSpec) -> Result<TableValue, StepError>,
-    /// Decodes a member of a record if the format has a special encoding for its value, such as `$numberLong` for BSON.
-    /// Returns `None` for other members. Formats without such encodings have no such function.
+    /// Decodes a member that the format encodes specially, such as `$numberLong` in BSON. Returns `None` for other members.
     pub plain: Option<fn(&prep_formats::json::JsonValue) -> Option<prep_formats::json::JsonValue>>,
 }
 
@@ -157,7 +152,6 @@ const FLOAT_PRECISION: &[Word] = &[
     },
 ];
 
-/// The file to read, and its options.
 struct ReadSpec {
     pub path: String,
     pub format: &'static ReadFormat,
@@ -190,7 +184,6 @@ impl ReadSpec {
         })
     }
 
-    /// Returns the parameters for the step's key.
     fn params(&self) -> serde_json::Value {
         let columns = self.columns.iter();
         let columns: Vec<_> = columns
@@ -209,7 +202,6 @@ impl ReadSpec {
         })
     }
 
-    /// Returns the options of pandas' CSV reader.
     fn csv_options(&self) -> ReadOptions {
         let text = self.columns.iter();
         let text = text.filter(|column| column.kind == ColumnKind::Text);
@@ -225,13 +217,12 @@ impl ReadSpec {
     }
 }
 
-/// Returns the declared option `float_precision`.
 fn float_precision(declaration: &Declaration) -> String {
     let declared = declaration.text("float_precision");
     declared.unwrap_or("round_trip").to_owned()
 }
 
-/// Returns the declared format, or else the format that the file name implies.
+/// Returns the declared format, or the usual one for the file name.
 fn format(declaration: &Declaration) -> Option<&'static ReadFormat> {
     if let Some(word) = declaration.text("format") {
         return FORMATS.iter().find(|format| format.word.name == word);
@@ -242,7 +233,7 @@ fn format(declaration: &Declaration) -> Option<&'static ReadFormat> {
         .find(|format| format.endings.contains(&ending.as_str()))
 }
 
-/// Returns the columns of the table: the declared columns, and the hidden columns of the format.
+/// Returns the declared columns, and the hidden columns of the format.
 fn columns(declaration: &Declaration) -> Vec<ProducedColumn> {
     let declared = declaration.columns("columns").iter();
     let mut columns: Vec<ProducedColumn> = declared
@@ -351,7 +342,7 @@ enum ReadError {
 }
 
 impl ReadError {
-    /// Converts the error to an error of the step, with the location of the declared column.
+    /// Adds the location of the declared column to the error.
     fn error_at(self, read: &ReadSpec) -> StepError {
         let (ReadError::NoColumn { column, .. }
         | ReadError::OtherType { column, .. }
@@ -366,8 +357,7 @@ impl ReadError {
     }
 }
 
-/// Extracts the file into the cache, because queries read formats such as parquet directly from the file. Returns the
-/// extracted content and its open file.
+/// Extracts the file into the cache, because queries read it in place. Returns the extracted content and its open file.
 fn extracted(
     context: &Context,
     opener: &Opener,
@@ -393,7 +383,6 @@ fn failed(read: &ReadSpec, cause: impl Into<BoxError>) -> StepError {
     }
 }
 
-/// Describes a cell for a message.
 fn describe_cell(mismatch: &TypeMismatch) -> String {
     match mismatch.cell.as_str() {
         "" => "is empty".to_owned(),
@@ -401,7 +390,6 @@ fn describe_cell(mismatch: &TypeMismatch) -> String {
     }
 }
 
-/// Returns a declared column as a column of the written table.
 fn stored(declared: &Column) -> StoredColumn {
     let kind = match declared.kind {
         ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
@@ -413,7 +401,7 @@ fn stored(declared: &Column) -> StoredColumn {
     column(&declared.name.value, kind, false)
 }
 
-/// Properties of declared columns that the schema does not contain.
+/// Properties of declared columns that the schema lacks.
 #[derive(Default)]
 struct DeclaredTypes {
     /// The types that pandas infers for columns that queries read as text.
@@ -431,9 +419,8 @@ impl DeclaredTypes {
     }
 }
 
-/// Checks that the file has the declared columns, and that their types fit. Then changes `schema` to the types that queries
-/// see: text for columns declared `text` or `inferred`, regardless of their cells. If the file has no rows, columns get
-/// their declared types.
+/// Checks that the file has the declared columns with fitting types. Changes `schema` to the types that queries see: columns
+/// declared `text` or `inferred` are text. In a file without rows, all columns get their declared types.
 fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;
@@ -505,7 +492,6 @@ fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
     }
 }
 
-/// Describes the values of a column.
 fn describe_type(stored: ColumnType) -> &'static str {
     match stored {
         _ if is_integer(stored) => "integers",

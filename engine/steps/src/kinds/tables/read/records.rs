@@ -1,14 +1,13 @@
-//! Reads records (JSON objects, BSON documents) as a table: the declared members as columns, and the entire records.
+//! Reads records (JSON objects, BSON documents) as a table: the declared members, and the entire records.
 //!
-//! A column declared `text` contains the strings of the file unchanged. A column declared `inferred` has the values of the
-//! same column of `pandas.DataFrame(records)`, printed as by `to_csv`: integers become doubles if the column also has
-//! fractions or missing values. Members that are lists or objects must be declared `json`.
+//! A column declared `inferred` has the values that `to_csv` prints for `pandas.DataFrame(records)`. For example, integers
+//! become doubles if the column also has fractions. Lists and objects must be declared `json`.
 //!
-//! With a dialect of pandas, each record becomes a row of pandas' table: it gets the members of all records, and its values
-//! get the types of their columns. The types are known only after the entire file (or a chunk of it) was read, but they
-//! rarely change a record. Therefore the first pass stores the records unchanged while it infers the types. If the types
-//! turn out to change a record, the stored records are discarded and the file is read a second time. The rest of the first
-//! pass then skips nested values, because only the types are still needed.
+//! With a dialect of pandas, each record becomes a row of pandas' table, with the members of all records. The types are
+//! known only at the end, but rarely change a record.
+//!
+//! Therefore the first pass stores unchanged records while it infers types. If a type changes a record, the file is read
+//! again, and the rest of the first pass only infers types.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -33,13 +32,11 @@ use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter, col
 /// Name of the column with the number of a row's chunk.
 pub(super) const CHUNK_COLUMN: &str = "piece";
 
-/// A record, and the number of its chunk.
 pub(super) struct Record {
     pub content: RecordContent,
     pub chunk: u64,
 }
 
-/// An entire record.
 pub(super) enum RecordContent {
     Value(JsonValue),
     /// An object as normalized text, without parsed values.
@@ -47,7 +44,6 @@ pub(super) enum RecordContent {
 }
 
 impl RecordContent {
-    /// Returns a member of an object.
     pub fn get(&self, key: &str) -> Option<Cow<'_, JsonValue>> {
         match self {
             RecordContent::Value(value) => value.get(key).map(Cow::Borrowed),
@@ -62,7 +58,6 @@ impl RecordContent {
         }
     }
 
-    /// Replaces an existing member.
     fn set(&mut self, key: &str, value: JsonValue) -> Result<(), StepError> {
         match self {
             RecordContent::Value(JsonValue::Object(record)) => {
@@ -76,7 +71,7 @@ impl RecordContent {
         }
     }
 
-    /// Returns the record as JSON on one line, ASCII only.
+    /// Returns the record as JSON on one line, in ASCII.
     fn text(&self) -> Result<Cow<'_, str>, StepError> {
         match self {
             RecordContent::Value(value) => compact(value).map(Cow::Owned),
@@ -94,11 +89,9 @@ impl From<JsonValue> for Record {
     }
 }
 
-/// The records of a file, one after another.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// A function that parses a file of records. The caller can change the value in the `Cell` between two records: it
-/// determines whether nested values of the next record are parsed.
+/// Parses a file of records. The `Cell` determines whether nested values are parsed, and may change between records.
 type Parse = for<'r> fn(
     &Context,
     &'r ReadSpec,
@@ -106,7 +99,6 @@ type Parse = for<'r> fn(
     Box<dyn BufRead + 'r>,
 ) -> Records<'r>;
 
-/// A file of records.
 struct RecordFile<'a> {
     pub context: &'a Context,
     pub read: &'a ReadSpec,
@@ -115,13 +107,11 @@ struct RecordFile<'a> {
 }
 
 impl RecordFile<'_> {
-    /// Returns the length in bytes.
     pub fn bytes(&self) -> u64 {
         self.opened.bytes()
     }
 
-    /// Calls `act` for each record, with the number of the record (from 1) and the record. `nested` determines whether
-    /// nested values are parsed.
+    /// Calls `act` for each record and its number (from 1). `nested` determines whether nested values are parsed.
     pub fn for_each(
         &self,
         nested: &Cell<NestedValues>,
@@ -137,7 +127,6 @@ impl RecordFile<'_> {
     }
 }
 
-/// Reads a file as a table.
 pub(super) fn records(
     context: &Context,
     opener: &Opener,
@@ -162,8 +151,7 @@ pub(super) fn records(
             let none = MemberTypes::Members(Vec::new());
             let mut rows = RecordTable::new(context, read, &declared)?;
             let mut keep = |number, record| match rows.push(number, record, &none) {
-                // The record lacks a declared member, or a member has a different type. This is not an error yet, because
-                // the conversion to a row of pandas' table may add the member or change its type.
+                // The record lacks a member or has another type. The conversion to a row of pandas' table may correct this.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
@@ -182,7 +170,6 @@ pub(super) fn records(
     rows.finish(&types)
 }
 
-/// The table that is being written.
 struct RecordTable<'a> {
     read: &'a ReadSpec,
     declared: &'a [&'a Column],
@@ -264,8 +251,7 @@ impl<'a> RecordTable<'a> {
     }
 }
 
-/// Converts the members that are declared `text` to strings, as pandas' `astype(str)` does: numbers and booleans become the
-/// strings that Python prints for them.
+/// Converts members declared `text` to the strings that Python prints, as `astype(str)` does.
 fn convert_texts(record: &mut RecordContent, declared: &[&Column]) -> Result<(), StepError> {
     let texts = declared.iter().filter(|one| one.kind == ColumnKind::Text);
     for column in texts {
@@ -291,8 +277,7 @@ fn is_missing(member: &JsonValue) -> bool {
     }
 }
 
-/// Writes a member as a cell of its declared type. Returns `None` if the value does not fit this type. Null and NaN are
-/// missing cells.
+/// Writes a member as a cell of its declared type. Returns `None` if it does not fit. Null and NaN are missing.
 fn write_member(
     writer: &mut CsvWriter<impl std::io::Write>,
     column: &Column,
@@ -318,7 +303,7 @@ fn write_member(
     Some(())
 }
 
-/// Returns a value as JSON on one line, in ASCII. Unpaired surrogates, which UTF-8 cannot represent, become escapes.
+/// Returns a value as JSON on one line, in ASCII. Unpaired surrogates become escapes.
 fn compact(value: &JsonValue) -> Result<String, StepError> {
     let text = value
         .to_json(&WriteOptions::default())
@@ -326,23 +311,19 @@ fn compact(value: &JsonValue) -> Result<String, StepError> {
     String::from_utf8(text).map_err(StepError::internal)
 }
 
-/// Returns the beginning of a value, for messages.
 fn value_start(value: &JsonValue) -> String {
     shortened(&compact(value).unwrap_or_default(), MAX_SHOWN_CHARACTERS)
 }
 
-/// The types that pandas infers.
 enum MemberTypes {
-    /// Dialect `python`: the type of each declared column, or `None` if the column is not declared `inferred`. Records stay
-    /// unchanged.
+    /// Dialect `python`: the type of each declared column, `None` unless it is `inferred`. Records stay unchanged.
     Members(Vec<Option<JsonColumnType>>),
-    /// Dialects of pandas: the types of all columns, for each chunk of the file. Values of records are converted to these
-    /// types.
+    /// Dialects of pandas: the types of all columns, for each chunk. Records are converted to these types.
     Chunks(BTreeMap<u64, FrameColumns>),
 }
 
 impl MemberTypes {
-    /// Returns the record, converted to a row of pandas' table if the dialect requires this.
+    /// Converts the record to a row of pandas' table, if the dialect requires this.
     pub fn record(&self, record: Record) -> Result<RecordContent, StepError> {
         let MemberTypes::Chunks(chunks) = self else {
             return Ok(record.content);
@@ -357,7 +338,7 @@ impl MemberTypes {
         }
     }
 
-    /// Returns the cell of the declared column `index`. Returns `None` if the cell is the member itself.
+    /// Returns `None` if the cell is the member itself.
     pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<JsonValue> {
         let inferred = match self {
             MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),
@@ -371,7 +352,7 @@ impl MemberTypes {
         }
     }
 
-    /// Returns the types of the inferred columns whose type is the same in all chunks.
+    /// Returns the inferred types that are the same in all chunks.
     pub fn inferred(&self, declared: &[&Column]) -> BTreeMap<String, ColumnType> {
         let kind = |index: usize, name: &str| match self {
             MemberTypes::Members(inferred) => {
@@ -395,7 +376,7 @@ impl MemberTypes {
     }
 }
 
-/// Infers the types of the columns that are declared `inferred`. Reads the file once for this.
+/// Infers the types of the columns declared `inferred`, in one pass.
 fn infer_members(
     file: &RecordFile<'_>,
     declared: &[&Column],
@@ -428,9 +409,10 @@ fn infer_members(
 
 /// Infers the types of all columns, chunk by chunk.
 ///
-/// The types usually leave the records unchanged. Therefore each record is passed to `keep` immediately, until the types of
-/// a chunk change a record or `keep` returns false. From then on, nested values are skipped, because the file has to be
-/// read again. The returned boolean is true if all records were passed to `keep` and the types change none of them.
+/// Passes each record to `keep`, until types change a record or `keep` returns false. Skips nested values after that,
+/// because the file must be read again.
+///
+/// Returns true if all records were passed to `keep` and no type changes any of them.
 fn infer_chunks(
     file: &RecordFile<'_>,
     typing: FrameFunction,
@@ -445,7 +427,7 @@ fn infer_chunks(
     let mut chunks = BTreeMap::new();
     let (limits, mut cells) = (limits(file.context), 0_u64);
     let mut end = |chunk: u64, frame: FrameBuilder| {
-        // In pandas' table, each record has a cell for each key that occurs in any record of its chunk.
+        // In pandas' table, each record has a cell for each key of any record in its chunk.
         cells = cells.saturating_add(frame.cells());
         let checked = limits.check_cells(file.bytes(), cells);
         checked.map_err(|exceeded| undecodable_file(&file.read.path, exceeded))?;
@@ -471,8 +453,8 @@ fn infer_chunks(
         if nested.get() == NestedValues::Skip {
             return Ok(());
         }
-        // Check after 1, 2, 4, 8 ... records whether the types so far leave the records unchanged. If not, the types of the
-        // entire chunk almost certainly change records, too, so it is useless to keep more of them. The check is slow.
+        // Check after 1, 2, 4, 8 ... records whether the types so far leave records unchanged. If not, the types of the
+        // entire chunk almost certainly do not, either, so keeping more records is useless. Each check is slow.
         let is_likely = !seen.is_power_of_two() || frame.keeps_records();
         if !is_likely || !keep(number, record)? {
             change();
@@ -485,7 +467,7 @@ fn infer_chunks(
     Ok((chunks, nested.get() == NestedValues::Read))
 }
 
-/// The value of a member: the member itself, or a value that was decoded from a special encoding of the format.
+/// The value of a member: the member itself, or the value that the format encodes specially.
 enum PlainMember<'m> {
     Same(&'m JsonValue),
     Other(JsonValue),

@@ -1,7 +1,6 @@
 //! `method: cut`: ranks the rows by a column, and finds the rank of the value at which the table is cut.
 //!
-//! Numbers, dates and timestamps are compared by value, and strings by code point. A row without a value has no place in
-//! this order, so it is an error.
+//! Numbers, dates and timestamps are compared by value, strings by code point. A missing value is an error.
 
 use std::sync::Arc;
 
@@ -58,14 +57,13 @@ enum CutError {
     NoneBefore { column: String, from: String },
 }
 
-/// The column and the value at which a table is cut.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct CutColumn {
     by: String,
     /// The declared value at the cut. `None` if a size or a query determines the cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
-    /// Format of the times in the column, if the strings are compared as times.
+    /// Format of the times in the column. `None` if strings are compared as strings.
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<String>,
     /// Whether equal values are in the order of NumPy's quicksort.
@@ -73,15 +71,14 @@ pub(super) struct CutColumn {
     quicksort: bool,
 }
 
-/// The ranks of a table's rows.
 pub(super) struct Ranks {
     pub ranks: Vec<u32>,
-    /// The rank and the text of the value at the cut. `None` if a size determines the cut.
+    /// Rank and text of the value at the cut. `None` if a size determines the cut.
     pub from: Option<(u32, String)>,
 }
 
 impl CutColumn {
-    /// Returns the column and the value that the declaration names. Returns `None` if its method is not `cut`.
+    /// Returns `None` if the method is not `cut`.
     pub fn new(declaration: &Declaration) -> Option<CutColumn> {
         let by = declaration.has("by").then(|| declaration.text("by"));
         let from = declaration.has("from").then(|| declaration.get("from"));
@@ -181,7 +178,7 @@ impl CutColumn {
         Ok(Ranks { ranks, from })
     }
 
-    /// Converts the value at the cut to the type of the column. Returns the converted value and its original text.
+    /// Converts the value at the cut to the type of the column. Also returns its original text.
     fn value_at_cut(
         &self,
         from: &ArrayRef,
@@ -195,8 +192,7 @@ impl CutColumn {
             Some(format) if from.data_type().is_string() => {
                 match read_times(from, format)? {
                     Ok(time) => time,
-                    // The string does not have the declared format, but it may have the default format, for example if a
-                    // query computed a date.
+                    // The string may have the default format, for example if a query computed a date.
                     Err(cause) => cast(from, &TIME)
                         .ok()
                         .filter(|time| !time.is_null(0))
@@ -216,8 +212,8 @@ impl CutColumn {
         Ok((value, text))
     }
 
-    /// Returns an error if a value is missing. Also returns an error if a string is a date that begins with the day or the
-    /// month, because sorting such strings does not sort them by time. `before` is the number of rows before this batch.
+    /// Fails if a value is missing, or if a string is a date that begins with the day or the month. `before` is the number
+    /// of rows before this batch.
     fn check_values(&self, values: &ArrayRef, before: usize) -> Result<(), StepError> {
         let column = self.by.clone();
         if values.null_count() > 0 {
@@ -240,8 +236,7 @@ impl CutColumn {
         })
     }
 
-    /// Returns the error for a value `from` that leaves one of the two tables empty: the test table if `is_test_empty`,
-    /// otherwise the train table.
+    /// Returns the error for a `from` that leaves a table empty: the test table if `is_test_empty`, else the train table.
     pub fn one_sided(&self, is_test_empty: bool, from: String) -> StepError {
         let column = self.by.clone();
         fault(
@@ -262,11 +257,9 @@ fn fault_with_help(key: &'static str, error: CutError, help: String) -> StepErro
     error_at_with_help(Failure::Input, Subject::Key(key), error, Some(help))
 }
 
-/// The type of times.
 const TIME: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
-/// Converts values to a type in which they can be compared. NaN and values that cannot be converted become missing. -0.0
-/// becomes 0.0.
+/// Converts values to a comparable type. NaN and values that cannot be converted become missing, and -0.0 becomes 0.0.
 fn comparable(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StepError> {
     let values = cast(values, data_type).map_err(StepError::pipeline)?;
     Ok(match values.as_primitive_opt::<Float64Type>() {
@@ -279,7 +272,7 @@ fn comparable(values: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, StepE
     })
 }
 
-/// Returns the position of each row in the order in which NumPy's quicksort sorts the ranks.
+/// Returns the position of each row after NumPy's quicksort of the ranks.
 fn quicksort_places(ranks: &[u32]) -> Vec<u32> {
     let rank = |row: u32| ranks.get(row as usize);
     let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
@@ -293,7 +286,6 @@ fn quicksort_places(ranks: &[u32]) -> Vec<u32> {
     places
 }
 
-/// Parses strings as times in the format `format`.
 fn read_times(values: &ArrayRef, format: &str) -> Result<Result<ArrayRef, TimeError>, StepError> {
     let texts = cast(values, &DataType::Utf8).map_err(StepError::internal)?;
     let times = times(texts.as_string::<i32>(), format);

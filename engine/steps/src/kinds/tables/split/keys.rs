@@ -1,8 +1,9 @@
 //! Assigns a number to each distinct value of a column.
 //!
-//! Groups are numbered in order of first appearance, as in pandas' `unique`, and all rows without a value form one group.
-//! Classes of a stratified split are numbered in sorted order, as scikit-learn does with `numpy.unique`: numbers are sorted
-//! by value, and text by code point. A missing or infinite class is an error.
+//! Groups are numbered in order of first appearance, as in pandas' `unique`. Rows without a value are one group.
+//!
+//! Classes of a stratified split are numbered in sorted order, as by `numpy.unique`: numbers by value, text by code point. A
+//! missing or infinite class is an error.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -39,8 +40,7 @@ enum KeyError {
     },
 }
 
-/// Returns, for each row, the number that is assigned to its value in `column`. If queries read the column as text,
-/// `inferred` is the type that pandas infers for it.
+/// Returns the number of each row's value in `column`. `inferred` is the type that pandas infers for a text column.
 pub(super) fn codes(
     table: Arc<dyn Relation>,
     column: &str,
@@ -100,7 +100,7 @@ pub(super) fn codes(
     Ok(codes)
 }
 
-/// Returns the value of a column in a row (from 0), for a message.
+/// Returns a cell for a message. Rows are counted from 0.
 pub(super) fn value(
     table: &Arc<dyn Relation>,
     column: &str,
@@ -125,14 +125,14 @@ pub(super) fn value(
     Ok("missing".to_owned())
 }
 
-/// The distinct values so far, in the order of first appearance.
+/// The distinct values so far, in order of first appearance.
 #[derive(Default)]
 struct KeyNumbers {
     floating: bool,
     numbers: HashMap<Box<str>, u32>,
-    /// The values, by their number. The missing value is empty.
+    /// The values by their number. The missing value is empty.
     names: Vec<Box<str>>,
-    /// Number of the missing value, if it has occurred.
+    /// Number of the missing value, if any.
     missing: Option<u32>,
 }
 
@@ -159,10 +159,7 @@ impl KeyNumbers {
         next
     }
 
-    /// Returns, for each distinct value, its index in sorted order.
-    ///
-    /// # Errors
-    /// Returns the number of a value that cannot be a class, for example NaN.
+    /// Returns the sorted position of each distinct value. The error is the number of a value that cannot be a class (NaN).
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
         let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
         let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
@@ -175,7 +172,7 @@ impl KeyNumbers {
             }
             order.sort_by(|a, b| value(a).partial_cmp(&value(b)).unwrap_or(Ordering::Equal));
         } else {
-            // In this order, `False` is before `True`.
+            // This sorts `False` before `True`.
             order.sort_by(|a, b| name(a).cmp(name(b)));
         }
         let mut positions = vec![0; order.len()];
