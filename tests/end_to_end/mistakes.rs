@@ -168,7 +168,7 @@ fn a_member_that_no_row_has_is_a_warning() {
 fn errors_in_json_have_all_mistakes_and_the_possible_values() {
     let sandbox = sandbox();
     let pipeline = PIPELINE
-        .replace("category:", "categry:")
+        .replace("category:", "kategory:")
         .replace("seed: 0", "sead: 0");
     sandbox.write("pipelines/yard/pipeline.yaml", &pipeline);
     let error = &sandbox.prep(&["plan", ID, "--json"]).json()["competitions"][0]["error"];
