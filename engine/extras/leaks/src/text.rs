@@ -3,7 +3,8 @@
 
 use prep_contents::{ArchiveFormat, Format};
 
-/// Parses a number, or a date as seconds. Numbers may have digit groups (`1,234`), a decimal comma, and a unit after them.
+/// Parses a number, or a date as seconds. A number may contain digit groups (`1,234`) or a decimal
+/// comma, and a unit may follow.
 pub(crate) fn number(cell: &str) -> Option<f64> {
     let cell = cell.trim();
     let parse =

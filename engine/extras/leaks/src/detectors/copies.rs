@@ -1,12 +1,12 @@
 //! `rows`, `near` and `equal-files`: finds test items whose rows, texts or files are also in the training part.
 //!
 //! - `rows`: rows whose cells are all equal.
-//! - `near`: texts with many common runs of three words.
+//! - `near`: texts that have many runs of three words in common.
 //! - `equal-files`: files with the same digest.
 //!
-//! Rows and texts can also be equal by chance: rows with few different values, and texts that follow a template. So
-//! copies are reported only if the answers of the test and training items agree significantly more often than the most
-//! frequent answer occurs.
+//! Rows with few different values can be equal by chance, and so can texts that follow a template. Therefore copies of
+//! rows and texts are reported only if the answers of the test items and of their copies agree often enough: significantly
+//! more often than the most frequent answer occurs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,7 +34,7 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 
 struct Copies<'a> {
     detector: &'static str,
-    /// The words that follow the number of copies in the message, for example `test rows are also in train.csv`.
+    /// The words of the message after the number of compared items, for example `test rows are also in train.csv`.
     what: String,
     /// Number of test rows or texts that were compared.
     compared: usize,
@@ -71,7 +71,7 @@ impl Copies<'_> {
         let agrees = equal as f64 / count as f64 > guess + 0.1;
         let is_strong = count >= MIN_COPIES && fraction >= MIN_FRACTION && agrees && !self.is_weak;
         let what = format!(
-            "{count} of {} {} ({:.1} %), {equal} of them with the same `{}` (the most frequent answer: {:.0} %)",
+            "{count} of {} {} ({:.1} %); {equal} of these {count} have the same `{}` in both parts, and {:.0} % of all test answers are the most frequent answer",
             self.compared,
             self.what,
             100.0 * fraction,
@@ -257,8 +257,9 @@ fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>
     texts.into_iter().map(runs).collect()
 }
 
-/// Pairs each text of `own` with its nearest text of `other`, if they are near. Both arguments contain the hashes of
-/// each text's runs. Only the [`MAX_CANDIDATES`] texts that share the most rare runs with a text are compared with it.
+/// Pairs each text of `own` with the nearest text of `other`, if the two texts are near. `own` and `other` contain the
+/// hashes of each text's runs. Each text of `own` is compared only with [`MAX_CANDIDATES`] texts of `other`, which share
+/// the most rare runs with the text of `own`.
 fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
     // If there are too many runs, an even sample is compared.
     let all: usize = other.iter().flatten().map(Vec::len).sum();
@@ -337,7 +338,7 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
     let contents = contents.count();
     let is_strong = items.len() >= 10 && share >= 0.01 && contents >= 5;
     let what = format!(
-        "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items)",
+        "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items were compared)",
         items.len(),
         world.ids.len(),
         100.0 * share

@@ -6,8 +6,8 @@
 //! - at most a quarter of the distance to the twentieth nearest training row,
 //! - and at most 5 % of the typical distance of test rows to their nearest training rows.
 //!
-//! Rows can also be near by chance. So near rows are reported only if the answers of the training rows explain enough of
-//! the variance that the baseline leaves unexplained.
+//! Rows can also be near by chance. Therefore near rows are reported only if the answers of the training rows explain
+//! enough of the variance that the baseline leaves unexplained.
 
 use std::collections::HashSet;
 

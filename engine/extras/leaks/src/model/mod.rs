@@ -83,7 +83,7 @@ fn value_of(values: &[f64], place: usize) -> f64 {
 }
 
 /// Number of features of a least-squares fit: a constant, the baseline's prediction, the fact's prediction, and whether
-/// the latter is missing.
+/// the fact's prediction is missing.
 const WIDTH: usize = 4;
 
 /// The equations of a least-squares fit. The last column contains the right-hand sides.

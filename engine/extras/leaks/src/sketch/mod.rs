@@ -5,7 +5,7 @@
 //! of its path is below a limit. When the training or test part has too many bytes or sketches, this limit is halved,
 //! and sketches above it are dropped.
 //!
-//! The number of bytes that are decoded between two halvings is limited. So the time grows only with the logarithm of
+//! The number of bytes that are decoded between two halvings is limited. Therefore the time grows only with the logarithm of
 //! the number of files.
 
 mod picture;
@@ -103,7 +103,8 @@ impl Sketch {
         picture::variants(&self.values)
     }
 
-    /// Returns the exact square of the distance in steps of 1/32767, 20 times as fast as [`distance`](Self::distance).
+    /// Returns the exact square of the distance, in units of the square of 1/32767. This method is 20 times as fast as
+    /// [`distance`](Self::distance).
     fn square_of_distance(&self, other: &Sketch) -> f64 {
         let both = f64::from(self.square) + f64::from(other.square);
         both - 2.0 * f64::from(product(&self.values, &other.values))
@@ -127,7 +128,8 @@ impl Sketch {
         nearest.iter().map(bound).collect()
     }
 
-    /// Returns the distance of two sketches, between 0 and 2. `None` if it is at least `limit`, or if lengths differ.
+    /// Returns the distance of two sketches, between 0 and 2. `None` if the distance is at least
+    /// `limit`, or if the sketches have different lengths.
     pub(crate) fn distance(&self, other: &Sketch, limit: f64) -> Option<f64> {
         let limit = (limit * SCALE).powi(2);
         let mut sum = 0.0;
@@ -151,7 +153,8 @@ impl Sketch {
     }
 }
 
-/// Returns the scalar product of two unit vectors. It fits into 32 bits, because it is at most about 32767 squared.
+/// Returns the scalar product of two unit vectors whose elements are in steps of 1/32767. The product fits into 32 bits,
+/// because it is at most about 32767 squared.
 fn product(one: &[i16], other: &[i16]) -> i32 {
     let sum = |one: &[i16], other: &[i16]| {
         let products = one.iter().zip(other);
@@ -188,12 +191,13 @@ struct Pending {
     file: Vec<u8>,
 }
 
-/// Maximum number of small files that are sketched together, and of their bytes.
+/// Maximum number of small files that are sketched together.
 const MAX_PENDING: usize = 64;
+/// Maximum total length in bytes of small files that are sketched together.
 const MAX_PENDING_BYTES: usize = 1 << 20;
-/// Maximum number of bytes of a small file and, if it is a picture, of pixels. A large picture is sketched alone to save
-/// memory.
+/// Maximum length in bytes of a small file.
 const MAX_SMALL_BYTES: usize = 1 << 18;
+/// Maximum number of pixels of a small picture. A larger picture is sketched alone to save memory.
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
 const MAX_THREADS: usize = 4;
 

@@ -371,7 +371,7 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table. Returns false only if it is too large. `format` is `None` for files that are not named like
+    /// Reads a table. Returns false only if the table is too large. `format` is `None` for files that are not named like
     /// tables.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
@@ -408,7 +408,7 @@ impl Collected<'_> {
 /// Maximum number of columns of an array that is read as a table.
 const MAX_COLUMNS: usize = 64;
 
-/// Combines arrays to tables. Arrays of the same length in an `.npz` file become one table, because ids and labels are
+/// Combines arrays into tables. Arrays of the same length in an `.npz` file become one table, because ids and labels are
 /// often stored in this form.
 fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, ColumnTable)> {
     let mut files: BTreeMap<String, (Vec<String>, Vec<CellTexts>)> = BTreeMap::new();
