@@ -31,7 +31,8 @@ impl SplitMix {
     }
 }
 
-/// Returns an upper bound of P(Z >= z) for a standard normal Z. For z > 1 it has the right order of magnitude.
+/// Returns an upper bound of P(Z >= z) for a standard normal Z. For z > 1, this bound has the
+/// right order of magnitude.
 pub(crate) fn normal_tail(z: f64) -> f64 {
     match z {
         z if z <= 1.0 => 1.0,

@@ -40,12 +40,13 @@ struct Copies<'a> {
     compared: usize,
     /// For each copy: the test item, its answer, and the answer of the training item.
     pairs: Vec<(usize, &'a str, &'a str)>,
-    /// Whether copies may be different items. If so, the finding is only a note.
+    /// Whether an item and its copy may be different items with equal rows. In this case, the finding is only a note.
     is_weak: bool,
 }
 
-/// Minimum number of copies for a finding above a note, and their minimum fraction of the compared items.
+/// Minimum number of copies for a finding that is more than a note.
 const MIN_COPIES: usize = 20;
+/// Minimum fraction of compared items with a copy, for a finding that is more than a note.
 const MIN_FRACTION: f64 = 0.05;
 
 impl Copies<'_> {
@@ -233,7 +234,7 @@ const RUN_WORDS: usize = 3;
 const MIN_WORDS: usize = 8;
 /// Maximum number of words of a text that are compared.
 const MAX_WORDS: usize = 1 << 18;
-/// Minimum number of runs that two near texts share, as a fraction of the runs of both texts together.
+/// Minimum fraction of the runs of two near texts that are in both texts.
 const MIN_COMMON: f64 = 0.7;
 /// Minimum fraction of the shorter text's runs that the longer text contains.
 const MIN_CONTAINED: f64 = 0.8;

@@ -31,7 +31,7 @@ const MIN_GROUPS: usize = 10;
 /// Finds words that the preparation removed from the names of files. If test files and training files had such a word in
 /// common in the bundle, they belong to the same group.
 pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
-    // For each content: the new names of training files, and those of test files.
+    // For each content: the new names of training files and the new names of test files.
     let mut shown: HashMap<ContentDigest, [HashSet<&str>; 2]> = HashMap::new();
     for file in world.public.files.iter().filter(|file| file.bytes > 0) {
         let [train, test] = shown.entry(file.content).or_default();
@@ -85,13 +85,13 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
 /// Maximum number of members of a family. Larger sets of items are classes or sites, not families.
 const MAX_FAMILY: usize = 50;
 
-/// Maximum number of members of a family from which pairs are formed.
+/// Maximum number of members of a family that are paired with each other.
 const MAX_PAIRED: usize = 8;
 
 /// Maximum mean number of items per family. Items with a more frequent part of the id form a category.
 const MAX_MEAN_FAMILY: usize = 8;
 
-/// Minimum fraction of test items with a training item in their family.
+/// Minimum fraction of test items whose family contains a training item.
 const MIN_DIVIDED: f64 = 0.1;
 
 /// Minimum mean agreement of pairs of items within families.

@@ -163,7 +163,8 @@ impl<'a> Neighbour<'a> {
                 continue;
             }
             let distance = |place: usize, most| variant.distance(&train.get(place)?.sketch, most);
-            // Most variants have no nearer file, so their twentieth neighbour is not computed.
+            // For most variants, no training file is nearer than the best one so far. Skip these variants without a search
+            // for the twentieth nearest file.
             if rotated && (0..train.len()).all(|place| distance(place, limit).is_none()) {
                 continue;
             }

@@ -2,7 +2,7 @@
 //! and the presence of the id in the file. The words of an item's own file are also facts.
 //!
 //! Files in formats without a reader, for example databases and pickles, are searched for strings. If a string contains
-//! an item's id, the strings before and after it are facts about the item.
+//! an item's id, the strings before and after this string are facts about the item.
 
 use std::borrow::Cow;
 
@@ -121,7 +121,7 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Returns whether a line is a comment or the header of a table. Its words are not content.
+/// Returns whether a line is a comment or the header of a table. The words of such a line are not content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
     let mut table_ends = [".csv", ".tsv", ".dat"].iter();
     let is_table = table_ends.any(|end| kind.ends_with(end));

@@ -20,9 +20,11 @@ struct ChunkForm {
     signature: &'static [u8],
     /// Offset of the first chunk.
     begin: usize,
-    /// The bytes of a chunk that contain its name and its length, and the offset of its content.
+    /// The range of bytes in a chunk that contains the chunk's name.
     name: Range<usize>,
+    /// The range of bytes in a chunk that contains the chunk's length.
     length: Range<usize>,
+    /// The offset of the content in a chunk.
     content: usize,
     is_big: bool,
     /// Number of bytes that the length counts in addition to the content.
@@ -209,7 +211,7 @@ fn hex(bytes: &[u8]) -> String {
 /// length of all values could be quadratic in the length of the data.
 const MAX_EXIF: usize = 1 << 14;
 
-/// Returns the tags of EXIF data. If they are damaged, returns the tags before the damage.
+/// Returns the tags of EXIF data. If the data are damaged, returns the tags before the damage.
 fn exif(data: &[u8]) -> Vec<(String, String)> {
     let data = data.get(..MAX_EXIF).unwrap_or(data);
     let read = exif::Reader::new()

@@ -141,7 +141,7 @@ fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mu
     }
 }
 
-/// Returns the first row of each item, and the number of its rows.
+/// Returns the first row of each item, and the number of rows of each item.
 fn first_rows(rows: impl IntoIterator<Item = (usize, usize)>) -> (RowOfItem, RowOfItem) {
     let (mut first, mut counts) = (RowOfItem::new(), RowOfItem::new());
     for (row, item) in rows {

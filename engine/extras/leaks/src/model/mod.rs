@@ -152,7 +152,8 @@ fn solved(mut system: LinearSystem) -> [f64; WIDTH] {
     })
 }
 
-/// Returns the probability of a mean at least as large as that of these differences, if the true mean is 0.
+/// Returns the p-value of a one-sided test: the probability that the mean is at least as large as the mean of `differences`,
+/// if the true mean is 0.
 fn one_sided(differences: &[f64]) -> f64 {
     let count = differences.len() as f64;
     let mean = mean(differences);

@@ -116,7 +116,7 @@ impl Sketch {
         others: impl Iterator<Item = &'a Sketch>,
     ) -> Vec<f64> {
         let mut nearest = vec![f64::INFINITY; several.len()];
-        // Sketches do not fit into the processor's cache, so each one is read only once.
+        // The other sketches do not fit into the processor's cache, so each of them is read only once.
         for other in others {
             for (sketch, nearest) in several.iter().zip(&mut nearest) {
                 if sketch.values.len() == other.values.len() {
@@ -208,8 +208,9 @@ pub(crate) struct Wing {
     threads: usize,
     /// Maximum hash of the path of a file that is sketched.
     max_hash: u64,
-    /// Bytes decoded since the range of hashes was last halved, and their limit.
+    /// Number of bytes that were decoded since `max_hash` was last halved.
     spent: u64,
+    /// Maximum value of `spent`.
     budget: u64,
     /// Maximum number of sketches.
     room: usize,

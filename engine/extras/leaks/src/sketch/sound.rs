@@ -7,8 +7,9 @@ use super::prints::Print;
 use super::{Sketch, prints};
 use crate::statistics::{deviation, mean};
 
-/// Number of sections of a sound for its sketch, and for its features.
+/// Number of sections of a sound from which its sketch is computed.
 const SECTIONS: usize = 256;
+/// Number of sections of a sound from which its features are computed.
 const FEATURE_SECTIONS: usize = 8;
 /// Value of a full-scale sample in fingerprints.
 const SAMPLE_STEPS: f64 = 32_768.0;

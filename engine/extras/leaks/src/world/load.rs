@@ -129,7 +129,7 @@ fn files_of_bundle(
     };
     let seen = match bundle.is_dir() {
         true => entries::of_directory(bundle, resources, &mut visit),
-        // The bundle is an archive. `visit` removes this name from the paths of its members.
+        // The bundle is an archive. `visit` removes the name `bundle.zip` from the paths of the archive's members.
         false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
     };
     seen.map_err(|cause| failed(bundle, cause))?;

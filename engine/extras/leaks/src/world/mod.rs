@@ -332,7 +332,7 @@ pub(crate) fn rows_of_items(items: &[Option<usize>]) -> RowOfItem {
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerColumn {
     pub name: String,
-    /// The answer of each item, in the first one of its rows.
+    /// The answer of each item. If an item has several rows, the answer in the first row.
     pub values: CellTexts,
     /// All rows of the chosen items, as pairs of item and answer.
     pub rows: Vec<(usize, String)>,
