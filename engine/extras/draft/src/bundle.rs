@@ -17,11 +17,11 @@ use crate::write::ANSWER_WORDS;
 const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// Maximum number of bytes of a table that are read to infer the types of its columns.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// Maximum length in bytes of a compressed archive inside the bundle, because it is decompressed into memory.
+/// Maximum length in bytes of a compressed archive inside the bundle. Such an archive is decompressed into memory.
 const MAX_INNER_BYTES: u64 = 512 << 20;
 /// Maximum depth of nested archives.
 const MAX_DEPTH: usize = 2;
-/// Maximum number of tables in a directory. If there are more, they are treated as files.
+/// Maximum number of tables in a directory. If a directory contains more tables, all of them are treated as files.
 const MAX_TABLES: usize = 12;
 /// Maximum number of file names that are stored for the comparison with ids.
 pub const MAX_NAMES: usize = 200_000;
@@ -227,7 +227,8 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     }
 }
 
-/// Returns the directory by which a file is grouped: the topmost one of its path, such as `train` for `train/a/1.jpg`.
+/// Returns the directory by which a file is grouped: the topmost directory of the file's path, such as `train` for
+/// `train/a/1.jpg`.
 /// For a member of an archive, the directory is inside the archive and follows the archive's path.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
@@ -236,12 +237,12 @@ fn top(path: &str) -> String {
     parts.get(..=archives).unwrap_or(&parts).join("/")
 }
 
-/// Words in the names of directories that are parts of the data, not classes, in addition to [`ANSWER_WORDS`].
+/// If the path of files contains one of these words, or of [`ANSWER_WORDS`], their directories are not classes.
 const PARTS: [&str; 3] = ["train", "test", "val"];
 
 impl BundleContent {
-    /// Merges groups of files that differ only in their archives and in the directory that contains them, because these are
-    /// probably classes.
+    /// Merges groups of files that differ only in their archives and in the directory that contains the files. Such
+    /// directories are probably classes.
     pub(crate) fn merge_classes(&mut self) {
         let mut merged: BTreeMap<String, Vec<FileGroup>> = BTreeMap::new();
         for files in std::mem::take(&mut self.files) {

@@ -12,7 +12,8 @@ use crate::table::BundleTable;
 
 /// Maximum number of classes of one-hot answers.
 const MAX_CLASSES: usize = 300;
-/// Maximum number of guessed targets. If the test table lacks more columns of the table, none of them is a target.
+/// Maximum number of guessed targets. If the test table lacks more columns than this number, none of the lacking columns is
+/// a target.
 const MAX_LACKING: usize = 8;
 /// Maximum number of ids that are compared with the names of files.
 const MAX_COMPARED: usize = 2000;
@@ -110,7 +111,10 @@ pub(crate) enum MissingTargets {
     Masks,
 }
 
-/// Guesses everything that the author has not chosen. Returns the chosen columns if no table has all of them.
+/// Guesses everything that the author has not chosen.
+///
+/// # Errors
+/// If no table has all chosen columns. The error contains the names of the chosen columns.
 pub(crate) fn guess<'b>(
     bundle: &'b BundleContent,
     choices: &DraftChoices,
@@ -202,8 +206,8 @@ fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> 
     (choices.id.is_none() && is_of_files && !is_of_table).then(|| target.clone())
 }
 
-/// Returns whether a table describes classes, not files. None of its columns contains the names of files, and a group of
-/// files in subdirectories has more than twice as many files as the table has rows.
+/// Returns whether a table describes classes, not files. A table describes classes if none of its columns contains the names
+/// of files, and if a group of files in subdirectories has more than twice as many files as the table has rows.
 fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
     let mut groups = bundle.files.iter();
     let has_classes = groups.any(|files| files.is_nested && files.count as u64 > 2 * table.rows);
@@ -309,7 +313,7 @@ fn is_plain(table: &BundleTable) -> bool {
 /// Guesses the id and the targets from the columns of the sample submission:
 ///
 /// - The id is the first column that the test table has, too, or the first column if there is no test table.
-/// - The targets are the columns that the test table does not have.
+/// - The targets are the columns of the sample submission that the test table does not have.
 fn by_sample<'b>(
     table: &'b BundleTable,
     sample: &BundleTable,

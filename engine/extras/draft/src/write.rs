@@ -1,7 +1,7 @@
 //! Writes the pipeline: fills the templates `rows.yaml` and `files.yaml`.
 //!
-//! A template contains the names of values in braces. A line is omitted if it names a value that does not exist. So the
-//! template shows all lines that a draft can contain.
+//! A template contains the names of values in braces. A line is omitted if it names a value that does not exist.
+//! Therefore the template shows all lines that a draft can contain.
 
 use std::collections::BTreeMap;
 use std::ptr;
@@ -19,7 +19,8 @@ use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml
 
 /// Maximum number of columns of a table that the draft declares.
 const MAX_COLUMNS: usize = 80;
-/// Maximum number of unused tables that the draft lists, of unused groups of files, and of columns of each unused table.
+/// Maximum number of unused tables and of unused groups of files that the draft lists. Also the maximum number of columns
+/// that the draft lists for an unused table.
 const MAX_LISTED: usize = 20;
 /// Maximum length of a value that is used as a placeholder, in characters.
 const MAX_PLACEHOLDER: usize = 40;
@@ -257,8 +258,8 @@ impl RowsWriter<'_> {
             let (directories, _) = group.pattern.rsplit_once('/').unwrap_or_default();
             let directories = directories.to_lowercase();
             let holds_answers = ANSWER_WORDS.iter().any(|word| directories.contains(word));
-            // If files of several directories have the same name, their directories may be their labels. Only the author
-            // can decide that.
+            // If files of several directories have the same name, the name of a file's directory may be the file's label.
+            // Only the author can decide whether it is the label.
             let repeats = group.names.len() < group.count;
             if repeats {
                 public += "  # CHOOSE: is the name of a file's directory its label?\n";
@@ -397,8 +398,8 @@ impl RowsWriter<'_> {
         }
     }
 
-    /// Returns the query that selects the files of `part` (`train` or `test`) from the table `files`, by its column that
-    /// equals the id. If files have the same name (`repeats`), the query also selects their paths.
+    /// Returns the query that selects the files of `part` (`train` or `test`) from the table `files`. The column `column`
+    /// of `files` equals the id. If files have the same name (`repeats`), the query also selects their paths.
     fn files_query(&self, part: &str, files: &str, column: &str, repeats: bool) -> String {
         if self.rows.is_unique {
             let path = if repeats { ", f.path" } else { "" };
@@ -461,8 +462,8 @@ impl RowsWriter<'_> {
     }
 }
 
-/// Returns an item of `REPLACE` for each column of JSON objects with targets, which removes the targets from the objects.
-/// Also returns the names of other JSON columns with targets.
+/// For each column of JSON objects that contain targets, returns an item of `REPLACE` that removes the targets from the
+/// objects. Also returns the names of other JSON columns that contain targets.
 fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>, Vec<&'t str>) {
     let mut columns: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {
@@ -485,7 +486,8 @@ fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>
     (objects.into_iter().map(strip).collect(), others)
 }
 
-/// Returns a constant for a column of a sample submission: if `is_class` is true, a value of the column if possible.
+/// Returns a constant for a column of a sample submission. If `is_class` is true, the constant for a binary column is one of
+/// the column's values instead of the probability 0.5.
 fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {

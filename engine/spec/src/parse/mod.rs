@@ -1,4 +1,5 @@
-//! Converts the YAML nodes of a pipeline into the [`model`](crate::model), once for each of its variants.
+//! Converts the YAML nodes of a pipeline into the [`model`](crate::model). A pipeline with several [variants](Variant) is
+//! converted once for each variant.
 
 mod checks;
 mod declared;

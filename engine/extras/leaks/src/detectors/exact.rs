@@ -37,7 +37,8 @@ const LINES: usize = 300;
 /// A cell and the answer of its item.
 type CellAndAnswer<'a> = (&'a str, &'a str);
 
-/// `known` are the findings of other detectors about the label. If they contain a leak in paths, paths are not examined.
+/// `known` are the findings of other detectors about the label. If one of these findings is a
+/// leak in paths, paths are not examined.
 pub(super) fn find(
     view: &View<'_>,
     (label, targets): (&AnswerColumn, &Targets),
@@ -115,8 +116,8 @@ fn exact_relation(
         let classes = answers.iter().collect::<HashSet<_>>().len();
         if may_be_code && is_code(cells.len(), &answers, share) && guess < 0.95 {
             let right = purity(pairs.iter().copied());
-            // This channel is a file without ids whose lines are in the order of the items. If it contains as many
-            // different values as there are classes, it was probably made from the answers.
+            // A fact of `Channel::Aligned` is from a file without ids whose lines are in the order of the items. If the
+            // file contains as many different values as there are classes, it was probably made from the answers.
             let is_made = channel == Channel::Aligned && cells.len() == classes;
             if right >= 0.99 || is_made && right >= (guess + 0.3).min(0.9) {
                 let hits = (right * pairs.len() as f64) as usize;
@@ -166,7 +167,7 @@ pub(super) fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// Searches for a linear function that maps `numbers`, the cells, to `truth`, the answers. Returns the fraction of the
+/// Searches for a linear function that maps the cells (`numbers`) to the answers (`truth`). Returns the fraction of the
 /// different answers that the best function reproduces. Returns `None` if this fraction is small, or if there are only a
 /// few different answers.
 fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
@@ -219,8 +220,8 @@ const MAX_COLUMNS: usize = 30;
 /// Texts between the cells of two columns.
 const SEPARATORS: [&str; 6] = ["", "-", "_", " ", "/", ", "];
 
-/// Maximum error of a computed answer, relative to the answer. If the answer has few decimals, its rounding error is
-/// larger, and is allowed up to [`MAX_ROUNDED_ERROR`].
+/// Maximum error of a computed answer, relative to the answer. If the answer has few decimals, the answer's
+/// rounding error is larger. Then errors up to [`MAX_ROUNDED_ERROR`] are allowed.
 const MAX_ERROR: f64 = 1e-6;
 /// Maximum error of a computed answer whose rounding error is allowed, relative to the answer.
 const MAX_ROUNDED_ERROR: f64 = 1e-4;
@@ -353,8 +354,11 @@ impl VerbatimSearch<'_> {
         shares.is_some_and(|share| (0.02..0.98).contains(&share))
     }
 
-    /// Finds lists in cells that contain the name of the answers' column for the items whose answer is 1, and columns of
-    /// ones and zeros for all elements of answers that are lists.
+    /// Finds public values that show all answers in the form of lists:
+    ///
+    /// - Answers are 1 or 0, and the list in a cell contains the name of the answer column only if the answer is 1.
+    /// - Answers are lists, and for each element there is a column of ones and zeros.
+    /// - Answers are lists, and a column contains the same lists.
     fn listed(&self) -> Option<LeakFinding> {
         let label = self.label.name.to_lowercase();
         if self.may_be_chance(self.sources.len(), &self.answers) {

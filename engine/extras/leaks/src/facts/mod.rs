@@ -24,10 +24,10 @@ pub(crate) enum Channel {
     /// A value inside a file other than a test table: a field, a key, a variable, or a word of a line. Most of these
     /// values are intended features.
     Field,
-    /// A row of a file that has no ids, but as many rows as there are test items. It is reported only if it equals the
-    /// item's answer.
+    /// A row of a file that has no ids, but as many rows as there are test items. The row of an item is reported only if the
+    /// row equals the item's answer.
     Aligned,
-    /// A feature of a picture, a sound or other content, for the baseline. It is not reported as a fact.
+    /// A feature of a picture, a sound or other content, for the baseline. Such a feature is not reported as a fact.
     Look,
     /// Words in the names of files and directories.
     Name,
@@ -104,7 +104,8 @@ impl Channel {
 /// Maximum number of facts. Documents whose keys are unknown ids would otherwise add one fact per id.
 const MAX_FACTS: usize = 3_000;
 
-/// Maximum length of a value in bytes. Longer values are truncated, because their beginnings suffice to distinguish them.
+/// Maximum length of a value in bytes. Longer values are truncated, because the first bytes suffice to distinguish
+/// values.
 const MAX_VALUE: usize = 2_000;
 
 /// Total length of all values, in bytes, above which values are truncated to [`MAX_SHORT_VALUE`].
