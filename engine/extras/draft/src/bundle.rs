@@ -43,7 +43,7 @@ pub struct BundleContent {
 pub(crate) struct FileGroup {
     /// The pattern of the files in a pipeline: `train/*/*.jpg`.
     pub pattern: String,
-    /// The last part of the directory.
+    /// The last part of the directory's path.
     pub folder: String,
     pub count: usize,
     pub names: HashSet<String>,
@@ -52,7 +52,7 @@ pub(crate) struct FileGroup {
 }
 
 impl BundleContent {
-    /// Reads the bundle in `file`. `bytes` is its length, and `entries` are its members.
+    /// Reads the bundle in `file`. `bytes` is the length of `file`, and `entries` are the members of the bundle.
     pub fn read(
         file: &dyn ReadAt,
         bytes: u64,
@@ -150,7 +150,7 @@ impl Walk<'_> {
         table
     }
 
-    /// Reads a nested archive. If it cannot be read, returns false, and the caller adds it as a file.
+    /// Reads a nested archive. If the archive cannot be read, returns false, and the caller adds the archive as a file.
     fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
         let mut list = |archive: &dyn ReadAt, range| {
             let Ok(listing) = ZipDirectory::read(archive, range, &self.budget) else {

@@ -52,16 +52,16 @@ pub(crate) struct Guess<'b> {
 
 pub(crate) enum SplitGuess<'b> {
     Rows(TargetTable<'b>),
-    /// The files of a group that contains at least two, or all files of the bundle if `None`.
+    /// The files of a group that contains at least two files. If `None`, all files of the bundle.
     Files(Option<&'b FileGroup>),
 }
 
 pub(crate) struct TargetTable<'b> {
     pub table: &'b BundleTable,
-    /// The column that identifies a row, or the new column with its number.
+    /// The column that identifies a row, or a new column with the numbers of the rows.
     pub id: String,
     pub is_unique: bool,
-    /// Whether the id is the number of the row, because no column identifies it.
+    /// Whether the id is the number of the row, because no column identifies a row.
     pub is_numbered: bool,
     pub target: Target,
     /// The column that names groups of rows. A group stays in one part.
@@ -81,7 +81,7 @@ pub(crate) struct RowFiles<'b> {
 
 pub(crate) enum Target {
     Columns(Vec<String>),
-    /// One column. The submission has a column for each class, which is a value of this column.
+    /// One column of classes. The submission has a column for each value of this column.
     OneHot {
         column: String,
         classes: Vec<String>,

@@ -34,7 +34,7 @@ const MAX_LISTED_TABLES: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftText {
     pub text: String,
-    /// The reasons of the guess, and the choices that the author has to check.
+    /// The reasons for the guesses, and the choices that the author has to check.
     pub notes: Vec<String>,
 }
 
@@ -163,7 +163,7 @@ fn nothing_to_split(id: &str, bundle: &BundleContent) -> DraftError {
             let rows = units::count(table.rows, "row");
             let columns = units::count(table.columns.len() as u64, "column");
             let path = &table.path;
-            format!("{path} has {rows} and {columns}; a split needs two of each")
+            format!("{path} has {rows} and {columns}; a split needs two rows and two columns")
         }
         (None, None) => {
             let only = bundle.files.iter().flat_map(|files| &files.names).next();

@@ -376,7 +376,8 @@ impl MemberTypes {
     }
 }
 
-/// Reads the rows of a JSON document: its elements if it is a list, or the first list of objects in it.
+/// Reads the rows of a JSON document. If the document is a list, the rows are its elements. Otherwise the rows are the
+/// elements of the first list of objects in the document.
 fn list(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
     let at = match lists_of_objects(place, limits).ok()? {
         None => None,

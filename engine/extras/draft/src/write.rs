@@ -61,7 +61,7 @@ impl TemplateValues {
         lines.collect()
     }
 
-    /// Replaces the names in a line with their values. `None` if one of them has no value.
+    /// Replaces the names in a line with their values. `None` if one of the names has no value.
     fn line(&self, line: &str) -> Option<String> {
         let mut parts = line.split('{');
         let mut out = parts.next()?.to_owned();
@@ -133,7 +133,9 @@ fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> 
     let declared = of_file().take(columns);
     lines.extend(declared.map(|one| format!("    {}: {}", yaml(&one.name), one.declared)));
     if let Some(more @ 1..) = of_file().count().checked_sub(columns) {
-        lines.push(format!("    # and {more} more, which are part of `*`"));
+        lines.push(format!(
+            "    # other columns, which are part of `*`: {more}"
+        ));
     }
     let lines = lines.into_iter();
     lines.map(|line| format!("{start}{line}\n")).collect()
@@ -535,7 +537,7 @@ fn files_values(
         values.add("pattern", yaml(&files.pattern));
         values.add("count", units::count(files.count as u64, "file"));
     }
-    // If the files are in several directories, the directory is their label.
+    // If the files are in several directories, the name of a file's directory is the file's label.
     let (label, note) = match (label, files.is_some_and(|files| files.is_nested)) {
         (Some(label), _) => (label, "a part of the file's path"),
         (None, true) => ("folder", "the directory of the file"),

@@ -78,7 +78,7 @@ fn is_counter(ids: &[String], place: usize) -> bool {
 /// Minimum length of ids that may contain a check digit.
 const MIN_CHECKED: usize = 6;
 
-/// Maximum length of ids each of whose characters is a fact.
+/// Maximum length of ids whose single characters are facts.
 const MAX_CHARACTERS: usize = 48;
 
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {

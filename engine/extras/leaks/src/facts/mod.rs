@@ -16,7 +16,7 @@ pub(crate) mod tables;
 
 use std::collections::BTreeMap;
 
-/// The origin of a fact. It determines when the fact is a leak, and which detector reports it.
+/// The origin of a fact. The channel determines when the fact is a leak, and which detector reports the fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Channel {
     /// A column of a test table: an intended feature.
@@ -113,7 +113,7 @@ const MAX_BYTES: usize = 256 << 20;
 /// Maximum length of a value in bytes, if all values together are longer than [`MAX_BYTES`].
 const MAX_SHORT_VALUE: usize = 64;
 
-/// A function that returns the item whose id, or whose file, a text names.
+/// A function that returns the item to which a text refers, by the item's id or by the name of the item's file.
 pub(crate) type ItemOf<'a> = &'a dyn Fn(&str) -> Option<usize>;
 
 /// The values of a fact by item. If an item has several values, the first one is used.

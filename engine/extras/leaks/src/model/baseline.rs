@@ -116,7 +116,7 @@ fn column_features(
         features.extend(meanings(&cells, &trained, targets, train));
         return features;
     }
-    // The number of spaces and punctuation marks is part of the spelling, so they are not counted.
+    // Spaces and punctuation marks are not counted, because their number is a part of the spelling.
     let letters = |cell: &str| cell.chars().filter(|c| c.is_alphanumeric()).count() as f64;
     let length = |cell: Option<&str>| cell.map_or(f64::NAN, letters);
     features.push(binned(&all().map(length).collect::<Vec<f64>>()));

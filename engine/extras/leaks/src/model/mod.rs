@@ -23,7 +23,8 @@ pub(crate) type Prediction = Vec<Option<Vec<f64>>>;
 pub(crate) struct Gain {
     /// The fraction of the answers' variance that the fact explains by itself.
     pub alone: f64,
-    /// The fraction of the variance left unexplained by the baseline that the fact explains.
+    /// The variance that the fact explains beyond the baseline, as a fraction of the variance that the baseline leaves
+    /// unexplained.
     pub beyond: f64,
     /// The variance that the fact explains beyond the baseline, as a fraction of the total variance.
     pub absolute: f64,

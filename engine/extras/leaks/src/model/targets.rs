@@ -31,7 +31,8 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// Converts the answers of test items. `None` if they are neither classes nor numbers, or all equal.
+    /// Converts the answers of test items. `None` if the answers are neither classes nor numbers, or if all
+    /// answers are equal.
     pub(crate) fn new(label: &AnswerColumn) -> Option<Targets> {
         let (mut classes, mut sorted) = (None, Vec::new());
         if label.is_class() {
@@ -302,7 +303,7 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
             blocks.push(class);
         }
     }
-    // If there are several other classes, they have several blocks.
+    // Ignore the blocks of all other classes, because several other classes have several blocks.
     blocks.retain(|class| *class < MAX_CLASSES);
     let classes = blocks.iter().collect::<HashSet<_>>().len();
     // If there are many classes, a few additional blocks are allowed.

@@ -62,7 +62,7 @@ pub(crate) struct Sketch {
 
 const SCALE: f64 = 32_767.0;
 
-/// An exact square of a distance exceeds the sum of rounded squares by a smaller factor than this.
+/// Upper bound of the ratio of the exact square of a distance to the sum of rounded squares.
 const MARGIN: f64 = 1.00001;
 
 impl Sketch {
@@ -110,7 +110,7 @@ impl Sketch {
         both - 2.0 * f64::from(product(&self.values, &other.values))
     }
 
-    /// Returns a lower bound of the distances to the other sketches, for each of several sketches.
+    /// Returns, for each sketch of `several`, a lower bound of the distances between this sketch and the sketches `others`.
     pub(crate) fn lower_bounds<'a>(
         several: &[&Sketch],
         others: impl Iterator<Item = &'a Sketch>,
