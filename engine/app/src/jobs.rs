@@ -1,4 +1,5 @@
-//! Generates scripts and manifests that prepare competitions on a cluster. They contain no secrets.
+//! Generates scripts for Slurm and manifests for Kubernetes, which prepare competitions on a cluster. The generated files
+//! contain no secrets.
 //!
 //! One job array downloads bundles to the mirror, a few at a time, because more downloads per account are not faster. The
 //! other job array prepares one competition per job from the mirror, the largest first.

@@ -52,7 +52,8 @@ pub fn readable(reason: Reason) -> Reason {
     Reason::Changed { changes }
 }
 
-/// Replaces serialized queries in a value by readable SQL. Other strings stay, such as the SQL that earlier versions stored.
+/// Replaces serialized queries in a value by readable SQL. Does not change other strings, such as SQL that earlier versions
+/// stored.
 pub fn print_queries(value: &mut Value) {
     match value {
         Value::String(text) => {

@@ -117,9 +117,10 @@ impl Expectations<'_> {
         Some(format!("the list of reports: {error}"))
     }
 
-    /// Returns the digests that data of the variant `name` should have.
+    /// Returns the expected digests of data of the variant `name`.
     ///
-    /// For a custom pipeline (`own`), uses the variant whose answers have the digest `answers`, or the first known variant.
+    /// A report on a custom pipeline has the variant name `own`. For this name, returns the digests of the known variant
+    /// whose answers have the digest `answers`. If there is no such variant, returns the digests of the first known variant.
     fn expected(&self, id: &str, name: &str, answers: Option<&str>) -> Option<LockedDataset> {
         let variants: Vec<&str> = match name {
             OWN_VARIANT => known_variants().collect(),

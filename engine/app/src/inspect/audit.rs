@@ -261,7 +261,8 @@ fn audit_bundle(
     }))
 }
 
-/// Returns prepared files that were changed or removed after they were prepared, or only some of them if there are many.
+/// Returns paths of files that were changed or removed after they were prepared: at most 20 paths of public files, and at
+/// most 20 paths of private files.
 fn edited_files(
     manifest: Option<&Manifest>,
     data_dir: &Path,
@@ -406,8 +407,9 @@ fn audit_tree(
     })
 }
 
-/// Grading rules that pair rows by ids. With other rules, rows are paired by position: `align_groups` uses the order of the
-/// rows in a group, and `same_ids` only checks ids.
+/// The grading rules that pair each row of a submission with the row of the answers that has the same id. Without one of
+/// these rules, rows are paired by position. `align_groups` uses the order of the rows in a group, and `same_ids` only
+/// checks ids.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
 fn pairs_columns_by_position(value: &Value) -> bool {

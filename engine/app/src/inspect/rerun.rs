@@ -152,7 +152,8 @@ struct Rerunning<'a> {
 impl Rerunning<'_> {
     fn call(&self, cancel: &Cancel) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
-        // The bundle may come from the remote, but results may not. So the remote is not a tier of the scratch cache.
+        // The bundle may come from the remote, but results of steps may not. Therefore the scratch cache does not read
+        // the remote.
         let store = Store::open(&settings.store_dir)?;
         let context = Context::new(store.clone(), settings.limits(), cancel.clone());
         let engine = prep_sql::Session::new(&store.temp_dir());
