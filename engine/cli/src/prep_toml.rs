@@ -63,7 +63,8 @@ pub struct ConfigSection {
     /// Address of an S3-compatible server other than Amazon's.
     pub endpoint: Option<String>,
     pub region: Option<String>,
-    /// Directories whose `prep.toml` is valid although other users can write to it. Only the user's own file may set this.
+    /// Directories whose `prep.toml` is valid although other users can write to it. Only the user's own `prep.toml` may
+    /// contain this key.
     #[serde(default)]
     pub safe_data_dirs: Vec<PathBuf>,
 }

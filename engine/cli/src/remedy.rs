@@ -1,4 +1,4 @@
-//! Words for suggested actions, because the libraries do not know verbs and options.
+//! Words suggested actions ([`Remedy`]) with the verbs and options of the command line, which the libraries do not know.
 //! A suggestion names only options that the verb has and that the user has not given.
 
 use std::collections::HashSet;

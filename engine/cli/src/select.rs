@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::session::CliSession;
 
 /// Heading of the options of [`Selection`] in the help.
-/// Each option sets it, because clap would apply a heading of the struct to later options too.
+/// Each option states this heading. If the struct stated the heading, clap would also apply it to all later options.
 const HEADING: &str = "Competitions";
 
 /// Options that select competitions.

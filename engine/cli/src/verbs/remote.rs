@@ -137,7 +137,7 @@ impl PushArgs {
 
 impl PushArgs {
     /// Returns a message with the options that `prep remote pull` needs, and the bundles that the mirror lacks.
-    /// Returns `None` if neither exists.
+    /// Returns `None` if a pull needs no options and the mirror lacks no bundle.
     fn pull(&self, all: &[PushResult]) -> Option<String> {
         let sent: Vec<&PushResult> = all
             .iter()

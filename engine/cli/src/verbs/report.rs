@@ -146,7 +146,8 @@ fn leave_out_unknown(session: &CliSession, catalog: &Catalog, graded: &mut [Grad
     }
 }
 
-/// Returns competitions that were graded, are prepared, or whose last run failed. Without `variant`, any variant counts.
+/// Returns competitions that were graded, are prepared, or whose last run failed. If `variant` is given, ignores
+/// preparations and failed runs of other variants.
 fn prepared_or_graded(
     task: &Task,
     variant: Option<&str>,
