@@ -206,7 +206,7 @@ impl fmt::Display for Note<'_> {
             ),
             Note::OtherBundle { id, path, before } => write!(
                 f,
-                "{id}: {} is not the bundle from which the data were prepared ({})",
+                "{id}: {} is not the bundle from which the data were prepared (that bundle has {})",
                 path.display(),
                 digest(before.md5.as_deref(), &before.digest)
             ),

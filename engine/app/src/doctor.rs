@@ -83,9 +83,9 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
             Err(error) => {
                 let failed = CheckResult::failed(check, Error::writing("write to", dir, &error));
                 match error.kind() {
-                    ErrorKind::PermissionDenied => {
-                        failed.help("change its owner or mode, or use another directory")
-                    }
+                    ErrorKind::PermissionDenied => failed.help(
+                        "change the owner or mode of this directory, or use another directory",
+                    ),
                     _ => failed,
                 }
             }

@@ -81,7 +81,7 @@ impl JobPlan {
 
     fn disk(&self) -> String {
         self.disk_limit().map_or_else(
-            || "half as much again as the largest bundle".to_owned(),
+            || "1.5 times the size of the largest bundle".to_owned(),
             units::bytes,
         )
     }

@@ -40,7 +40,7 @@ fn unreadable(id: &str, error: &ManifestError) -> Error {
             Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
         }
         _ => Error::new(Failure::Machine, message)
-            .help("change its owner or mode, or remove it and prepare the competition again"),
+            .help("change the owner or mode of this file, or remove the file and prepare the competition again"),
     }
 }
 

@@ -230,7 +230,9 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
             "{}: `safe_data_dirs` is allowed in your own {FILE} only",
             path.display()
         );
-        return Err(CliError::usage(message).help(format!("move it to ~/.config/prep/{FILE}")));
+        return Err(
+            CliError::usage(message).help(format!("move this key to ~/.config/prep/{FILE}"))
+        );
     }
     let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let dir = canonical(path.parent().unwrap_or(Path::new("/")));
@@ -289,8 +291,8 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
             let failed = CliError::from(prep_app::Error::reading("read", path, &error));
             return Err(match error.kind() {
                 ErrorKind::PermissionDenied => failed.help(
-                    "change its owner or mode, or use another current directory or data directory, because prep uses the prep.toml \
-                     of both",
+                    "change the owner or mode of this file, or use another current directory or data directory, because prep \
+                     uses the prep.toml of both",
                 ),
                 _ => failed,
             });

@@ -82,8 +82,9 @@ impl Selection {
     /// Does not check that these competitions exist. An empty selection is an error.
     pub fn ids(&self, session: &CliSession) -> Result<Vec<String>, CliError> {
         if self.is_empty() {
-            return Err(CliError::usage("no competition is selected")
-                .help("name one, or a set with --lite, --all, --set NAME or --ids-from FILE"));
+            return Err(CliError::usage("no competition is selected").help(
+                "name a competition, or a set with --lite, --all, --set NAME or --ids-from FILE",
+            ));
         }
         let is_by_name =
             !self.lite && !self.all && self.set.is_empty() && self.closed_after.is_none();

@@ -268,7 +268,7 @@ fn published(
         let message = match changed.is_empty() {
             true => format!("the list of published files of `{id}` is damaged"),
             false => format!(
-                "the prepared data of `{id}` changed; changed or missing: {}",
+                "files of the prepared data of `{id}` changed or are missing: {}",
                 changed.join(", ")
             ),
         };

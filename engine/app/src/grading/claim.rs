@@ -92,7 +92,7 @@ impl Expectations<'_> {
         }
         let confirmed = self.log.map(|log| match &place {
             Some(place) => log.confirm(place, &claim.competition),
-            None => Err("it was not logged, so the log does not contain it".to_owned()),
+            None => Err("the report was not logged, so the log does not contain it".to_owned()),
         });
         claim.problems.extend(confirmed.and_then(Result::err));
         claim
@@ -221,7 +221,9 @@ impl Claim {
             parts.push(format!("{} not compared", self.not_compared.join(", ")));
         }
         parts.push(match (&self.log, self.looks) {
-            (Some(log), Some(looks)) => format!("grading {looks} of this competition in log {log}"),
+            (Some(log), Some(looks)) => {
+                format!("grading number {looks} of this competition in log {log}")
+            }
             _ => "not logged, so the number of gradings is unknown".to_owned(),
         });
         if let Some(signer) = &self.signed_by {

@@ -65,7 +65,10 @@ impl fmt::Display for Obstacle {
             Obstacle::AnswersDiffer => {
                 write!(f, "the answers do not have their published checksum")
             }
-            Obstacle::NotCompared => write!(f, "the published checksums were not compared"),
+            Obstacle::NotCompared => write!(
+                f,
+                "the outputs were not compared with their published checksums"
+            ),
             Obstacle::NotRecorded => {
                 write!(
                     f,

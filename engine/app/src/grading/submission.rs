@@ -88,7 +88,7 @@ pub enum SubmissionError {
     #[error("it is in the data directory or in the cache, where submissions are not read")]
     Forbidden,
     /// The file has several hard links, and some of them may be outside of the directory of submissions.
-    #[error("the file has several names (hard links), so it may belong to another directory")]
+    #[error("the file has several hard links, so it may also be in another directory")]
     Linked,
     /// Other processes changed the file while it was read.
     #[error("the file changed while it was read")]

@@ -75,7 +75,7 @@ impl PrintedTable {
     }
 
     /// Formats lines of at most `width` characters. If the table is too wide, omits optional columns. If the table is still
-    /// too wide, shortens the first column, but not below `MIN_FIRST_COLUMN_WIDTH` characters. Lines may still exceed `width`.
+    /// too wide, shortens the first column to at least `MIN_FIRST_COLUMN_WIDTH` characters. Lines may still exceed `width`.
     pub fn format_within(&self, width: usize) -> String {
         let mut left_out = Vec::new();
         for name in self.optional {

@@ -109,7 +109,7 @@ impl DemoArgs {
         for (name, origin) in settings {
             match origin {
                 "option" => session.printer.warning(format!(
-                    "the demo ignores --{}; name its directory with --output",
+                    "the demo ignores --{}; name the directory of the demo with --output",
                     name.replace('_', "-")
                 )),
                 variable if session.places.text(variable).is_some() => {

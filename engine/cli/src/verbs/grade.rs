@@ -199,7 +199,7 @@ fn grade_one(
     let key = args.sign.key(session)?;
     if key.is_some() && args.output.is_none() && !session.printer.json {
         return Err(CliError::usage("there is no report to sign")
-            .help("write one with --output DIR, or print it with --json"));
+            .help("write a report with --output DIR, or print a report with --json"));
     }
     let settings = args.variant.settings(session);
     let open = || {

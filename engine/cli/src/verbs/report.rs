@@ -77,7 +77,7 @@ impl ReportArgs {
         if left_out > 0 {
             let count = units::count(left_out as u64, "graded submission");
             session.printer.warning(format!(
-                "{count} left out, because the page does not show the competition and variant they were graded with"
+                "{count} left out, because the page does not show the competition and variant of these submissions"
             ));
         }
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
