@@ -316,7 +316,7 @@ const ATTACKS: &[Attack] = &[
             w.verify(&w.reports[0], &["--log", LOG])
         },
         5,
-        "belongs to the log",
+        "belongs to a different log",
     ),
     Attack(
         "two logs",

@@ -26,7 +26,7 @@ use crate::{Digest, Store, StoreError};
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Pause between two attempts to take a lock that processes hold for milliseconds.
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 

@@ -377,6 +377,11 @@ impl CatalogEntry {
         })
     }
 
+    /// Returns whether all files are those of a built-in competition.
+    pub fn is_built_in(&self) -> bool {
+        self.own_files().is_some_and(|own| own.is_empty())
+    }
+
     /// Returns the names of the files that differ from those of the built-in competition with the same id. Returns
     /// `None` if there is no such built-in competition.
     pub fn own_files(&self) -> Option<Vec<&'static str>> {

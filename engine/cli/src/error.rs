@@ -95,20 +95,27 @@ impl CliError {
 
     /// Returns the error for JSON output.
     pub fn json(&self) -> Value {
-        let first = self.diagnostics.as_ref().and_then(|found| {
-            let diagnostic = found.iter().next()?;
-            let (line, column) = found.source().position(diagnostic.span.start);
-            let place = json!({ "file": found.source().name, "line": line, "column": column });
-            Some((diagnostic, place))
+        let mut mistakes = self.diagnostics.iter().flat_map(|found| {
+            found.iter().map(|diagnostic| {
+                let (line, column) = found.source().position(diagnostic.span.start);
+                let place = json!({ "file": found.source().name, "line": line, "column": column });
+                json!({ "message": diagnostic.message, "help": diagnostic.help, "place": place })
+            })
         });
-        let (message, help, place) = match first {
-            Some((diagnostic, place)) => {
-                (&diagnostic.message, diagnostic.help.as_ref(), Some(place))
-            }
-            None => (&self.message, None, None),
-        };
-        let help = help.map(String::as_str).or_else(|| self.action());
-        json!({ "code": self.exit as u8, "message": message, "help": help, "place": place })
+        let first = mistakes.next();
+        let first = first.unwrap_or_else(|| json!({ "message": self.message }));
+        let help = first["help"].as_str().or_else(|| self.action());
+        let mut error = json!({
+            "code": self.exit as u8,
+            "message": first["message"],
+            "help": help,
+            "place": first["place"],
+        });
+        let further: Vec<Value> = mistakes.collect();
+        if !further.is_empty() {
+            error["further"] = further.into();
+        }
+        error
     }
 
     /// Returns the suggested action. If the error has no `help`, but the message of the system determines the action,

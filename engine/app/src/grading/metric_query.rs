@@ -157,7 +157,18 @@ mod tests {
             ),
             ("SELECT avg(y) FROM answers WHERE y > 99", "missing"),
             ("SELECT y, id FROM answers WHERE id = 1", "2 columns"),
-            ("SELECT exp(999 * max(y)) FROM answers", "finite"),
+            (
+                "SELECT exp(999 * max(y)) FROM answers",
+                "in the pipeline: the result is inf, expected a finite number",
+            ),
+            (
+                "SELECT max(y) / 2 / min(score - score) FROM submission",
+                "in the pipeline: 1:21: the result is inf, expected a finite number; perhaps this divisor is 0",
+            ),
+            (
+                "SELECT exp(999 * max(y)) / nullif(max(y), 0) FROM answers",
+                "in the pipeline: the result is inf",
+            ),
             ("SELECT sum(label) FROM submission", "does not take text"),
         ] {
             let metric = json!({ "sql": query, "direction": "lower_is_better" });

@@ -49,6 +49,7 @@ impl Competition {
             link_mode: options.remembered.link_mode.unwrap_or_default(),
             complete_description: given.is_none(),
             trial: trial(entry, &self.pipeline),
+            finds_members: !entry.is_built_in(),
         };
         let (mut graph, pipeline) = (Graph::new(), &self.pipeline);
         let built = match self.preview.clone() {

@@ -245,12 +245,8 @@ impl<'b> TargetTable<'b> {
         // The id cannot be the target.
         let target = match target {
             Target::Columns(names) if names.contains(&id) && choices.targets.is_empty() => {
-                Target::Columns(
-                    usual_target(table, Some(&id))
-                        .into_iter()
-                        .cloned()
-                        .collect(),
-                )
+                let usual = usual_target(table, Some(&id)).into_iter();
+                Target::Columns(usual.cloned().collect())
             }
             other => other,
         };
@@ -342,16 +338,13 @@ fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> 
         return None;
     }
     let targets_only = |column: &&String| {
-        let values: Option<BTreeSet<&str>> = table
-            .texts(column)
-            .and_then(|values| values.into_iter().collect());
+        let values = table.texts(column).into_iter().flatten();
+        let values: Option<BTreeSet<&str>> = values.collect();
         let is_target = |value: &&str| targets.iter().any(|target| target == value);
         values.is_some_and(|values| values.len() > 1 && values.iter().all(is_target))
     };
-    let column = table
-        .names()
-        .filter(|name| *name != id)
-        .find(targets_only)?;
+    let mut others = table.names().filter(|name| *name != id);
+    let column = others.find(targets_only)?;
     Some(Target::OneHot {
         column: column.clone(),
         classes: targets.to_vec(),
@@ -477,11 +470,8 @@ fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t Stri
         names.find(|name| name.eq_ignore_ascii_case(usual))
     });
     // If no column with scalar cells fits, the target may be, for example, a column of lists of labels.
-    let other = || {
-        table
-            .names()
-            .rfind(|name| Some(name.as_str()) != id && !is_empty(name))
-    };
+    let is_other = |name: &&String| Some(name.as_str()) != id && !is_empty(name);
+    let other = || table.names().rfind(is_other);
     usual.or(names.last()).copied().or_else(other)
 }
 
@@ -515,11 +505,8 @@ fn has_group_word(name: &str) -> bool {
 
 fn missing_targets(table: &BundleTable, target: &Target) -> MissingTargets {
     let mut found = MissingTargets::None;
-    for values in target
-        .columns()
-        .into_iter()
-        .filter_map(|name| table.texts(name))
-    {
+    let columns = target.columns().into_iter();
+    for values in columns.filter_map(|name| table.texts(name)) {
         if !values.contains(&None) {
             continue;
         }

@@ -87,6 +87,11 @@ pub fn draft(
     choices: &DraftChoices,
 ) -> Result<DraftText, DraftError> {
     let choices = &add_members(&mut bundle, choices);
+    if let Ok(guess) = guess::guess(&bundle, choices)
+        && let SplitGuess::Files(_) = guess.split
+    {
+        bundle.merge_classes();
+    }
     let bundle = &bundle;
     if bundle.tables.is_empty() && bundle.files.is_empty() {
         return Err(DraftError::Empty { id: id.to_owned() });

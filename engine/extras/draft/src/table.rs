@@ -300,11 +300,9 @@ fn padded(front: &[u8], options: &ReadOptions) -> Vec<String> {
         all_text: true,
         ..options.clone()
     };
-    let columns = read_frame(front, &options).unwrap_or_default().columns;
-    let padded = columns
-        .into_iter()
-        .filter(|column| column.data.values().any(is_padded));
-    padded.map(|column| column.name).collect()
+    let mut columns = read_frame(front, &options).unwrap_or_default().columns;
+    columns.retain(|column| column.data.values().any(is_padded));
+    columns.into_iter().map(|column| column.name).collect()
 }
 
 fn is_padded(value: CellValue<'_>) -> bool {

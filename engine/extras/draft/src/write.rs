@@ -24,7 +24,8 @@ const MAX_LISTED: usize = 20;
 /// Maximum length of a value that is used as a placeholder, in characters.
 const MAX_PLACEHOLDER: usize = 40;
 /// Words in the directories of files that are probably answers, such as masks of images.
-const ANSWER_WORDS: [&str; 6] = ["mask", "label", "annot", "truth", "target", "segmentation"];
+pub(crate) const ANSWER_WORDS: [&str; 6] =
+    ["mask", "label", "annot", "truth", "target", "segmentation"];
 
 #[derive(Default)]
 struct TemplateValues(Vec<(&'static str, String)>);
@@ -98,14 +99,10 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<
             (include_str!("files.yaml"), values, "Other")
         }
     };
-    let has_images = bundle
-        .files
-        .iter()
-        .any(|files| is_image_name(&files.pattern));
-    let category = if has_images {
-        "Image Classification"
-    } else {
-        category
+    let mut files = bundle.files.iter();
+    let category = match files.any(|files| is_image_name(&files.pattern)) {
+        true => "Image Classification",
+        false => category,
     };
     let md5 = bundle.md5.as_ref().map(|md5| format!(", md5: {md5}"));
     values.add("id", id);
@@ -128,12 +125,8 @@ fn title(id: &str) -> String {
 /// Returns the declaration of a table with at most `columns` columns. Each line begins with `start`.
 fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> String {
     let mut lines = vec![format!("{name}:"), format!("  read: {}", yaml(&table.path))];
-    lines.extend(
-        table
-            .keys
-            .iter()
-            .map(|(key, value)| format!("  {key}: {}", yaml(value))),
-    );
+    let keys = table.keys.iter();
+    lines.extend(keys.map(|(key, value)| format!("  {key}: {}", yaml(value))));
     lines.push("  columns:".to_owned());
     let of_file = || table.columns.iter().filter(|one| one.member_of.is_none());
     let declared = of_file().take(columns);
@@ -141,10 +134,8 @@ fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> 
     if let Some(more @ 1..) = of_file().count().checked_sub(columns) {
         lines.push(format!("    # and {more} more, which are part of `*`"));
     }
-    lines
-        .into_iter()
-        .map(|line| format!("{start}{line}\n"))
-        .collect()
+    let lines = lines.into_iter();
+    lines.map(|line| format!("{start}{line}\n")).collect()
 }
 
 /// Returns the declaration of a table of files. The line begins with `start`.
@@ -226,11 +217,8 @@ impl RowsWriter<'_> {
             Some(format!("json_get({}, {})", sql_name(of), sql_text(path)))
         };
         let members = table.columns.iter().filter_map(|column| {
-            Some(format!(
-                "{} AS {}, ",
-                member(column)?,
-                sql_name(&column.name)
-            ))
+            let (member, name) = (member(column)?, sql_name(&column.name));
+            Some(format!("{member} AS {name}, "))
         });
         let members: String = members.collect();
         let is_query = rows.is_numbered || is_unlabelled || !members.is_empty();
@@ -320,10 +308,8 @@ impl RowsWriter<'_> {
         let rows = self.rows;
         let mut out = String::new();
         let tables = bundle.tables.iter();
-        for table in tables
-            .filter(|table| !ptr::eq(*table, rows.table))
-            .take(MAX_LISTED)
-        {
+        let others = tables.filter(|table| !ptr::eq(*table, rows.table));
+        for table in others.take(MAX_LISTED) {
             let note = match sample.is_some_and(|sample| ptr::eq(sample, table)) {
                 true => "the sample submission",
                 false => "not used; remove the # to use it",
@@ -356,11 +342,11 @@ impl RowsWriter<'_> {
             let casts = names.map(sql_name).map(cast);
             let stripped = stripped.iter().filter(|_| !is_public).cloned();
             let replaced = joined(casts.chain(stripped), ", ");
-            let replace = || format!(" REPLACE ({replaced})");
-            values.add(
-                name,
-                (!replaced.is_empty()).then(replace).unwrap_or_default(),
-            );
+            let replace = match replaced.as_str() {
+                "" => String::new(),
+                replaced => format!(" REPLACE ({replaced})"),
+            };
+            values.add(name, replace);
         }
         values.add_if(!stripped.is_empty(), "stripped", "");
         let (placeholders, answers) = match &rows.target {
@@ -417,9 +403,11 @@ impl RowsWriter<'_> {
         if self.rows.is_unique {
             let path = if repeats { ", f.path" } else { "" };
             let id = self.text_id("t.");
-            return format!(
-                "SELECT f.file{path} FROM {part} t JOIN {files} f ON f.{column} = {id}"
+            let (from, on) = (
+                format!("{part} t JOIN {files} f"),
+                format!("f.{column} = {id}"),
             );
+            return format!("SELECT f.file{path} FROM {from} ON {on}");
         }
         let path = if repeats { "f.path" } else { "f.name AS path" };
         let id = self.text_id("");

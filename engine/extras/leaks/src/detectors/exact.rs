@@ -1,5 +1,5 @@
-//! Finds public values that contain the answers: columns, fields, lists, the sample submission, and pairs of columns from
-//! which the answers can be computed.
+//! Finds public values that contain the answers: columns, fields, lists, the sample submission, paths of items' files, and
+//! pairs of columns from which the answers can be computed.
 //!
 //! An intended feature may predict well, so a good prediction is not evidence. Three properties are evidence:
 //!
@@ -37,9 +37,11 @@ const LINES: usize = 300;
 /// A cell and the answer of its item.
 type CellAndAnswer<'a> = (&'a str, &'a str);
 
+/// `known` are the findings of other detectors about the label. If they contain a leak in paths, paths are not examined.
 pub(super) fn find(
     view: &View<'_>,
     (label, targets): (&AnswerColumn, &Targets),
+    known: &[LeakFinding],
     tests: &mut Tests,
 ) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -48,28 +50,27 @@ pub(super) fn find(
     let groups = targets.folds.number_of_groups();
     let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
-        let is_value = matches!(
-            channel,
-            Channel::Column | Channel::Field | Channel::Aligned | Channel::Sample
-        );
-        if !is_value || values.len() < MIN_ROWS {
+        let detector = channel.detector();
+        let is_known = |one: &LeakFinding| one.detector == detector && one.level > LeakLevel::Note;
+        // A class in the paths is a leak, even if the intended features also predict the answers.
+        let is_new = channel.is_path(name) && !known.iter().any(is_known);
+        if !is_new && !is_value(*channel) || values.len() < MIN_ROWS {
             continue;
         }
         let cells = view.cells(values);
         if !seen.insert(cells.clone()) {
             continue;
         }
-        let pairs = cells.iter().enumerate();
-        let pairs: Vec<CellAndAnswer<'_>> = pairs
-            .filter_map(|(place, cell)| Some(((*cell)?, view.answer(label, place))))
-            .collect();
+        let pairs = cells.iter().zip(label.values.iter());
+        let pairs = pairs.filter_map(|(cell, answer)| Some(((*cell)?, answer)));
+        let pairs: Vec<CellAndAnswer<'_>> = pairs.collect();
         let may_be_code = has_groups && targets.folds.recur(&cells);
         let Some((how, p)) = exact_relation(*channel, &pairs, label, may_be_code) else {
             continue;
         };
         let p = tests.record(p);
         let what = format!("{name} {how} `{}`", label.name);
-        let finding = LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
+        let finding = LeakFinding::new(LeakLevel::Leak, detector, what)
             .evidence(view.examples(label, &cells));
         found.push(finding.p_value(p));
         if found.len() >= 3 {
@@ -227,6 +228,11 @@ const MAX_ROUNDED_ERROR: f64 = 1e-4;
 /// Maximum error of a sum or difference of doubles, relative to the larger number.
 const ROUNDING_ERROR: f64 = 4.0 * f64::EPSILON;
 
+/// Returns whether facts of this channel are values that may be the answers.
+fn is_value(channel: Channel) -> bool {
+    channel.is_intended() && channel != Channel::Look || channel == Channel::Sample
+}
+
 /// A fact with a public value for each chosen item.
 struct PublicValue<'a> {
     channel: Channel,
@@ -256,14 +262,8 @@ fn flag(cell: &str) -> Option<bool> {
 }
 
 pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
-    let is_value = |channel: Channel| {
-        channel.is_intended() && channel != Channel::Look || channel == Channel::Sample
-    };
-    let facts = view
-        .facts
-        .all
-        .iter()
-        .filter(|((channel, _), _)| is_value(*channel));
+    let facts = view.facts.all.iter();
+    let facts = facts.filter(|((channel, name), _)| is_value(*channel) || channel.is_path(name));
     let sources = facts.filter_map(|((channel, name), values)| {
         let cells: Option<Vec<&str>> = view.cells(values).into_iter().collect();
         Some(PublicValue {

@@ -139,7 +139,7 @@ fn find_for_label(
             findings.push(finding);
         }
     }
-    findings.extend(exact::find(view, (label, targets), tests));
+    findings.extend(exact::find(view, (label, targets), &findings, tests));
     findings
 }
 

@@ -87,6 +87,11 @@ impl Channel {
         )
     }
 
+    /// Returns whether a fact is a part of the paths of an item's files: a directory, or a word of a name or an id.
+    pub(crate) fn is_path(self, name: &str) -> bool {
+        self == Channel::Name || self == Channel::Id && name.starts_with("word ")
+    }
+
     /// Returns whether facts of this channel are intended features.
     pub(crate) fn is_intended(self) -> bool {
         matches!(

@@ -301,6 +301,8 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
             blocks.push(class);
         }
     }
+    // If there are several other classes, they have several blocks.
+    blocks.retain(|class| *class < MAX_CLASSES);
     let classes = blocks.iter().collect::<HashSet<_>>().len();
     // If there are many classes, a few additional blocks are allowed.
     classes > 1 && blocks.len() <= classes + classes / 4
