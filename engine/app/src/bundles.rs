@@ -127,8 +127,8 @@ fn digest(md5: Option<&str>, blake3: &Digest) -> String {
 /// A message to the user about a run, which is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
-    /// The system was restarted after the competition was published. The run reads its published files once, because a loss
-    /// of power may have damaged them. `bytes` is the total size of these files.
+    /// The system was restarted after the competition `id` was published. The run reads the published files once, because a
+    /// loss of power may have damaged them. `bytes` is the total size of these files.
     ReadsAgain { id: &'a str, bytes: u64 },
     /// `files` published files are damaged, and will be written again.
     Damaged { id: &'a str, files: u64 },

@@ -167,8 +167,8 @@ pub fn examine(
     Ok(tree)
 }
 
-/// Returns the ids of the competitions that this program prepared in a data directory, sorted. A competition whose manifest
-/// cannot be read is among them, because the user must learn about it.
+/// Returns the sorted ids of the competitions that this program prepared in a data directory. Includes a competition whose
+/// manifest cannot be read, because the caller must report this error.
 pub fn prepared_ids(catalog: &Catalog, data_dir: &Path) -> Vec<String> {
     let ids = catalog.iter().map(|entry| &entry.id);
     let prepared = ids.filter(|id| !matches!(manifest(data_dir, id), Ok(None)));

@@ -14,7 +14,7 @@
 //! completion  finds the values that shells complete
 //! output/     prints results, progress and tables
 //! error       defines the error that ends a verb, and the exit codes
-//! remedy      words the suggested actions of errors
+//! remedy      describes the suggested actions of errors with verbs and options
 //! process     sets up the allocator, and handles signals and exhausted resources
 //! ```
 //!

@@ -2,8 +2,8 @@
 //!
 //! The project's file is the nearest one in the current directory and its parents.
 //!
-//! A file decides where `prep` sends results and whose results `prep` trusts. Therefore a file that another user could have
-//! written is an error. git rejects repositories of other owners for the same reason.
+//! A `prep.toml` decides where `prep` sends results and whose results `prep` trusts. Therefore `prep` rejects a file that
+//! another user could have written. git rejects repositories of other owners for the same reason.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -142,14 +142,16 @@ fn end_of_day(date: Date) -> u64 {
 pub struct ConfigFiles {
     pub found: Vec<(PathBuf, ConfigFile)>,
     pub searched: Vec<PathBuf>,
-    /// The user's file, if `prep` may not read it. As git does, `prep` ignores such a file, because services often run
-    /// with the home directory of another user.
+    /// The user's `prep.toml`, if `prep` has no permission to read it. Like git, `prep` ignores this file, because
+    /// services often run with the home directory of another user.
     pub ignored: Option<PathBuf>,
 }
 
 impl ConfigFiles {
-    /// Reads all files. A file with an unknown key, or that another user could have written, is an error.
-    /// The data directory's file is read only if the directory is known.
+    /// Reads all files. Reads the data directory's file only if the data directory is known.
+    ///
+    /// # Errors
+    /// Returns an error if a file contains an unknown key, or if another user could have written a file.
     pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
         let mut files = ConfigFiles::default();
         let home = places.home.as_deref();

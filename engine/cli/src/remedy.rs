@@ -1,5 +1,5 @@
-//! Words suggested actions ([`Remedy`]) with the verbs and options of the command line, which the libraries do not know.
-//! A suggestion names only options that the verb has and that the user has not given.
+//! Describes suggested actions ([`Remedy`]) with the verbs and options of the command line, which the libraries do not
+//! know. A description names only options that the verb has and that the user has not given.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;

@@ -111,7 +111,7 @@ impl CliSession {
         Ok(prepared)
     }
 
-    /// Same as [`for_each_id`](Self::for_each_id). Also shows `doing` and the id while `work` runs, if it takes seconds.
+    /// Same as [`for_each_id`](Self::for_each_id). If `work` takes several seconds, also shows `doing` and the id.
     pub fn for_each_id_shown<T>(
         &self,
         doing: &str,

@@ -100,7 +100,8 @@ impl Expectations<'_> {
 
     /// Verifies the signature of a list of reports. Returns the problem, for example that an entry was left out.
     ///
-    /// Returns `None` for the output of `prep grade --json`, because its entries are verified one by one.
+    /// Returns `None` if the signature is valid. Also returns `None` for the output of `prep grade --json`, because its
+    /// entries are verified one by one.
     pub fn problem_of_list(&self, document: &JsonValue) -> Option<String> {
         let list = document.as_object()?;
         list.get("competition_reports")?;

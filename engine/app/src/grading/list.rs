@@ -115,7 +115,7 @@ fn list_report(
     report
 }
 
-/// Writes the report of one submission into `output_dir`, as a list of one report. Signs it if `key` is given.
+/// Writes the report of one submission into `output_dir`, as a list of one report. Signs this list if `key` is given.
 ///
 /// # Errors
 /// Returns an error if the report cannot be written.

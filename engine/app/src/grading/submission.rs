@@ -143,7 +143,7 @@ impl SubmissionError {
 }
 
 impl Submission {
-    /// Opens a CSV. Links are followed.
+    /// Opens a CSV. Follows symbolic links.
     ///
     /// # Errors
     /// Returns an error if the path is not a regular file whose name ends in `.csv`, or if the file cannot be read.
@@ -155,7 +155,7 @@ impl Submission {
         }
     }
 
-    /// Opens a CSV or a typed frame (`*.frame`). Links are followed.
+    /// Opens a CSV or a typed frame (`*.frame`). Follows symbolic links.
     ///
     /// # Errors
     /// Same as [`open`](Self::open), but typed frames are accepted.
@@ -166,7 +166,7 @@ impl Submission {
             other => open_error(&name, other),
         };
         // The type is checked before the file is opened, because opening a device can have side effects. If the path
-        // becomes a pipe after this check, the flag `NONBLOCK` ensures that opening it does not block.
+        // becomes a pipe after this check, the flag `NONBLOCK` ensures that opening the pipe does not block.
         let found = rustix::fs::stat(path).map_err(failed)?;
         if !FileType::from_raw_mode(found.st_mode).is_file() {
             return Err(SubmissionError::NotAFile);

@@ -1,6 +1,7 @@
 //! Runs steps again, with other limits and in another order, and compares their results with the cache and the remote.
 //!
-//! The key of a step does not contain memory, threads or order, so its result must not depend on them.
+//! The key of a step does not contain the memory limit, the number of threads, or the order of the steps. Therefore the
+//! result of a step must not depend on these three.
 //!
 //! The steps run in a scratch cache, which is removed before the next competition begins. Nothing is published or
 //! downloaded.

@@ -81,7 +81,8 @@ impl PackLock {
         }
     }
 
-    /// Returns the new text of the file, signed if `key` is given. Competitions that are not in `found` keep their digests.
+    /// Returns the new text of `pack.lock`, signed if `key` is given. Competitions that are not in `found` keep their
+    /// digests.
     pub(crate) fn text_with(
         mut self,
         pack: &str,

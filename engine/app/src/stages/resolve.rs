@@ -133,7 +133,7 @@ impl Plan {
         }
     }
 
-    /// Returns the steps of a competition, inputs first.
+    /// Returns the steps of a competition. Each step comes after the steps whose results it reads.
     ///
     /// # Errors
     /// Returns an error if the history cannot be read.

@@ -5,7 +5,7 @@
 //! - ID and SUBMISSION.csv grade one submission.
 //! - SUBMISSIONS.jsonl grades a list of submissions.
 //! - Directories of runs grade the submissions in these directories.
-//! - An ID alone, or `--leaderboard FILE`, shows thresholds.
+//! - An ID alone, or `--leaderboard FILE`, shows the scores that earn medals.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
