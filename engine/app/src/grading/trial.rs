@@ -200,7 +200,7 @@ fn grade_all(
         && is_worse(answers, sample, grader.direction())
     {
         warnings.push(format!(
-            "the score {sample} of the sample submission is better than the score {answers} of the answers; check `direction`"
+            "the score {sample} of the sample submission is better than the score {answers} of the answers; check the `direction`"
         ));
     }
     let graded = [
