@@ -23,8 +23,8 @@ pub struct CliError {
     pub diagnostics: Option<Diagnostics>,
 }
 
-/// The action if a process needs more open files. It names the hard limit, because `prep` already uses as many files as the
-/// hard limit permits.
+/// The suggested action if a process needs more open files. The action names the hard limit, because `prep` already raises
+/// the soft limit to the hard limit.
 macro_rules! raise_open_files {
     () => {
         "raise the hard limit of open files: `ulimit -n` as root, `LimitNOFILE` of systemd, or `--ulimit nofile` of Docker"
@@ -253,8 +253,8 @@ impl Exit {
         }
     }
 
-    /// Combines the exit codes of several competitions. If their failures have the same code, returns it; otherwise
-    /// [`Exit::Several`]. An interruption takes precedence over a bug, a bug over other failures, and a failure over
+    /// Combines the exit codes of several competitions. If all failures have the same code, returns this code. Otherwise
+    /// returns [`Exit::Several`]. An interruption takes precedence over a bug, a bug over other failures, and a failure over
     /// [`Exit::No`].
     pub fn combine(exits: impl IntoIterator<Item = Exit>) -> Exit {
         exits

@@ -48,11 +48,11 @@ fn array(column: QueryColumn) -> ArrayRef {
     }
 }
 
-/// Checks the query of a metric before the answers and the submission exist. `columns` contains the columns of each of the
-/// two tables whose columns are known.
+/// Checks the query of a metric before the answers and the submission exist. `columns` contains the columns of the answers
+/// and the columns of submissions. An element is `None` if the columns of that table are not known.
 ///
 /// # Errors
-/// If the query is invalid for all answers and submissions.
+/// Returns an error if the query is invalid for all answers and submissions.
 pub(crate) fn check_query(
     query: &Query,
     columns: [Option<&[String]>; 2],

@@ -1,5 +1,5 @@
 //! The trial of a competition: grades the sample submission, the answers and an empty submission while the competition is
-//! prepared. So mistakes in the section `grade` are found before a participant meets them.
+//! prepared. Therefore the author finds mistakes in the section `grade` before a participant does.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,12 +17,13 @@ use serde_json::{Value, json};
 use crate::catalog::CatalogEntry;
 use crate::grading::rules::grader;
 
-/// Scores that differ by at most this are treated as equal. For example, the best log loss is zero. But answers that are
-/// graded as a submission have a slightly higher log loss, because probabilities are clipped.
+/// Maximum difference of two scores that are treated as equal. For example, the best log loss is zero, but the answers
+/// themselves have a slightly higher log loss, because the metric clips probabilities.
 const TOLERANCE: f64 = 1e-5;
 
-/// Maximum total bytes of the answers and the sample submission of a trial. A built-in competition has a low maximum,
-/// because this project's tests grade its sample, so a user's run need not spend a quarter of its time on that.
+/// Maximum total size of the answers and the sample submission of a trial, in bytes. The maximum is lower for a built-in
+/// competition, because this project's tests already grade its sample. Without the lower maximum, a user's run spends a
+/// quarter of its time on the trial.
 const MAX_BYTES: u64 = 16 << 20;
 const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
 
@@ -152,7 +153,7 @@ fn grade_all(
             .as_deref()
             .is_some_and(|name| !has_column(name));
         // For example, a metric may be undefined if all answers have the same value. The author of a competition can
-        // correct this. The split of a built-in competition is fixed, so it is only a warning.
+        // correct this. The split of a built-in competition cannot change, so the problem is only a warning.
         if refusal.kind == RefusalKind::Answers && !lacks_column && !is_own {
             let warning = format!("no submission can be compared with the answers: {cause}");
             return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));
@@ -199,7 +200,7 @@ fn grade_all(
         && is_worse(answers, sample, grader.direction())
     {
         warnings.push(format!(
-            "the sample submission has a better score than the answers, {sample} and {answers}; check the `direction`"
+            "the score {sample} of the sample submission is better than the score {answers} of the answers; check the `direction`"
         ));
     }
     let graded = [
@@ -234,8 +235,8 @@ fn grade_all(
     }))
 }
 
-/// Returns a CSV file with several columns, with its rows in reverse order. Returns `None` if the file does not have one line
-/// for each of `rows` rows.
+/// Returns a CSV file with the rows of `file` in reverse order. Returns `None` if `file` has only one column, contains
+/// quotes, or does not have `rows` rows.
 fn reversed(file: &[u8], rows: usize) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(file).ok()?;
     let (header, body) = text

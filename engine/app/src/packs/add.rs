@@ -1,8 +1,10 @@
 //! Adds and removes packs.
 //!
-//! A pack is copied into a temporary directory next to its final place, checked there, and then renamed. So another process
-//! sees either the complete pack or none, and a failure leaves nothing behind. Only regular files are copied, without their
-//! permissions. The readers of `prep_formats` check the paths in archives, and reject links and paths that lead outside.
+//! A pack is copied into a temporary directory next to its final place, checked there, and then renamed. Therefore another
+//! process sees either the complete pack or no pack, and a failed installation leaves no files behind.
+//!
+//! Only regular files are copied, without their permissions. The readers of `prep_formats` check the paths in archives, and
+//! reject links and paths that lead out of the archive's directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -143,7 +145,7 @@ pub fn add_pack(
     fs::rename(&home, &target).map_err(|error| match error.kind() {
         ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => {
             Error::request(format!("the pack `{}` is already installed", pack.name))
-                .help("remove it first, to install another version")
+                .help("remove the installed pack first, to install another version")
         }
         _ => Error::writing("create", &target, &error),
     })?;
@@ -187,7 +189,8 @@ fn root(settings: &Settings) -> Result<&Path, Error> {
     root.ok_or_else(|| Error::request("the directory of packs is not set"))
 }
 
-/// Checks that no competition outside of packs has the pack's name. Otherwise both would use the same data directory.
+/// Checks that no competition outside of packs has the pack's name. Otherwise the pack and this competition would use the
+/// same data directory.
 fn check_name(settings: &Settings, name: &str) -> Result<(), Error> {
     let without_packs = Settings {
         packs: None,

@@ -48,7 +48,7 @@ impl<'a> Chosen<'a> {
         if let Some(source) = source.filter(|source| !source.is_dir()) {
             let message = format!("the source `{}` is not a directory", source.display());
             return Err(Error::new(Failure::Input, message)
-                .help("name the directory that has ID.zip or ID/ID.zip"));
+                .help("name the directory that contains ID.zip or ID/ID.zip"));
         }
         let lock = match task.options.locked {
             true => Some(lock::read(&task.settings.data_dir)?),
@@ -81,7 +81,8 @@ pub struct Competition {
     pub verification: Verification,
     /// The published checksums that the outputs must have.
     pub(super) checksums: Option<PublishedChecksums>,
-    /// Entry of `prep.lock`, without the digests of the trees, which are known only after the competition is prepared.
+    /// The entry of this competition in `prep.lock`. The digests of `public` and `private` are missing in this entry,
+    /// because they are known only after the competition is prepared.
     pub(crate) locked: LockedDataset,
     /// The digests of the outputs in `prep.lock`, if the outputs must match them.
     pub(super) trees: Option<Trees>,
@@ -147,7 +148,7 @@ impl Competition {
     ///
     /// # Errors
     /// Returns an error if the entry has no pipeline, or if one of its files has mistakes. With the option `locked`, also
-    /// returns an error if `prep.lock` differs.
+    /// returns an error if the competition does not match `prep.lock`.
     pub(super) fn load(
         entry: &CatalogEntry,
         chosen: &Chosen<'_>,
@@ -464,8 +465,8 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     found
 }
 
-/// Returns the mistakes in the queries of a metric. `columns` are the columns of the answers and of the sample submission,
-/// as far as they are known.
+/// Returns the mistakes in the queries of a metric. `columns` contains the columns of the answers and of the sample
+/// submission. An element is `None` if the columns of that table are not known.
 fn check_metric_queries(
     pipeline: &Pipeline,
     grade: &Spanned<Grade>,
