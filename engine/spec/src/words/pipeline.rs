@@ -115,7 +115,9 @@ pub static BUNDLE: Section = Section {
 /// An entry of `sources`.
 pub static SOURCE: Section = Section {
     name: "the source",
-    doc: "A source is a file at a URL (`url`) or a directory (`folder`). For example, the source `labels` contains the file `labels.zip`. Its path is `labels:labels.zip`, and the path of a member is `labels:labels.zip/test.csv`.",
+    doc: "A source is a file at a URL (`url`) or a directory (`folder`). For example, the source `labels` contains \
+    the file `labels.zip`. The path of this file is `labels:labels.zip`, and the path of its member `test.csv` is \
+    `labels:labels.zip/test.csv`.",
     keys: &[
         SectionKey::optional(
             "url",

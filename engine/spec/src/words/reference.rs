@@ -42,8 +42,8 @@ A query is one SELECT. `FROM` names tables of the section `tables`.
 A list of the section `lists` can be used as a table with the single column `value`. `column IN list` tests whether a cell is
 one of the list's strings.
 
-Every table is ordered and has a hidden column `_row`, the position of the row from 0. `*` does not include it, and no
-other column can have its name. Without `ORDER BY`, the result of a query is sorted by `_row` of the first table in `FROM`,
+Every table is ordered and has a hidden column `_row`, the position of the row from 0. `*` does not include `_row`, and no
+other column can have this name. Without `ORDER BY`, the result of a query is sorted by `_row` of the first table in `FROM`,
 then by `_row` of the second table, and so on.
 
 Four functions create several columns. `one_hot`, `multi_hot` and `constants` must be separate items in the list after

@@ -79,7 +79,9 @@ fn order(declaration: &Declaration) -> Option<SplitOrder> {
 const SHUFFLE: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
-        doc: "Splits rows like scikit-learn's `train_test_split`. A split can have at most one of `groups`, `stratify` and `within`.\n\nWith `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes.",
+        doc: "Splits rows like scikit-learn's `train_test_split`. A split can have at most one of `groups`, \
+        `stratify` and `within`.\n\nWith `groups`, the method splits the list of groups in order of first appearance. \
+        So the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes.",
         keys: &[TEST_SIZE, TRAIN_SIZE, SEED, GROUPS, STRATIFY, WITHIN, ORDER],
     },
     method: |declaration, test_size| {

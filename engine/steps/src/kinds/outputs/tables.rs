@@ -293,7 +293,7 @@ pub(crate) const PARQUET: StepKind = StepKind {
                   libraries, `prep` writes the same bytes as these versions. Without the two keys, `prep` uses its own \
                   writer.\n\n\
                   A published checksum can only match if the keys name the versions that wrote the published file. If \
-                  the checksum does not match, the run continues and reports it as `depends on the writer`.",
+                  the checksum does not match, the run continues, and reports the checksum as `depends on the writer`.",
             keys: &[
                 SectionKey::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
                 SectionKey::optional(
