@@ -167,7 +167,8 @@ pub static SOURCE: Section = Section {
 /// The section `grade`.
 pub static GRADE: Section = Section {
     name: "the grading",
-    doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the rules. In their values, `{ list: NAME }` stands for the list NAME of the section `lists`.",
+    doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the \
+    rules. In the values of these keys, `{ list: NAME }` stands for the list NAME of the section `lists`.",
     keys: &[
         SectionKey::required(
             "answers",

@@ -86,7 +86,9 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
         &mut text,
         2,
         "Outputs: `public`, `private`",
-        "Each key of these sections is the path of an output. The path of a directory ends in `/`; `./` is the directory `public` or `private` itself.\n\nThe value is one of the following kinds, or just a query. If it is a query, the suffix of the path determines the kind.",
+        "Each key of these sections is the path of an output. The path of a directory ends in `/`; `./` is the \
+        directory `public` or `private` itself.\n\nThe value is one of the following kinds, or just a query. If the \
+        value is a query, the suffix of the path determines the kind.",
     );
     for kind in &vocabulary.outputs {
         form(&mut text, kind, &mut printed);

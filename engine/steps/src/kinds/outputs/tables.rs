@@ -244,7 +244,9 @@ pub(crate) const LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a text file",
-            doc: "A text file without a header: one line for each string in the query's first column. Every line ends with LF, and a missing string becomes an empty line.\n\nA second, boolean column is optional. If its value is false, no LF follows the line.",
+            doc: "A text file without a header: one line for each string in the query's first column. Every line ends \
+            with LF, and a missing string becomes an empty line.\n\nA second, boolean column is optional. If the \
+            value of this column is false, no LF follows the line.",
             keys: &[SectionKey::required(
                 "lines",
                 KeyType::Lines,
