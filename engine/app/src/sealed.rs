@@ -178,7 +178,7 @@ pub fn seal(
     let manifest = prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
     if is_sealed(data_dir, id) {
         let message = format!("the private files of `{id}` are already sealed");
-        return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
+        return Err(Error::new(Failure::Input, message).help(Remedy::Unseal { id: id.to_owned() }));
     }
     let lock = prep_cache::try_lock_file(&data_dir.join(id).join("prepared.lock"))?;
     let Some(_lock) = lock else {
