@@ -157,7 +157,7 @@ impl LedgerEntry {
 /// The steps of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// Time of the run in seconds since 1970. Garbage collection treats the run as a use of its ledger entries.
+    /// Time of the run in seconds since 1970. Garbage collection treats the run's ledger entries as used at this time.
     pub recorded: u64,
     /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,

@@ -115,8 +115,8 @@ impl Grader {
         }
     }
 
-    /// Checks and scores a scanned submission. Reads more cells only when a rule or the metric needs them. Therefore a large
-    /// file with wrong columns takes little memory.
+    /// Checks and scores a submission whose rows were scanned, but whose cells are not in memory yet. Reads the cells of a
+    /// column only when a rule or the metric needs them. Therefore a large file with wrong columns takes little memory.
     ///
     /// An error means that the file cannot be read, not that the submission is invalid.
     pub fn grade_scanned(

@@ -37,7 +37,7 @@ pub(super) struct VerifiedAnswers {
     pub pipeline: Pipeline,
     pub grader: Grader,
     pub file: AnswersFile,
-    /// The manifest, if the answers have the digest in it. `None` if the answers only have their published checksum.
+    /// The manifest, if it contains the digest of the answers. `None` if only the checksum of MLE-bench verifies the answers.
     record: Option<Manifest>,
 }
 

@@ -290,7 +290,7 @@ impl Grading {
     /// Returns the report of a graded submission, with the current time and the digest of the graded bytes.
     ///
     /// # Errors
-    /// Returns an error if the file could not be read, or if it is a typed frame with mistakes.
+    /// Returns an error if the file could not be read, or if the file of a data frame from Python is damaged.
     pub fn report(
         &self,
         submission: &Submission,

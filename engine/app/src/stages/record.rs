@@ -20,7 +20,7 @@ use crate::stages::summary::StepFailure;
 use crate::stages::{lock, origins, summary};
 use crate::{bundles, prepared};
 
-/// Records how each complete competition was prepared, and updates `prep.lock`. Returns the published manifests by id.
+/// Records how each completely prepared competition was prepared, and updates `prep.lock`. Returns the published manifests by id.
 pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> {
     let (task, data_dir) = (&ended.task, &ended.task.data_dir());
     let ids = ended.all.competitions.iter().map(|one| one.id.clone());

@@ -27,7 +27,7 @@ pub struct RunArgs {
     fail_fast: bool,
     /// Prepare the other competitions if a bundle is missing and no credentials exist
     ///
-    /// Without this option, a run of several competitions then ends with one error before it starts.
+    /// Without this option, `prep` then reports all missing bundles in one error and prepares nothing.
     #[arg(long, conflicts_with = "fail_fast", hide_short_help = true)]
     keep_going: bool,
     /// Publish only what DATA/prep.lock lists

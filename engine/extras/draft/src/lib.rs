@@ -123,7 +123,7 @@ pub fn draft(
 }
 
 /// Adds a column for each chosen name such as `info.id`: the member `id` of the JSON objects in the column `info`.
-/// Returns the choices with the names of the new columns instead.
+/// Returns the choices, with each such name replaced by the name of its new column.
 fn add_members(bundle: &mut BundleContent, choices: &DraftChoices) -> DraftChoices {
     let mut choices = choices.clone();
     for name in choices.id.iter_mut().chain(&mut choices.targets) {

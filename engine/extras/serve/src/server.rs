@@ -110,8 +110,8 @@ impl Server {
         })
     }
 
-    /// Opens the answers of the only competition. Returns the reason if they cannot be opened. The server then opens them
-    /// again at each request.
+    /// If the server serves a single competition, opens its answers now, and returns the reason if this fails. After such a
+    /// failure, the server tries again at each request.
     pub fn trouble(&self) -> Option<prep_app::Error> {
         let id = self.shared.competition.as_ref()?;
         self.shared.gradings.get(id).err()

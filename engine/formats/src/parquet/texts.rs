@@ -1,7 +1,8 @@
-//! Converts columns of strings to arrays, in batches of limited size.
+//! Converts columns of string views to ordinary string arrays, in batches of limited size.
 //!
-//! A dictionary can store a long string once for millions of rows. Therefore strings are read as views, which share the
-//! dictionary. [`Texts`] converts the views to arrays in parts that fit in memory.
+//! A dictionary can store a long string once for millions of rows, while an ordinary array repeats it for each row.
+//! Therefore strings are read as views, which share the dictionary. [`Texts`] converts only as many rows at once as fit in
+//! memory.
 
 use std::sync::Arc;
 

@@ -204,7 +204,7 @@ pub enum Source {
         #[serde(skip)]
         at: Position,
     },
-    /// `unnest(list, ...)`: a row for each element of the lists, which may use the left side of a CROSS JOIN.
+    /// `unnest(list, ...)`: a row for each element of the lists. The lists may be columns of the left side of a CROSS JOIN.
     Unnest {
         /// The lists.
         lists: Vec<Expr>,

@@ -185,7 +185,8 @@ impl Manifest {
         }
     }
 
-    /// Records the boot, and on a shared file system the host, that wrote the files. `boot` is `None` if unknown.
+    /// Records during which boot of the machine the files were written. On a shared file system, also records which host
+    /// wrote the files. `boot` is `None` if unknown.
     pub(super) fn written_in(self, boot: Option<&str>, home: &Path) -> Manifest {
         let boot = boot.map(str::to_owned);
         Manifest {

@@ -232,7 +232,7 @@ pub(crate) const KIND: StepKind = StepKind {
             declared
                 .filter(|column| column.name.value == FILE_COLUMN)
                 .map(|column| {
-                    let message = "the column `file` is reserved for the path of a row's file";
+                    let message = "the column `file` is reserved for the path of the file that contains the row";
                     let fault = Diagnostic::error("duplicate-column", column.name.span, message);
                     fault.help("remove it from `columns`")
                 })
