@@ -377,7 +377,7 @@ fn a_prep_toml_that_cannot_be_read_is_named() {
     close("data/prep.toml");
     prep(&["list", Harbour::ID]).code(6).says(&[
         "data/prep.toml: Permission denied",
-        "change its owner or mode",
+        "change the owner or mode of this file",
     ]);
 }
 

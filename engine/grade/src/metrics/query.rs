@@ -76,7 +76,7 @@ pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition 
               rules such as `columns` and `numeric` must reject every submission for which the query would fail.",
     source: "the author of the competition",
     shorthand: Some("query"),
-    parameters: &[required("query", KeyType::String, "The query.")],
+    parameters: &[required("query", KeyType::Rows, "The query.")],
 })
 .without_best_score();
 
@@ -108,7 +108,9 @@ impl Metric for QueryMetric {
                 .place
                 .map(|(line, column)| format!("{line}:{column}: "));
             let (place, message) = (place.unwrap_or_default(), &failure.message);
-            let message = format!("the query of the metric failed: {place}{message}");
+            let message = format!(
+                "the query of the metric failed, which is a mistake in the pipeline: {place}{message}"
+            );
             Refusal {
                 failure: Some(Box::new(failure)),
                 ..Refusal::new(RefusalKind::Metric, message)

@@ -165,7 +165,7 @@ pub static SOURCE: Section = Section {
 /// The section `grade`.
 pub static GRADE: Section = Section {
     name: "the grading",
-    doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the rules. In their values, `{ list: NAME }` stands for the list NAME of the section `lists`.",
+    doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the rules. In their values, `{ list: NAME }` stands for the list NAME of the section `lists`. In a list, it stands for the strings of the list NAME: `[id, { list: labels }]`.",
     keys: &[
         SectionKey::required(
             "answers",

@@ -203,7 +203,7 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Path => "path of an output",
         KeyType::Source => "path in the bundle",
         KeyType::Copied => "path in the bundle, or list of paths",
-        KeyType::Names => "list of names, or `{ list: NAME }`",
+        KeyType::Names => "list of names and `{ list: NAME }`, or `{ list: NAME }`",
         KeyType::Defaults => "mapping from kinds to mappings of optional keys",
         KeyType::Sources => "path in the bundle, with wildcards",
         KeyType::Table => "a table's name",
@@ -227,7 +227,7 @@ fn simple(value: &KeyType) -> &'static str {
             "a column's name, a list of names, or `{ all_except: [...] }`: all other columns of the answers, or of the submission with `of: submission`"
         }
         KeyType::String => "text",
-        KeyType::Strings => "list of strings, or `{ list: NAME }`",
+        KeyType::Strings => "list of strings and `{ list: NAME }`, or `{ list: NAME }`",
         KeyType::Number => "number",
         KeyType::Label => "text or integer",
         KeyType::Numbers => "list of numbers",

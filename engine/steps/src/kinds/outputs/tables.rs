@@ -354,7 +354,7 @@ fn check_versions(declaration: &Declaration) -> Vec<Diagnostic> {
         },
         (Some(_), None) => fault(
             "fastparquet",
-            "`fastparquet` needs `pandas`, because the file contains both versions".into(),
+            "`fastparquet` needs `pandas`, because the Parquet file records the versions of both libraries".into(),
         ),
         (None, Some(_)) => fault(
             "pandas",
