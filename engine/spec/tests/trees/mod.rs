@@ -14,7 +14,7 @@ use generator::Generator;
 const TREES: u64 = 1500;
 
 fn parse(text: &str) -> Result<QueryTree, String> {
-    Query::parse(text).map(|query| query.tree().clone())
+    Ok(Query::parse(text)?.tree().clone())
 }
 
 #[test]
