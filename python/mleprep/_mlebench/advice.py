@@ -28,6 +28,7 @@ INSTEAD: dict[str, str | None] = {
     "--remove-unpublished": "move the files elsewhere",
     "--skip-bundle-verification": "--skip-verification accepts the bundle and the outputs, whatever their checksums are",
     "--source": "put the bundle at ID/ID.zip in the data directory",
+    "--unseal": None,
 }
 
 # The indentation and the marker of a line that suggests actions.
