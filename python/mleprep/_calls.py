@@ -88,13 +88,13 @@ def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]
 
 @verb
 def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) -> ReportPage:
-    """Writes an HTML page about prepared and graded data to the file `output`.
+    """Writes an HTML page about prepared and graded data to the file `output`. Creates its directory.
 
     Without ids, the page shows all prepared and graded competitions.
 
     Do not give the page to agents, because it shows the distribution of test labels.
     """
-    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_options.text(output)}"])
+    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_in_directory(output)}"])
 
 
 @verb
@@ -124,7 +124,7 @@ def diff(
     Examples: `diff(id, "v1", "fixed")`, `diff(id, Path("old"), Path("new"))`, `diff(id, "@1", "@0")`, and
     `diff("old/pipeline.yaml", "pipeline.yaml")`.
     """
-    first = _side(cast(Path_, what)) if new is None else _id(cast(Ids, what))
+    first = _side(cast(Path_, what)) if new is None else _id(cast(Ids, what), "what")
     sides = [_side(side) for side in (old, new) if side is not None]
     return _call("diff", Difference, [first, *sides], options, answers=(0, 1))
 
@@ -159,6 +159,8 @@ def grade(
     Raises `FileNotFoundError` if the file does not exist.
     """
     extra = () if log else ("--no-log",)
+    if options.get("reward") is not None:
+        _in_directory(cast(Path_, options["reward"]))
     with _as_file(submission, id) as path:
         return _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra)
 
@@ -176,6 +178,9 @@ def grade_all(
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
     submission = options.get("submission_path") or "submission/submission.csv"
     given = [group for path in _paths(submissions) for group in _run_groups(path, submission)]
+    if not given:
+        help = "name lists of submissions, or directories of runs or of run groups"
+        raise UsageError("no submissions are given", code=2, help=help)
     return _call("grade_all", Results[Grade], given, options, extra=extra)
 
 
@@ -235,17 +240,21 @@ def load(
     return Tables(path(id, **options) / "public", library)
 
 
-def _ids(ids: Ids) -> Sequence[str]:
-    all_ids = [*ids] if isinstance(ids, Iterable) and not isinstance(ids, str) else [ids]
+def _ids(ids: Ids, name: str = "ids") -> Sequence[str]:
+    # A frame iterates over the names of its columns.
+    is_several = isinstance(ids, Iterable) and not isinstance(ids, str) and not hasattr(type(ids), "columns")
+    all_ids = [*cast(Iterable[str | Record], ids)] if is_several else [ids]
     for one in all_ids:
         if not isinstance(one, (str, Record)):
-            raise TypeError(f"`ids` must be an id, several ids or the result of a function, not {one!r}")
-    return [one.id if isinstance(one, Record) else one for one in all_ids]
+            shown = type(one).__name__ if hasattr(type(one), "columns") else repr(one)
+            kinds = "an id" if name == "id" else "an id, several ids"
+            raise TypeError(f"`{name}` must be {kinds} or the result of a function, not {shown}")
+    return [one.id if isinstance(one, Record) else cast(str, one) for one in all_ids]
 
 
-def _id(ids: Ids) -> str:
+def _id(ids: Ids, name: str = "id") -> str:
     """Returns the only id. Raises an exception for several competitions."""
-    found = _ids(ids)
+    found = _ids(ids, name)
     if len(found) != 1:
         raise TypeError(f"this function needs one competition, not {len(found)}")
     return found[0]
@@ -259,6 +268,13 @@ def _side(side: Path_) -> str:
 def _paths(paths: Path_ | Iterable[Path_]) -> Sequence[str]:
     all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     return [os.fspath(_options.existing(path)) for path in all_paths]
+
+
+def _in_directory(file: Path_) -> str:
+    """Creates the directory of a file to write, and returns the path of the file."""
+    path = _options.text(file)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    return path
 
 
 def _run_groups(path: str, submission: str) -> Sequence[str]:
@@ -279,8 +295,7 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
     directory = options.get("data_dir")
     if directory is None:
         given = _options.command_line("run", {"cache_dir": options.get("cache_dir")})
-        finished = _program.call(["--json", "config", *given])
-        found = _envelope.document(finished.stdout)
+        finished, found = _answer(["--json", "config", *given])
         if finished.code != 0:
             raise _envelope.error(finished.code, found, finished.stderr)
         directory = next(one["value"] for one in found["settings"] if one["name"] == "data_dir")
@@ -309,8 +324,7 @@ def _call(
     progress = options.get("progress", "progress" in _options.VERBS[name])
     # Raises the exception inside this block, so that the listener does not print the error as well.
     with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
-        finished = _program.call(["--json", word, *given, "--", *positional], on_message)
-        found = _envelope.document(finished.stdout)
+        finished, found = _answer(["--json", word, *given, "--", *positional], on_message)
         has_results = "competitions" in found or "experiments" in found
         if has_results and name == "run":
             # The program's result does not contain the data directory.
@@ -330,6 +344,17 @@ def _call(
             error.results = results if isinstance(results, Results) else None
             raise error
     return cast(_Kind, results)
+
+
+def _answer(
+    arguments: Sequence[str], on_message: _progress.Show | None = None
+) -> tuple[_program.Finished, dict[str, Any]]:
+    """Calls the program. Raises `ProgramNotFound` for another program, which prints neither JSON nor errors of `prep`."""
+    finished = _program.call(arguments, on_message)
+    found = _envelope.document(finished.stdout)
+    if not found and finished.code in range(100) and not re.search("^error: ", finished.stderr, re.MULTILINE):
+        raise _program.ProgramNotFound(_program.program(), "the program `prep`")
+    return finished, found
 
 
 _ORDER = "the submission is the first argument, and the id of the competition is the second one"

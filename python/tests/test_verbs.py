@@ -154,8 +154,8 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     assert mleprep.diff(ID, variants, str(variants), **data).is_equal
     copy = mleprep.export(ID, tmp_path / "copy", private=True, **data)
     assert copy.path == tmp_path / "copy" and copy.private and len(copy.files) == 5 and (tmp_path / "copy" / ID / "prepared" / "private").is_dir()
-    page = mleprep.report(ID, output=tmp_path / "page.html", **data)
-    assert page.path == tmp_path / "page.html" and page.path.stat().st_size == page.bytes and page.ids == [ID]
+    page = mleprep.report(ID, output=tmp_path / "new" / "page.html", **data)
+    assert page.path == tmp_path / "new" / "page.html" and page.path.stat().st_size == page.bytes and page.ids == [ID]
     assert str(page.path) in repr(page) and str(page.bytes) in repr(page)
     [listing] = mleprep.fetch_list(ID, source=SAMPLES, no_download=True, **data)
     assert [one.path for one in listing.files] == ["train.csv"] and listing.files[0].used
@@ -448,7 +448,7 @@ def test_errors_are_shown_with_the_next_message_or_hidden() -> None:
     assert shown == []
 
 
-@pytest.mark.parametrize("call", ['run("leaf-classification", no_download=True)', 'list("leaf")', 'run("x", jobs="x")'])
+@pytest.mark.parametrize("call", ['run("leaf-classification", no_download=True)', 'list("leaf")', 'run("x", memory="x")'])
 def test_error_appears_once(call: str, tmp_path: Path) -> None:
     # Notebooks set these variables.
     around = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
