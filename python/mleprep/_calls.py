@@ -14,6 +14,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
@@ -24,7 +25,7 @@ from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepWarning, UsageError
 from mleprep.results import (
     Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan,
-    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, prepared_path,
+    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why, prepared_path,
 )
 
 
@@ -52,6 +53,15 @@ def list(ids: Ids = (), **options: Unpack[_options.Selection]) -> Results[Compet
 def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Results[Plan]:
     """Returns the steps that `run` would execute, and the reasons. Writes nothing."""
     return _call("plan", Results[Plan], _ids(ids), options)
+
+
+@verb
+def why(id: Ids, step: str | None = None, **options: Unpack[_options.Why]) -> Why:
+    """Returns why steps would run now, and why they last ran: `reason` and `last` of the steps.
+
+    With `step`, returns only this step, with its inputs. Writes nothing.
+    """
+    return _call("why", Why, [_id(id), *([] if step is None else [step])], options)
 
 
 @verb
@@ -162,7 +172,9 @@ def grade(
     if options.get("reward") is not None:
         _in_directory(cast(Path_, options["reward"]))
     with _as_file(submission, id) as path:
-        return _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra)
+        found = _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra)
+    is_file = isinstance(submission, (str, os.PathLike))
+    return found if is_file else replace(_about_frame(found, submission), submission_path=None)
 
 
 @verb
@@ -198,7 +210,8 @@ def validate(submission: Submission, id: Ids, **options: Unpack[_options.Submiss
     Raises `FileNotFoundError` if the file does not exist.
     """
     with _as_file(submission, id) as path:
-        return _call("validate", Validation, [_id(id), str(path)], options, answers=(0, 1))
+        found = _call("validate", Validation, [_id(id), str(path)], options, answers=(0, 1))
+    return found if isinstance(submission, (str, os.PathLike)) else _about_frame(found, submission)
 
 
 @verb
@@ -355,6 +368,22 @@ def _answer(
     if not found and finished.code in range(100) and not re.search("^error: ", finished.stderr, re.MULTILINE):
         raise _program.ProgramNotFound(_program.program(), "the program `prep`")
     return finished, found
+
+
+_Judged = TypeVar("_Judged", Grade, Validation)
+#: Phrases about the file of a submission, and the phrases for a frame.
+_ABOUT_FRAMES = {"the file is empty": "the frame has no columns", "its first line has ": "the frame has "}
+
+
+def _about_frame(found: _Judged, submission: Submission) -> _Judged:
+    """Returns the result for a frame without mentions of the file that the package wrote. Names a column in the index."""
+    reason = found.reason or ""
+    for phrase, replacement in _ABOUT_FRAMES.items():
+        reason = reason.replace(phrase, replacement)
+    for name in getattr(getattr(submission, "index", None), "names", ()):
+        if f"column `{name}`: " in reason:
+            reason += f"; `{name}` is the index of the frame: call `reset_index()`"
+    return replace(found, reason=reason or None)
 
 
 _ORDER = "the submission is the first argument, and the id of the competition is the second one"

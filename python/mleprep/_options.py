@@ -124,13 +124,16 @@ class Unit(TypedDict, total=False):
     unit: Annotated[str | None, "only a part of the selection: 'I/N', or 'N' in a job array"]
 
 
-class Preparation(Selection, Variant, Source, Expansion, Remote, total=False):
-    no_download: Annotated[bool, "send no request; a missing bundle is an error in `run`"]
+class Why(Call, Variant, Source, Expansion, total=False):
     from_cache: Annotated[bool, "if the bundle is missing, use the latest results in the cache"]
     partial: Annotated[bool | None, "download only the members of a bundle that the pipeline reads"]
     skip_bundle_verification: Annotated[bool | None, "accept a bundle whose MD5 is not the published one"]
     skip_verification: Annotated[bool | None, "do not compare bundles and outputs with published checksums"]
     forget_options: Annotated[bool, "use no options of the last run in the data directory"]
+
+
+class Preparation(Selection, Why, Remote, total=False):
+    no_download: Annotated[bool, "send no request; a missing bundle is an error in `run`"]
 
 
 class Run(Preparation, Limits, Unit, total=False):
