@@ -221,8 +221,8 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
     [
         ("run without --no-download and --available", "run without `no_download=True` and `available=True`"),
         ("name the directory of bundles and sources with --source", "name the directory of bundles and sources with `source`"),
-        ("name one, or a set with --lite, --all, --set NAME or --ids-from FILE",
-         'name one, or a set with `set="lite"`, `set="all"`, `set="NAME"` or `ids_from="FILE"`'),
+        ("name a competition, or a set with --lite, --all, --set NAME or --ids-from FILE",
+         'name a competition, or a set with `set="lite"`, `set="all"`, `set="NAME"` or `ids_from="FILE"`'),
         ("--per-competition shows the figures", "the attribute `competitions` of the result shows the figures"),
         ("run `prep run leaf --data-dir='my data'`", 'run `mleprep.run("leaf", data_dir="my data")`'),
         ("run with --expand-archives=no", "run with `expand_archives=False`"),

@@ -158,7 +158,7 @@ def forged(world):
         (three.home / "config" / "prep" / "keys" / "three.key").unlink()
         ended = three.run()
         assert three.tree() == world.alone()
-        assert any("does not fit" in one for one in warnings(ended)), ended.stderr
+        assert any("its signature is not valid" in one for one in warnings(ended)), ended.stderr
         return warnings(ended)[0].removeprefix("warning: ")
 
 

@@ -56,6 +56,7 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
         complete_description: true,
         remove_unpublished: false,
         trial: None,
+        finds_members: false,
     };
     let mut graph = Graph::new();
     build(&mut graph, &pipeline, sources, &options).expect("a graph");

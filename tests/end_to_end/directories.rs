@@ -348,7 +348,8 @@ fn a_different_bundle_is_named() {
     for (directory, bundle, _) in DIRECTORIES {
         prepare(&sandbox, directory, bundle, &[]).code(0);
     }
-    let note = "b/harbour.zip is not the bundle from which the data were prepared (";
+    let note =
+        "b/harbour.zip is not the bundle from which the data were prepared (that bundle has ";
     for verb in ["plan", "why"] {
         let line = [verb, Harbour::ID, "--source", "b", "--data-dir", "mine"];
         sandbox.prep(&line).code(0).says(&[note]);

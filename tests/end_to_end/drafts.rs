@@ -555,3 +555,38 @@ fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
         .prep(&["run", "--set", "own", "--data-dir", "c", "--pipelines", "a"])
         .code(4);
 }
+
+/// The directories of classes are in one pattern, although files of several classes and archives have equal names.
+#[test]
+fn directories_of_classes_become_one_table_of_files() {
+    let classes = |start: usize| {
+        let mut archive = Archive::new();
+        for at in 0..20 {
+            let class = ["cat", "dog"][at % 2];
+            archive = archive.file(&format!("{class}/{}.png", at / 2), format!("{start} {at}"));
+        }
+        archive
+    };
+    let nested = Archive::new()
+        .file("one.zip", classes(0).bytes())
+        .file("two.zip", classes(1).bytes());
+    for (archive, pattern) in [
+        (classes(0), "files: \"*/*.png\" } # 20 files"),
+        (nested, "files: \"*.zip/*/*.png\" } # 40 files"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.bundle("pets", &archive.bytes());
+        let new = ["pipeline", "new", "pets", "--source", "source"];
+        sandbox
+            .prep(&[&new[..], &["--output", "pipelines"]].concat())
+            .code(0);
+        let text = fs::read_to_string(sandbox.path("pipelines/pets/pipeline.yaml")).unwrap();
+        assert!(text.contains(pattern), "{text}");
+        sandbox.run_well("pets");
+        let train = fs::read_to_string(sandbox.prepared("pets").join("public/train.csv")).unwrap();
+        assert!(
+            train.contains(",cat\n") && train.contains(",dog\n"),
+            "{train}"
+        );
+    }
+}

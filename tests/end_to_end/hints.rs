@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Harbour, Sandbox};
+use crate::support::{Ended, Harbour, Sandbox};
 
 /// Returns a sandbox with a prepared competition, a valid submission, and files that cannot be graded.
 fn sandbox() -> Sandbox {
@@ -374,4 +374,17 @@ fn the_commands_that_the_demo_prints_work() {
             ended.shows(&["9 runs: 8 valid"]);
         }
     }
+}
+
+/// Containers without the package `ca-certificates` have no root certificates.
+#[test]
+fn missing_root_certificates_have_a_remedy() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["fetch", "spaceship-titanic"]);
+    command.env("KAGGLE_API_TOKEN", "token");
+    command
+        .env("SSL_CERT_FILE", "/dev/null")
+        .env("SSL_CERT_DIR", "/none");
+    let ended = Ended::of(&mut command).code(6);
+    ended.says(&["certificates of servers", "ca-certificates"]);
 }

@@ -97,6 +97,91 @@ fn a_directory_without_files_is_a_warning() {
     }
 }
 
+#[test]
+fn rows_that_are_paired_by_position_are_a_warning() {
+    let sandbox = sandbox();
+    for (rule, is_by_position) in [("    - align: id\n", false), ("", true)] {
+        let pipeline = PIPELINE.replace("    - align: id\n", rule);
+        sandbox.write("pipelines/yard/pipeline.yaml", &pipeline);
+        let ended = sandbox.prep(&["run", ID, "--source", "source"]);
+        let warning = "rows are paired by position: in reverse order, the answers have the score ";
+        assert_eq!(
+            ended.stderr.contains(warning),
+            is_by_position,
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn a_member_that_no_row_has_is_a_warning() {
+    let rows: String = (0..40)
+        .map(|at| {
+            let rare = if at == 39 { ", \"rare\": 1" } else { "" };
+            format!(
+                "{{\"id\": {at}, \"note\": {{\"kind\": \"k{}\", \"size\": {{\"x\": 1}}{rare}}}}}\n",
+                at % 2
+            )
+        })
+        .collect();
+    let sandbox = Sandbox::new();
+    sandbox.bundle(ID, &Archive::new().file("all.jsonl", rows).bytes());
+    for (column, expected) in [
+        ("json_get(note, 'kind') AS c", None),
+        ("json_get(note, 'rare') AS c", None),
+        ("json_without(note, 'size', 'kind') AS c", None),
+        (
+            "json_get(note, 'kinds') AS c",
+            Some("no row of `all` has the member `kinds` in `note`; did you mean `kind`?"),
+        ),
+        (
+            "json_get(json_get(note, 'size'), 'y') AS c",
+            Some("the member `size.y` in `note`; the object has x"),
+        ),
+        (
+            "json_without(json_without(note, 'size'), 'kint') AS c",
+            Some("the member `kint` in `note`; did you mean `kind`?"),
+        ),
+    ] {
+        let pipeline = format!(
+            "name: Yard\ncategory: Tabular\nbundle: {{ kaggle: yard }}\ntables:\n  \
+             all: {{ read: all.jsonl, columns: {{ id: integer, note: json }} }}\n  \
+             train, test: {{ split: all, method: shuffle, test_size: 0.5, seed: 0 }}\n\
+             public:\n  train.csv: SELECT id, {column} FROM all\n  sample_submission.csv: SELECT id, 1 AS y FROM test\n\
+             private:\n  test.csv: SELECT id, id % 2 AS y FROM test\n\
+             grade:\n  answers: private/test.csv\n  rules: [{{ align: id }}]\n  metric: {{ accuracy: y }}\n"
+        );
+        sandbox.write("pipelines/yard/pipeline.yaml", &pipeline);
+        // The second run repeats the warning.
+        for _ in 0..2 {
+            let ended = sandbox.prep(&["run", ID, "--source", "source"]).code(0);
+            match expected {
+                Some(expected) => assert!(ended.stderr.contains(expected), "{}", ended.stderr),
+                None => assert!(!ended.stderr.contains("no row of"), "{}", ended.stderr),
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_in_json_have_all_mistakes_and_the_possible_values() {
+    let sandbox = sandbox();
+    let pipeline = PIPELINE
+        .replace("category:", "kategory:")
+        .replace("seed: 0", "sead: 0");
+    sandbox.write("pipelines/yard/pipeline.yaml", &pipeline);
+    let error = &sandbox.prep(&["plan", ID, "--json"]).json()["competitions"][0]["error"];
+    assert_eq!(error["place"]["line"], 2);
+    assert_eq!(error["further"][0]["help"], "did you mean `seed`?");
+    assert_eq!(error["further"][0]["place"]["line"], 9);
+    let error = &sandbox
+        .prep(&["run", ID, "--link-mode", "hard", "--json"])
+        .json()["error"];
+    let help = error["help"].as_str().unwrap();
+    assert!(help.starts_with("possible values: hardlink, "), "{help}");
+}
+
 /// Applies the replacements of an entry, and returns the entry with the current output.
 fn replay(sandbox: &Sandbox, entry: &str) -> String {
     let mut lines = entry.lines();

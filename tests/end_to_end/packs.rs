@@ -192,7 +192,10 @@ fn a_pack_may_be_an_archive_with_a_directory_around_it() {
             archive = archive.file(&format!("{prefix}{inner}"), content);
         }
         sandbox.write(name, archive.bytes());
-        sandbox.prep(&["pack", "add", name]).code(0);
+        let add = |digest: &str| sandbox.prep(&["pack", "add", &format!("{name}@sha256:{digest}")]);
+        let wrong = add(&"0".repeat(64)).code(5);
+        let (_, found) = wrong.stderr.split_once("has the SHA-256 ").expect(name);
+        add(&found[..64]).code(0);
         assert_eq!(names_in(&sandbox.path(PACKS)), ["lab"]);
         assert_eq!(
             names_in(&sandbox.path(&format!("{PACKS}/lab"))),
@@ -899,7 +902,10 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         .map(|line| format!("{line}\n"))
         .collect();
     install(&unsigned.replace(public, &"0".repeat(64)));
-    check(&["harbour"]).code(5).shows(&["differs, not signed"]);
+    check(&["harbour"])
+        .code(5)
+        .shows(&["differs, not signed"])
+        .says(&["lab/harbour: differs from pack.lock: public"]);
     install(&lock.replace(public, &"0".repeat(64)));
     check(&["harbour"])
         .code(5)

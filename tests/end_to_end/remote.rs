@@ -374,7 +374,7 @@ fn push_without_uploads_reports_the_reason() {
     .code(2)
     .says(&[
         "contains several keys, and the settings do not name the key that signs",
-        "select one of several with `[remote] key`",
+        "select one of several keys with `[remote] key`",
     ]);
 }
 

@@ -140,30 +140,3 @@ fn truncated_listing_does_not_verify_a_tree() {
     assert_eq!(sandbox.tree(Gallery::ID).contents(), before.contents());
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
 }
-
-/// A power loss can truncate a manifest, too.
-#[test]
-fn a_damaged_manifest_is_listed_and_replaced() {
-    let sandbox = Harbour::prepared();
-    let before = sandbox.tree(Harbour::ID);
-    let path = sandbox.data().join(Harbour::ID).join("prepared.json");
-    let text = fs::read(&path).expect("a manifest");
-    let versions = [&text[..text.len() / 2], b"", br#"{"version": 2}"#];
-    for damaged in versions {
-        fs::write(&path, damaged).expect("written");
-        let listed = sandbox.prep(&["list", Harbour::ID]).code(4);
-        listed.shows(&["unreadable", "is damaged", "run `prep run harbour`"]);
-        let found = sandbox.prep(&["doctor", "--offline"]).code(6);
-        found.shows(&["is damaged", "prepared: run `prep run harbour`"]);
-        let grade = ["grade", Harbour::ID, "x.csv"];
-        sandbox.prep(&grade).code(4).says(&["is damaged"]);
-        sandbox
-            .prep(&["plan", Harbour::ID, "--no-download"])
-            .code(0);
-        sandbox.run(Harbour::ID).code(0);
-        assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
-    }
-    // A manifest of another version is not damaged.
-    fs::write(&path, br#"{"version": 1}"#).expect("written");
-    assert_eq!(sandbox.state(Harbour::ID), "not prepared");
-}

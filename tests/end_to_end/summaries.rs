@@ -17,7 +17,7 @@ fn run_groups_are_graded_and_summarized() {
     let table = "experiment_id,run_group\nmine,g1\ntheirs,g2\n";
     sandbox.write("runs/run_group_experiments.csv", table);
     let groups = ["summarize", "--groups", "runs/run_group_experiments.csv"];
-    let advice = "`prep grade runs/g1 -o runs/g1` writes it";
+    let advice = "`prep grade runs/g1 -o runs/g1` writes the report";
     sandbox.prep(&groups).says(&["g1 is left out", advice]);
     for group in ["runs/g1", "runs/g2"] {
         let graded = sandbox.prep(&["grade", group, "-o", group, "--json"]);

@@ -97,7 +97,7 @@ const ATTACKS: &[Attack] = &[
         "none",
         |w| w.verify(&w.reports[2], &["--log", LOG]),
         1,
-        "grading 3 of this competition",
+        "grading number 3 of this competition",
     ),
     Attack(
         "score",
@@ -306,7 +306,7 @@ const ATTACKS: &[Attack] = &[
         "log that was cut after the report",
         |w| w.edited(0, |lines| lines.truncate(1)),
         1,
-        "grading 1 of",
+        "grading number 1 of",
     ),
     Attack(
         "another log",
@@ -316,7 +316,7 @@ const ATTACKS: &[Attack] = &[
             w.verify(&w.reports[0], &["--log", LOG])
         },
         5,
-        "belongs to the log",
+        "belongs to a different log",
     ),
     Attack(
         "two logs",
@@ -336,7 +336,7 @@ const ATTACKS: &[Attack] = &[
             w.verify(&w.grade("grader", SAMPLE), &["--log", LOG])
         },
         1,
-        "the log is not chained in its first 2 lines",
+        "the log has no hash chain in its first 2 lines",
     ),
     Attack(
         "log whose old lines were changed",
@@ -367,7 +367,7 @@ const ATTACKS: &[Attack] = &[
             w.verify(&report, &["--log", LOG])
         },
         5,
-        "it was not logged",
+        "the report was not logged",
     ),
     Attack(
         "list whose signature and one entry were removed",

@@ -335,6 +335,52 @@ fn a_remote_in_a_directory_is_shared_by_a_group() {
     found.shows(&["cannot be written", &owner, "chgrp -R"]);
 }
 
+/// A process can lock each file that it can open. So a user outside the group must be unable to open a lock file, although
+/// this user can read the cache and the data directory.
+#[test]
+fn users_who_may_only_read_cannot_open_lock_files() {
+    let Some(sandbox) = sandbox("users_who_may_only_read_cannot_open_lock_files") else {
+        return;
+    };
+    let [one, two] = USERS;
+    let run = ["run", Harbour::ID, "--source", "source"];
+    shared(&sandbox, one, &run).code(0);
+    let submission = "source/sample.csv";
+    let sample = sandbox
+        .prepared(Harbour::ID)
+        .join("public/sample_submission.csv");
+    sandbox.write(submission, fs::read(sample).expect("a sample"));
+    shared(&sandbox, one, &["grade", Harbour::ID, submission]).code(0);
+    let outsider = one + 9;
+    let directories = [sandbox.store(), sandbox.data()];
+    let files = |test: &[&str]| {
+        let mut command = setpriv(outsider, outsider);
+        let found = command.arg("find").args(&directories).args(test).output();
+        let found = String::from_utf8(found.expect("find").stdout).expect("paths");
+        found.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let is_lock = [
+        "(",
+        "-path",
+        "*/locks/*",
+        "-o",
+        "-name",
+        "*.lock",
+        "-o",
+        "-name",
+        "*.guard",
+        ")",
+    ];
+    let not_lockfile = ["-type", "f", "!", "-name", "prep.lock"];
+    let all = files(&[&is_lock[..], &not_lockfile].concat());
+    assert!(all.len() > 2, "{all:?}");
+    let readable = files(&[&is_lock[..], &not_lockfile, &["-readable"]].concat());
+    assert!(readable.is_empty(), "{readable:?}");
+    shared(&sandbox, two, &run).code(0);
+    let list = Ended::of(&mut as_user(&sandbox, outsider, &["list", Harbour::ID]));
+    list.code(0).shows(&["prepared"]);
+}
+
 #[test]
 fn a_pipeline_that_cannot_be_read_affects_no_other_competition() {
     let Some(sandbox) = sandbox("unreadable pipelines") else {
@@ -377,7 +423,7 @@ fn a_prep_toml_that_cannot_be_read_is_named() {
     close("data/prep.toml");
     prep(&["list", Harbour::ID]).code(6).says(&[
         "data/prep.toml: Permission denied",
-        "change its owner or mode",
+        "change the owner or mode of this file",
     ]);
 }
 

@@ -6,9 +6,9 @@
 //! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
 //! In both cases, a guard also holds a [lease](crate::locks::lease).
 //!
-//! A process can lock every file that it can open, even if it may only read the file. So a program that may only read
-//! published files, for example an agent, could stop publications and gradings. To prevent this, only users who may write a
-//! lock file can read it, unless the file is in the store.
+//! A process can lock every file that it can open, even if it may only read the file. So a program that may only read the
+//! store or published files, for example an agent, could stop runs and gradings. To prevent this, only users who may write
+//! a lock file can read it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -26,7 +26,7 @@ use crate::{Digest, Store, StoreError};
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Pause between two attempts to take a lock that processes hold for milliseconds.
-const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 
@@ -77,13 +77,8 @@ impl Drop for LockGuard {
 /// # Errors
 /// If the file cannot be created or locked.
 pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
-    create_closed(path);
     // The file need not be on the disk of the cache.
-    let guard = acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)?;
-    if let Some(file) = guard.as_ref().and_then(|guard| guard.file.as_ref()) {
-        close_to_readers(file);
-    }
-    Ok(guard)
+    acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)
 }
 
 /// Same as [`try_lock_file`], but waits up to `limit` while another guard holds the lock.
@@ -101,12 +96,9 @@ pub fn lock_file_within(path: &Path, limit: Duration) -> Result<Option<LockGuard
     }
 }
 
-/// Creates a lock file that no reader can open, not even for a moment, unless it exists.
-fn create_closed(path: &Path) {
-    let mut options = OpenOptions::new();
-    // If this fails, the error of the lock is reported.
-    let _ = options.write(true).create_new(true).mode(0o622).open(path);
-}
+/// Mode of a new lock file, from which the umask is subtracted. Other users cannot read the file. A group that may read it
+/// but not write it loses the permission in [`close_to_readers`].
+const NEW_MODE: u32 = 0o662;
 
 /// Removes the permission to read a file from all users who may not write it.
 fn close_to_readers(file: &File) {
@@ -153,8 +145,10 @@ pub(crate) fn acquire_with(
         .write(true)
         .create(true)
         .truncate(false)
+        .mode(NEW_MODE)
         .open(path)
         .map_err(error)?;
+    close_to_readers(&file);
     let Some(locked) = lock_open_file(&file, mode, wait).map_err(error)? else {
         return Ok(None);
     };
@@ -181,8 +175,8 @@ pub(crate) fn acquire_with(
     Ok(None)
 }
 
-/// Locks the file `path` in shared mode if it exists. Otherwise returns a guard without a lock. Returns `None` if another
-/// guard holds the lock exclusively.
+/// Locks the file `path` in shared mode if the user can read it. Otherwise returns a guard without a lock. Returns `None` if
+/// another guard holds the lock exclusively.
 pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard>, StoreError> {
     let mut guard = LockGuard {
         path: path.to_owned(),
@@ -191,8 +185,10 @@ pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard
     };
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(guard)),
-        Err(error) => return Err(StoreError::io("open the lock", path, error)),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => return Ok(Some(guard)),
+            _ => return Err(StoreError::io("open the lock", path, error)),
+        },
     };
     let locked = lock_open_file(&file, Mode::Shared, wait);
     let locked = locked.map_err(|error| StoreError::io("lock", path, error))?;

@@ -53,9 +53,11 @@ pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
     Store::bundle_lists(&settings.store_dir)
 }
 
-/// Records the members of the bundle of `id` for audits. The bundle must be the published one, with the MD5 `md5`.
+/// Records which files the bundle of the competition `id` contains. Later audits read this record.
 ///
-/// Ignores errors: without this record, an audit has fewer findings.
+/// The bundle must be the published one, and `md5` must be its MD5. `dirs` are directories that may contain the bundle.
+///
+/// Ignores errors, because an audit without this record only has fewer findings.
 pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str) {
     if let Some(path) = path(settings, id, dirs) {
         let _ = known::remember(&member_lists(settings), md5, &path);
@@ -64,7 +66,7 @@ pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str)
 
 /// A bundle from which results were computed, but which is neither on this machine nor recorded in the data directory.
 ///
-/// A run takes the results from the cache or from the remote.
+/// A run takes these results from the cache or from the remote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BorrowedBundle {
     pub blake3: Digest,
@@ -125,7 +127,8 @@ fn digest(md5: Option<&str>, blake3: &Digest) -> String {
 /// A message to the user about a run, which is not an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note<'a> {
-    /// After a restart of the system, a run reads all files once, because a loss of power may have damaged them.
+    /// The system was restarted after the competition `id` was published. The run reads the published files once, because a
+    /// loss of power may have damaged them. `bytes` is the total size of these files.
     ReadsAgain { id: &'a str, bytes: u64 },
     /// `files` published files are damaged, and will be written again.
     Damaged { id: &'a str, files: u64 },
@@ -203,7 +206,7 @@ impl fmt::Display for Note<'_> {
             ),
             Note::OtherBundle { id, path, before } => write!(
                 f,
-                "{id}: {} is not the bundle from which the data were prepared ({})",
+                "{id}: {} is not the bundle from which the data were prepared (that bundle has {})",
                 path.display(),
                 digest(before.md5.as_deref(), &before.digest)
             ),

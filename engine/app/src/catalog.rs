@@ -70,7 +70,8 @@ const MAX_SIMILAR: usize = 5;
 const MAX_ID_BYTES: usize = 200;
 
 impl Catalog {
-    /// Returns the built-in competitions, and those of the directory of pipelines and of the packs that the settings name.
+    /// Returns the built-in competitions, the competitions in the user's directory of pipelines, and the competitions of
+    /// installed packs.
     ///
     /// # Errors
     /// Returns an error if the directory of pipelines cannot be read or contains no pipeline, or if the id of a competition
@@ -106,8 +107,8 @@ impl Catalog {
         }
     }
 
-    /// Adds the competitions of a pack. A pack that cannot be used is only recorded, so that it does not affect other
-    /// competitions.
+    /// Adds the competitions of a pack. If the pack cannot be used, only stores its error, because the error must not affect
+    /// competitions outside of the pack.
     fn add_pack(&mut self, installed: InstalledPack) -> Result<(), Error> {
         let name = installed.name.clone();
         if let Some(own) = self
@@ -375,6 +376,11 @@ impl CatalogEntry {
             )
             .help(Remedy::NamePipelines { parent: None })
         })
+    }
+
+    /// Returns whether all files are those of a built-in competition.
+    pub fn is_built_in(&self) -> bool {
+        self.own_files().is_some_and(|own| own.is_empty())
     }
 
     /// Returns the names of the files that differ from those of the built-in competition with the same id. Returns

@@ -14,7 +14,7 @@ use crate::stages::load::Loader;
 /// Checks a pipeline file in all variants, and the leaderboard in its directory. Returns the warnings.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or one error for all mistakes of the pipeline.
+/// Returns an error if the file cannot be read or the pipeline has mistakes. One error lists all mistakes.
 pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Error::reading_pipeline(path, &error))?;
@@ -51,7 +51,10 @@ fn similar_files(directory: &Path) -> Vec<Diagnostic> {
     found
 }
 
-/// Returns the pipeline files of a path: the file itself, or `pipeline.yaml` in the directory or in its subdirectories.
+/// Returns the pipeline files at a path.
+///
+/// If `path` is a file, returns only that file. If `path` is a directory, returns the `pipeline.yaml` in it. If the
+/// directory contains none, returns the `pipeline.yaml` of each of its subdirectories.
 ///
 /// # Errors
 /// Returns an error if the directory cannot be read or contains no pipeline.

@@ -34,7 +34,8 @@ pub(crate) fn pipeline(entry: &CatalogEntry) -> Option<Sha256> {
     Some(Sha256::of_bytes(text.as_bytes()))
 }
 
-/// Returns the digest of the published description. Returns `None` if public files were not copied to this machine.
+/// Returns the digest of the published description. Returns `None` if the description cannot be read, for example because
+/// only the private files were copied to this machine.
 pub(crate) fn description(data_dir: &Path, id: &str) -> Option<Sha256> {
     let path = prepared_dir(data_dir, id).join("public/description.md");
     let (digest, _) = digest_of_file(&path).ok()?;
@@ -67,9 +68,10 @@ pub(crate) fn report_digests(
     }
 }
 
-/// Returns the digests of a prepared competition. Reads its files only if the recorded digests are missing or outdated.
+/// Returns the digests of a prepared competition.
 ///
-/// Data that another program prepared have no record, and are treated as the variant `v1`.
+/// Reads the prepared files only if the recorded digests are missing or outdated. Data that another program prepared have
+/// no recorded variant, so this function treats them as `v1`.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, if a file cannot be read, or if the pipeline has mistakes.

@@ -71,7 +71,7 @@ impl CheckResult {
 }
 
 /// Checks the file systems of the cache and of the data directory: whether they are writable, whether locks work, and
-/// how files get from the cache to the data directory. Writes some small files and removes them.
+/// whether published files are links or copies. Writes some small files and removes them.
 pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (check, dir) in [("cache", &settings.store_dir), ("data", &settings.data_dir)] {
@@ -83,9 +83,9 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
             Err(error) => {
                 let failed = CheckResult::failed(check, Error::writing("write to", dir, &error));
                 match error.kind() {
-                    ErrorKind::PermissionDenied => {
-                        failed.help("change its owner or mode, or use another directory")
-                    }
+                    ErrorKind::PermissionDenied => failed.help(
+                        "change the owner or mode of this directory, or use another directory",
+                    ),
                     _ => failed,
                 }
             }
@@ -104,7 +104,8 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
 const DATA_DEPTH: usize = 4;
 
 /// Reports directories and files below `dir` that the current user cannot write, for example because another user created
-/// them. `dir` is the cache or the data directory, and `check` is its name. Returns `None` if all are writable.
+/// them. `check` is `cache` if `dir` is the cache, and `data` if `dir` is the data directory. Returns `None` if the user can
+/// write all of them.
 fn find_unwritable(check: &'static str, dir: &Path) -> Option<CheckResult> {
     let found = match check {
         "cache" => Store::unwritable(dir),

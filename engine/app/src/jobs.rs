@@ -1,4 +1,5 @@
-//! Generates scripts and manifests that prepare competitions on a cluster. They contain no secrets.
+//! Generates scripts for Slurm and manifests for Kubernetes, which prepare competitions on a cluster. The generated files
+//! contain no secrets.
 //!
 //! One job array downloads bundles to the mirror, a few at a time, because more downloads per account are not faster. The
 //! other job array prepares one competition per job from the mirror, the largest first.
@@ -80,7 +81,7 @@ impl JobPlan {
 
     fn disk(&self) -> String {
         self.disk_limit().map_or_else(
-            || "half as much again as the largest bundle".to_owned(),
+            || "1.5 times the size of the largest bundle".to_owned(),
             units::bytes,
         )
     }

@@ -2,23 +2,36 @@
 //! library.
 //!
 //! ```text
-//! task       a request with its settings and options        error       who must act, the cause, and the help
-//! stages     from ids to a summary: load, assemble, resolve, forecast, run, record, sum up
-//! grading    grades submissions, and lists of submissions   reasons     why steps run, in words
-//! inspect    audits, leaks, differences, listings, reruns   push, jobs  results for other machines, scripts for clusters
-//! draft      a first pipeline for a bundle                  export      a copy that can be taken elsewhere
-//! catalog    all competitions (benchmark, samples)          check       finds mistakes in a pipeline, and formats it
-//! prepared   state of a competition in a data directory     bundles     finds bundles; notes for the user
-//! digests    the digests that a score depends on            permissions bundles that an account may download
-//! doctor     checks of directories and disk before a run    remove      prepared data, bundles and cached results
-//! run_log    which steps ran, when and why                  sealed      private files in one encrypted file
-//! packs      adds, removes and checks packs                 outline     the settings of a pipeline as a map
+//! task         combines a request with the settings, the options and the network
+//! settings     holds the directories and the limits, which the calling program sets
+//! catalog      finds the competitions of the benchmark, of the samples, of packs and of the user
+//! stages       plans and runs a task, and returns a summary of each competition
+//! reasons      describes in words why a step has to run
+//! run_log      logs the steps of each run: when and why they ran
+//! prepared     finds the state of a competition in a data directory
+//! bundles      finds bundles on this machine, and formats notes about a run for the user
+//! grading      grades one submission or a list of submissions
+//! digests      computes the digests on which a score depends
+//! inspect      audits, searches for leaks, compares, lists and reruns
+//! export       copies prepared data in a form for other machines
+//! sealed       encrypts the private files of a competition into one file
+//! push         sends results and bundles to the remote
+//! jobs         generates scripts and manifests for clusters
+//! packs        adds, removes and checks packs
+//! draft        writes a first pipeline for a bundle
+//! check        finds mistakes in a pipeline file, and formats the file
+//! outline      converts a pipeline to a map of its settings
+//! doctor       checks directories and disk space before a run
+//! permissions  finds the bundles that a Kaggle account may download
+//! remove       deletes prepared data, bundles and cached results
+//! error        defines the error of this library: its cause, its help, and who must act
 //! ```
 //!
 //! This library exports the types of all results, including those that the libraries below it define.
 //!
-//! A [`Task`] is a request. [`Plan::preview`] finds the steps that it would run, and writes nothing. [`Run::begin`] and
-//! [`Run::execute`] run these steps. [`Grading::open`] grades submissions. An [`Error`] names the party that must act.
+//! A [`Task`] is a request. [`Plan::preview`] finds the steps that the task would run, and writes nothing. [`Run::begin`]
+//! and [`Run::execute`] run these steps. [`Grading::open`] reads the answers for grading. An [`Error`] names the party that
+//! must act.
 //!
 //! `examples/prepare_and_grade.rs` is a complete program that uses the library.
 

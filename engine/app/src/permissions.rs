@@ -2,8 +2,9 @@
 //!
 //! Requests are sent one at a time with a pause, because Kaggle limits their number and does not document the limit.
 //!
-//! An account cannot withdraw its acceptance of rules. So the file `STORE/rules-v1/ACCOUNT.json` remembers the accepted
-//! competitions. `ACCOUNT` is a digest, so it reveals no token.
+//! A user who accepted the rules of a competition cannot withdraw this acceptance. Therefore the file
+//! `STORE/rules-v1/ACCOUNT.json` stores the competitions whose rules were accepted. `ACCOUNT` is a digest, so the file name
+//! reveals no token.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -45,7 +46,8 @@ pub enum Permission {
 }
 
 impl PermissionCheck<'_> {
-    /// Sends a request for each of `competitions`, which are Kaggle's names. Calls `progress` with the number of those done.
+    /// Sends a request for each of `competitions`, which are Kaggle's names. Calls `progress` with the number of finished
+    /// requests.
     ///
     /// # Errors
     /// Returns an error if there are no credentials, or the file of accepted competitions cannot be written.

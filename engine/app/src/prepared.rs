@@ -40,11 +40,11 @@ fn unreadable(id: &str, error: &ManifestError) -> Error {
             Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
         }
         _ => Error::new(Failure::Machine, message)
-            .help("change its owner or mode, or remove it and prepare the competition again"),
+            .help("change the owner or mode of this file, or remove the file and prepare the competition again"),
     }
 }
 
-/// Returns the last runs into the data directory of a variant. Runs into other directories are not among them.
+/// Returns the last runs that published into the data directory of a variant. Excludes runs into other directories.
 pub(crate) fn last_runs(store: &Store, settings: &Settings, variant: &str) -> Arc<LastRuns> {
     let data_dir = settings.data_dir_of(variant);
     let scope = HistoryScope::new(variant, &data_dir);
@@ -61,7 +61,7 @@ pub(crate) fn last_runs(store: &Store, settings: &Settings, variant: &str) -> Ar
 pub enum PreparedState {
     /// Complete, and all files have their published content.
     Prepared,
-    /// Complete, and all files have their recorded sizes and times. But the system was restarted since the files were
+    /// Complete, and all files have their recorded sizes and times, but the system was restarted after the files were
     /// written. Therefore the next run reads the files once to verify their content.
     Unchecked,
     /// Complete and unchanged, but the private files are sealed.
@@ -103,8 +103,10 @@ pub struct PreparedData {
 
 impl PreparedData {
     /// Compares the data of a competition in `data_dir` with its manifest. If `manifest` is `None`, the competition is not
-    /// prepared. Reads the files whose metadata changed, for example after a copy. Does not notice a file of a directory that
-    /// was edited in place.
+    /// prepared. Reads the files whose metadata changed, for example after a copy.
+    ///
+    /// Does not examine the files in an output directory whose own modification time is unchanged. Therefore a file that was
+    /// edited in place in such a directory stays unnoticed.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be examined.
@@ -135,7 +137,7 @@ impl PreparedData {
     }
 }
 
-/// Compares the files of a complete publication with its record. Reads the files whose metadata changed, and records the
+/// Compares the files of a complete publication with the manifest. Reads the files whose metadata changed, and records the
 /// new metadata if the directory is writable.
 ///
 /// # Errors
@@ -165,8 +167,8 @@ pub fn examine(
     Ok(tree)
 }
 
-/// Returns the ids of the competitions that this program prepared in a data directory, sorted. A competition whose manifest
-/// cannot be read is among them, because the user must learn about it.
+/// Returns the sorted ids of the competitions that this program prepared in a data directory. Includes a competition whose
+/// manifest cannot be read, because the caller must report this error.
 pub fn prepared_ids(catalog: &Catalog, data_dir: &Path) -> Vec<String> {
     let ids = catalog.iter().map(|entry| &entry.id);
     let prepared = ids.filter(|id| !matches!(manifest(data_dir, id), Ok(None)));

@@ -48,8 +48,8 @@ pub struct PushResult {
 }
 
 /// Sends the results of competitions to the remote, one competition after the other, and calls `done` after each.
-/// Objects that the remote has are not sent again, so an interrupted push can be continued. Tables that were only held
-/// in memory are first computed again and stored.
+/// Objects that the remote has are not sent again, so an interrupted push can be continued. Tables that a run kept only in
+/// memory are first computed again and stored in the cache.
 ///
 /// # Errors
 /// Returns an error if a competition cannot be planned, if the remote fails, or if `cancel` is set.
@@ -296,8 +296,8 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
         None => store.ingest(&path, true, &|_| {})?,
     };
     let content = record.content();
-    // The results in the remote were computed from a different bundle. Replacing that bundle is an error, unless the
-    // local bundle has the published checksum.
+    // If the results in the remote were computed from a different bundle, sending the local bundle is an error. An
+    // exception is a local bundle with the published checksum.
     if let Some(known) = known
         && known.content.digest != content.digest
         && (published.is_none() || !is_published(&content))

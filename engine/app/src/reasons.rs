@@ -52,7 +52,8 @@ pub fn readable(reason: Reason) -> Reason {
     Reason::Changed { changes }
 }
 
-/// Replaces serialized queries in a value by readable SQL. Other strings stay, such as the SQL that earlier versions stored.
+/// Replaces serialized queries in a value by readable SQL. Does not change other strings, such as SQL that earlier versions
+/// stored.
 pub fn print_queries(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -71,7 +72,7 @@ fn format_change(change: &Change) -> String {
     let field = name(&change.field);
     match (&change.old, &change.new) {
         _ if change.field == "version" => {
-            "this version of prep implements it differently".to_owned()
+            "this version of prep implements the step differently".to_owned()
         }
         (Value::Null, _) => format!("{field} was added"),
         (_, Value::Null) => format!("{field} was removed"),
@@ -249,7 +250,7 @@ mod tests {
             (Reason::FirstRun, "first run"),
             (
                 changed,
-                "input `train` changed, sql changed, this version of prep implements it differently",
+                "input `train` changed, sql changed, this version of prep implements the step differently",
             ),
             (
                 Reason::InputPending {

@@ -1,6 +1,6 @@
 //! Removes the files of competitions from this machine: prepared data, downloaded bundles, cached results.
 //!
-//! `prep.lock` keeps its entries, so that a later run can be compared with the removed data.
+//! The entries of removed competitions stay in `prep.lock`. Therefore a later run can be compared with the removed data.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,9 +1,10 @@
 //! Seals the private files of prepared competitions: encrypts them to `DATA/ID/private.age`, and removes
 //! `DATA/ID/prepared/private` unless the caller keeps the plain files.
 //!
-//! Afterwards agents may run on the machine with the data directory, because they cannot read the answers or grade. The
-//! manifest stays, so that a grader verifies decrypted answers in the same way as plain ones. A run writes the plain files again
-//! only if the caller requests it.
+//! After sealing, agents may run on the machine with the data directory, because they cannot read the answers.
+//!
+//! The manifest stays unencrypted. With its digests, a grader verifies decrypted answers in the same way as plain answers.
+//! A run writes the plain files again only if the caller requests it.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter};
@@ -51,9 +52,11 @@ pub(crate) fn require_plain(settings: &Settings, id: &str) -> Result<(), Error> 
     }
 }
 
-/// Separates the competitions whose answers are sealed from the others, because a run would write their plain answers again.
-/// Returns them with their errors, and the ids of the others. Returns all ids if the caller allows plain answers, or if the
-/// run publishes nothing.
+/// Divides `ids` into competitions that a run must not prepare and competitions that it may prepare.
+///
+/// A run must not prepare a competition with sealed answers, because it would write the plain answers again. Returns the
+/// ids of these competitions with an error each, and then the other ids. If the caller allows plain answers or the run
+/// publishes nothing, the run may prepare all competitions.
 pub(crate) fn kept_sealed(task: &Task, ids: &[String]) -> (Vec<(String, Error)>, Vec<String>) {
     let options = &task.options;
     let data_dir = task.settings.data_dir_of(&options.variant);
@@ -108,7 +111,7 @@ fn plain(data_dir: &Path, id: &str) -> PathBuf {
 /// Decrypts a private file, for example `private/test.csv`, into memory.
 ///
 /// # Errors
-/// Returns an error if no identity is known, or if it does not open the file.
+/// Returns an error if the settings contain no identity, or if the identity cannot decrypt the file.
 pub(crate) fn read(settings: &Settings, id: &str, name: &str) -> Result<Vec<u8>, Error> {
     let path = path(&settings.data_dir, id);
     let identity = settings.identity.as_ref().ok_or_else(|| {
@@ -155,8 +158,8 @@ pub struct SealedAnswers {
     pub left: Vec<PathBuf>,
 }
 
-/// Seals the private files of a competition for graders, and removes the plain ones unless `keeps_plain` is set. The files
-/// are verified first. The identity of any of the recipients can open the sealed file.
+/// Verifies and seals the private files of a competition, and removes the plain files unless `keeps_plain` is set. Each
+/// recipient can decrypt the sealed file with the identity of that recipient.
 ///
 /// # Errors
 /// Returns an error if:
@@ -175,7 +178,7 @@ pub fn seal(
     let manifest = prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
     if is_sealed(data_dir, id) {
         let message = format!("the private files of `{id}` are already sealed");
-        return Err(Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() }));
+        return Err(Error::new(Failure::Input, message).help(Remedy::Unseal { id: id.to_owned() }));
     }
     let lock = prep_cache::try_lock_file(&data_dir.join(id).join("prepared.lock"))?;
     let Some(_lock) = lock else {
@@ -200,8 +203,8 @@ pub fn seal(
     Ok(sealed)
 }
 
-/// Writes the sealed private files of a competition to `target`, completely or not at all. The plain files stay. Returns the
-/// variant, and the files with their names.
+/// Writes the sealed private files of a competition to `target`, completely or not at all. Keeps the plain files. Returns
+/// the variant of the competition, and the name and the path of each plain file.
 ///
 /// # Errors
 /// Same as [`seal`].
@@ -272,8 +275,8 @@ fn private_files(
     Ok(files)
 }
 
-/// Returns the paths of the cache and of the competition's bundles, which also contain answers: those in the data directory,
-/// and those in the directory from which the competition was prepared.
+/// Returns the paths that still contain answers after sealing: the cache, and the bundles of the competition. Searches for
+/// bundles in the data directory, and in the directory of bundles that the last run used.
 fn left(settings: &Settings, id: &str, manifest: &Manifest) -> Vec<PathBuf> {
     let preparation = manifest.preparation.as_ref();
     let source = preparation.and_then(|record| record.options.source.as_deref());

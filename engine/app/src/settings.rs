@@ -49,7 +49,7 @@ impl Settings {
         }
     }
 
-    /// Returns the data directory of a variant: `DATA` for `v1`, as upstream, and `DATA/fixed-30-63` for `fixed:30,63`.
+    /// Returns the data directory of a variant, for example `DATA` for `v1` and `DATA/fixed-30-63` for `fixed:30,63`.
     pub fn data_dir_of(&self, variant: &str) -> PathBuf {
         match variant {
             BASE_VARIANT => self.data_dir.clone(),
@@ -96,8 +96,8 @@ impl Settings {
 
     /// Returns limits for inspecting content, if `at_once` files are decoded at the same time.
     ///
-    /// An inspection hashes and compares rows, so it takes longer per byte than a preparation. Therefore its limit is lower
-    /// for content that is much longer than its archive.
+    /// An inspection hashes and compares rows, so it takes longer per byte than a preparation. Therefore an inspection has a
+    /// lower limit for the unpacked size of an archive.
     pub(crate) fn inspection_limits(&self, at_once: usize) -> prep_formats::limits::DecodingLimits {
         prep_formats::limits::DecodingLimits {
             unpacked: MIN_INSPECTED_BYTES,

@@ -1,7 +1,7 @@
 //! Tasks: the settings, the catalog of competitions, the options of preparation, and the network.
 //!
 //! A data directory records options of the last run. A later run uses the recorded options unless the caller sets
-//! different options. So a competition stays up to date even if the user does not repeat the options.
+//! different options. Therefore a competition stays up to date even if the user does not repeat the options.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -36,8 +36,8 @@ impl Task {
 pub struct PreparationOptions {
     /// The variant: `v1` is byte-identical to the benchmark, `fixed` corrects its known mistakes.
     pub variant: String,
-    /// Whether the latest results in the cache are used if the bundle does not exist, even if the data directory was not
-    /// prepared from that bundle.
+    /// Whether a run uses the latest results in the cache if the bundle is missing. The data directory may never have been
+    /// prepared from the bundle of these results.
     pub from_cache: bool,
     /// Whether missing bundles are downloaded.
     pub download: bool,
@@ -45,7 +45,8 @@ pub struct PreparationOptions {
     pub locked: bool,
     /// Whether files in the prepared directories that no run published are removed.
     pub remove_unpublished: bool,
-    /// Write the plain answers of sealed competitions again. Without this option, a run does not prepare such competitions.
+    /// Whether a run writes the plain answers of sealed competitions again. If false, a run does not prepare such
+    /// competitions.
     pub unseal: bool,
     /// Whether competitions with a missing bundle or source are left out. If so, nothing is downloaded.
     pub available_only: bool,
@@ -62,7 +63,8 @@ pub struct PreparationOptions {
     pub recalls: bool,
     /// A query to run instead of preparing the outputs.
     pub view: Option<ViewOptions>,
-    /// The record with which a data directory begins that exists only for this run. Such a run has no history.
+    /// The record with which a temporary data directory begins. A run into a temporary data directory has no history.
+    /// `None` for a run into the user's data directory.
     pub scratch: Option<PreparationRecord>,
 }
 
@@ -194,8 +196,8 @@ impl PreparationOptions {
     pub(crate) fn to_record(&self, source: Option<&Path>) -> RememberedOptions {
         let absolute = |path: &Path| {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-            // A path with `..` is resolved by the file system, because `..` after a symbolic link means the parent of the
-            // link's target. A path without `..` keeps its links, so that a link may lead elsewhere later.
+            // The file system resolves a path with `..`, because `..` after a symbolic link means the parent of the link's
+            // target. A path without `..` keeps its symbolic links, because the user may later change the target of a link.
             let has_parents = path.components().any(|part| part == Component::ParentDir);
             let real = has_parents.then(|| path.canonicalize().ok()).flatten();
             real.unwrap_or(path)

@@ -95,9 +95,18 @@ pub fn parse() -> Result<Cli, Exit> {
         let error = with_suggestions(error, &command, std::env::args_os().skip(1));
         if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
             let text = error.render().to_string();
-            let message = text.lines().next().unwrap_or_default();
+            let mut lines = text.lines();
+            let message = lines.next().unwrap_or_default();
             let message = message.strip_prefix("error: ").unwrap_or(message);
-            let error = CliError::usage(message);
+            // The values that are possible, and similar names.
+            let is_help =
+                |line: &&str| line.starts_with("[possible values") || line.starts_with("tip: ");
+            let help = lines.map(str::trim).filter(is_help);
+            let help: Vec<&str> = help.map(|line| line.trim_matches(['[', ']'])).collect();
+            let error = CliError {
+                help: (!help.is_empty()).then(|| help.join("; ").replace("tip: ", "")),
+                ..CliError::usage(message)
+            };
             // Errors are ignored: the error is also printed on stderr, and the exit code shows it.
             let _ = writeln!(anstream::stdout(), "{:#}", json!({ "error": error.json() }));
         }

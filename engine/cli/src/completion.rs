@@ -1,6 +1,6 @@
 //! Values that shells complete: competitions, sets, variants, tables and the remote.
 //!
-//! The script of a shell calls this program for each completion, with the variable `COMPLETE`.
+//! For each completion, the shell's script runs this program with the environment variable `COMPLETE`.
 //! The values come from the current directories and settings.
 
 use std::ffi::OsStr;

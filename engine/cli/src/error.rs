@@ -23,8 +23,8 @@ pub struct CliError {
     pub diagnostics: Option<Diagnostics>,
 }
 
-/// The action if a process needs more open files. It names the hard limit, because `prep` already uses as many files as the
-/// hard limit permits.
+/// The suggested action if a process needs more open files. The action names the hard limit, because `prep` already raises
+/// the soft limit to the hard limit.
 macro_rules! raise_open_files {
     () => {
         "raise the hard limit of open files: `ulimit -n` as root, `LimitNOFILE` of systemd, or `--ulimit nofile` of Docker"
@@ -95,20 +95,27 @@ impl CliError {
 
     /// Returns the error for JSON output.
     pub fn json(&self) -> Value {
-        let first = self.diagnostics.as_ref().and_then(|found| {
-            let diagnostic = found.iter().next()?;
-            let (line, column) = found.source().position(diagnostic.span.start);
-            let place = json!({ "file": found.source().name, "line": line, "column": column });
-            Some((diagnostic, place))
+        let mut mistakes = self.diagnostics.iter().flat_map(|found| {
+            found.iter().map(|diagnostic| {
+                let (line, column) = found.source().position(diagnostic.span.start);
+                let place = json!({ "file": found.source().name, "line": line, "column": column });
+                json!({ "message": diagnostic.message, "help": diagnostic.help, "place": place })
+            })
         });
-        let (message, help, place) = match first {
-            Some((diagnostic, place)) => {
-                (&diagnostic.message, diagnostic.help.as_ref(), Some(place))
-            }
-            None => (&self.message, None, None),
-        };
-        let help = help.map(String::as_str).or_else(|| self.action());
-        json!({ "code": self.exit as u8, "message": message, "help": help, "place": place })
+        let first = mistakes.next();
+        let first = first.unwrap_or_else(|| json!({ "message": self.message }));
+        let help = first["help"].as_str().or_else(|| self.action());
+        let mut error = json!({
+            "code": self.exit as u8,
+            "message": first["message"],
+            "help": help,
+            "place": first["place"],
+        });
+        let further: Vec<Value> = mistakes.collect();
+        if !further.is_empty() {
+            error["further"] = further.into();
+        }
+        error
     }
 
     /// Returns the suggested action. If the error has no `help`, but the message of the system determines the action,
@@ -246,8 +253,8 @@ impl Exit {
         }
     }
 
-    /// Combines the exit codes of several competitions. If their failures have the same code, returns it; otherwise
-    /// [`Exit::Several`]. An interruption takes precedence over a bug, a bug over other failures, and a failure over
+    /// Combines the exit codes of several competitions. If all failures have the same code, returns this code. Otherwise
+    /// returns [`Exit::Several`]. An interruption takes precedence over a bug, a bug over other failures, and a failure over
     /// [`Exit::No`].
     pub fn combine(exits: impl IntoIterator<Item = Exit>) -> Exit {
         exits

@@ -9,7 +9,7 @@ use prep_app::LinkMode;
 use prep_core::units;
 
 /// Heading of the options of [`Global`] in the help.
-/// Each option sets it, because clap would apply a heading of the struct to later options too.
+/// Each option states this heading. If the struct stated the heading, clap would also apply it to all later options.
 const HEADING: &str = "Common options";
 
 /// Options that every verb has.

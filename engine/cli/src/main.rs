@@ -1,14 +1,21 @@
 //! `prep`: prepares and grades the competitions of MLE-bench.
 //!
 //! ```text
-//! args       the entire command line, and errors in it    error      the error that ends a verb, exit codes
-//! verbs/     one file per verb: its options and its output
-//! session    the context of a verb                   request    common parts of planning, preparing and moving
-//! global     options of all verbs                    options    options that several verbs share
-//! select     selection of competitions               settings   directories and limits, the system
-//! remote     the shared remote                       prep_toml  configuration file
-//! completion values that shells complete
-//! output/    printer, progress, tables               process    allocator, signals, exhausted resources
+//! args        parses the command line, and reports mistakes in it
+//! verbs/      defines each verb: its options, its help and its output
+//! global      defines the options of all verbs
+//! options     defines options that several verbs share
+//! select      selects competitions by id and by set
+//! settings    resolves directories and limits from options, variables and files
+//! prep_toml   reads the configuration files
+//! session     holds the settings and the environment for a verb
+//! request     plans, prepares and moves competitions for several verbs
+//! remote      resolves the settings of the remote
+//! completion  finds the values that shells complete
+//! output/     prints results, progress and tables
+//! error       defines the error that ends a verb, and the exit codes
+//! remedy      describes the suggested actions of errors with verbs and options
+//! process     sets up the allocator, and handles signals and exhausted resources
 //! ```
 //!
 //! This crate parses the command line, prints results, and ends with an exit code.

@@ -16,7 +16,7 @@ use crate::output::printer::write_atomically;
 use crate::session::CliSession;
 
 /// Heading of the preparation options in the help.
-/// Each option sets it, because clap would apply a heading of the struct to later options too.
+/// Each option states this heading. If the struct stated the heading, clap would also apply it to all later options.
 const HEADING: &str = "Preparation";
 
 /// The variant of the pipelines.
@@ -131,8 +131,8 @@ impl PreparationArgs {
     }
 }
 
-/// Returns `None` if neither switch is given.
-/// Both switches set one remembered option, so giving either replaces the last run's value of both.
+/// Combines `--skip-verification` and `--skip-bundle-verification` into one remembered option.
+/// Returns `None` if neither is given. If one of the two is given, the last run's values of both do not apply.
 pub fn verify(skip: Option<bool>, skip_bundle: Option<bool>) -> Option<Verify> {
     match (skip, skip_bundle) {
         (None, None) => None,

@@ -2,8 +2,8 @@
 //!
 //! The project's file is the nearest one in the current directory and its parents.
 //!
-//! A file decides where `prep` sends results and whose results `prep` trusts. Therefore a file that another user could have
-//! written is an error. git rejects repositories of other owners for the same reason.
+//! A `prep.toml` decides where `prep` sends results and whose results `prep` trusts. Therefore `prep` rejects a file that
+//! another user could have written. git rejects repositories of other owners for the same reason.
 
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -63,7 +63,8 @@ pub struct ConfigSection {
     /// Address of an S3-compatible server other than Amazon's.
     pub endpoint: Option<String>,
     pub region: Option<String>,
-    /// Directories whose `prep.toml` is valid although other users can write to it. Only the user's own file may set this.
+    /// Directories whose `prep.toml` is valid although other users can write to it. Only the user's own `prep.toml` may
+    /// contain this key.
     #[serde(default)]
     pub safe_data_dirs: Vec<PathBuf>,
 }
@@ -141,14 +142,16 @@ fn end_of_day(date: Date) -> u64 {
 pub struct ConfigFiles {
     pub found: Vec<(PathBuf, ConfigFile)>,
     pub searched: Vec<PathBuf>,
-    /// The user's file, if `prep` may not read it. As git does, `prep` ignores such a file, because services often run
-    /// with the home directory of another user.
+    /// The user's `prep.toml`, if `prep` has no permission to read it. Like git, `prep` ignores this file, because
+    /// services often run with the home directory of another user.
     pub ignored: Option<PathBuf>,
 }
 
 impl ConfigFiles {
-    /// Reads all files. A file with an unknown key, or that another user could have written, is an error.
-    /// The data directory's file is read only if the directory is known.
+    /// Reads all files. Reads the data directory's file only if the data directory is known.
+    ///
+    /// # Errors
+    /// Returns an error if a file contains an unknown key, or if another user could have written a file.
     pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
         let mut files = ConfigFiles::default();
         let home = places.home.as_deref();
@@ -229,7 +232,9 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
             "{}: `safe_data_dirs` is allowed in your own {FILE} only",
             path.display()
         );
-        return Err(CliError::usage(message).help(format!("move it to ~/.config/prep/{FILE}")));
+        return Err(
+            CliError::usage(message).help(format!("move this key to ~/.config/prep/{FILE}"))
+        );
     }
     let canonical = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let dir = canonical(path.parent().unwrap_or(Path::new("/")));
@@ -288,8 +293,8 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
             let failed = CliError::from(prep_app::Error::reading("read", path, &error));
             return Err(match error.kind() {
                 ErrorKind::PermissionDenied => failed.help(
-                    "change its owner or mode, or use another current directory or data directory, because prep uses the prep.toml \
-                     of both",
+                    "change the owner or mode of this file, or use another current directory or data directory, because prep \
+                     uses the prep.toml of both",
                 ),
                 _ => failed,
             });

@@ -1,11 +1,12 @@
 //! The allocator, exhausted resources of the system, and signals.
 //!
-//! **The allocator.** The GNU C library maps large blocks separately, and returns freed ones to the system. It also raises
-//! the threshold of large blocks to the freed size, up to 32 MiB. Later blocks below the threshold are on the heap between
-//! long-lived blocks, so the process may keep twice the memory that it uses. Therefore the program fixes the threshold.
+//! **The allocator.** The GNU C library maps each large block separately, and unmaps the block when it is freed. After
+//! freeing a large block, the library raises its threshold for large blocks to the size of this block, up to 32 MiB. Later
+//! blocks below the threshold are on the heap between long-lived blocks, so the process may keep twice the memory that it
+//! uses. Therefore the program fixes the threshold.
 //!
-//! The library also returns the end of the heap once 128 KiB of it are free, and reusing each page costs a page fault.
-//! Therefore the program raises this limit.
+//! If 128 KiB at the end of the heap are free, the library returns these pages to the system. Using a returned page again
+//! costs a page fault. Therefore the program raises this limit.
 //!
 //! **Threads.** Libraries panic if they cannot start a thread. The panic hook then ends the program, because a runtime whose
 //! threads started only in part would wait forever.
@@ -231,7 +232,7 @@ pub fn watched(printer: &Printer) -> Result<(Watching, Cancel), CliError> {
 }
 
 /// Handles signals on a separate thread. The first signal sets `cancel` and calls `notice`.
-/// Without the thread, a signal ends the program at once.
+/// If the thread cannot be started, a signal ends the program at once.
 pub fn watch(cancel: Cancel, notice: impl FnOnce() + Send + 'static) -> Result<Watching, CliError> {
     let (stop, stopped) = oneshot::channel();
     let (sender, receiver) = mpsc::channel();

@@ -1,5 +1,5 @@
-//! Words for suggested actions, because the libraries do not know verbs and options.
-//! A suggestion names only options that the verb has and that the user has not given.
+//! Describes suggested actions ([`Remedy`]) with the verbs and options of the command line, which the libraries do not
+//! know. A description names only options that the verb has and that the user has not given.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -148,26 +148,26 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         Remedy::Prepare { id } => format!("run `prep run {id}{}`", verb.data.concat()),
         Remedy::ListCompetitions => "`prep list` shows all competitions".to_owned(),
         Remedy::NamePipelines { parent: None } => {
-            "name a directory that contains ID/pipeline.yaml with --pipelines".to_owned()
+            "use --pipelines to name a directory that contains ID/pipeline.yaml".to_owned()
         }
         Remedy::NamePipelines {
             parent: Some(parent),
         } => format!("name the parent directory with --pipelines {parent}"),
         Remedy::NameRemote => {
-            "name one with --remote URL, or with `url` in `[remote]` of prep.toml".to_owned()
+            "name a remote with --remote URL, or with `url` in `[remote]` of prep.toml".to_owned()
         }
         Remedy::PrepareAndSend { id } => format!(
-            "prepare it with `prep run {id}{}`, which sends the bundle and the results if all steps succeed",
+            "prepare the competition with `prep run {id}{}`, which sends the bundle and the results if all steps succeed",
             verb.data.concat()
         ),
         Remedy::CreateKey { name: Some(name) } => {
             format!("run `prep remote key new {name}` to create it")
         }
         Remedy::CreateKey { name: None } => {
-            "create a new one with `prep remote key new NAME`".to_owned()
+            "create a new key with `prep remote key new NAME`".to_owned()
         }
         Remedy::ChooseKey => {
-            "run `prep remote key new NAME` to create one, or select one of several with `[remote] key` in prep.toml"
+            "run `prep remote key new NAME` to create a key, or select one of several keys with `[remote] key` in prep.toml"
                 .to_owned()
         }
         Remedy::RepairRemote => {

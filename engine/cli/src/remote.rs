@@ -14,7 +14,7 @@ use crate::remedy;
 use crate::session::{CliSession, Directories};
 
 /// Heading of the options of [`RemoteArgs`] in the help.
-/// Each option sets it, because clap would apply a heading of the struct to later options too.
+/// Each option states this heading. If the struct stated the heading, clap would also apply it to all later options.
 const HEADING: &str = "Remote";
 
 /// Options that choose the remote.
@@ -43,7 +43,8 @@ pub struct RemoteSettings {
 }
 
 impl RemoteSettings {
-    /// Collects the settings of the remote. Precedence: options, variables, files. Lists of all files are joined.
+    /// Collects the settings of the remote. Precedence: options, variables, files. For settings that are lists, joins the
+    /// lists of all files.
     pub fn resolve(
         args: &RemoteArgs,
         places: &Directories,
@@ -84,7 +85,8 @@ impl RemoteSettings {
         CloudCredentials::new(variables)
     }
 
-    /// Returns the key that signs results: the configured key, otherwise the only key. Several keys are an error.
+    /// Returns the key that signs results: the configured key, or the only existing key if no key is configured. Several
+    /// keys without a configured one are an error.
     pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, CliError> {
         let Some(directory) = places.keys() else {
             return Ok(None);

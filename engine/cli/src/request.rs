@@ -28,7 +28,8 @@ impl CliSession {
         Ok(Catalog::open(&self.settings)?)
     }
 
-    /// Takes values from `given`, otherwise from the settings. An option without a value keeps the value of the last run.
+    /// Combines `given`, the options on the command line, with the settings. `given` has precedence. An option that neither
+    /// contains keeps its value of the last run.
     pub fn options_with(&self, given: RememberedOptions) -> PreparationOptions {
         PreparationOptions {
             remembered: given.or(self.remembered.clone()),
@@ -72,7 +73,7 @@ impl CliSession {
     }
 
     /// Runs a task, shows its progress, and stops it after a signal.
-    /// With `find_only`, only checks run, and the other results must exist.
+    /// With `find_only`, only runs checks. The results of all other steps must exist in the cache or the remote.
     pub fn prepare(
         &self,
         task: &Task,
@@ -80,8 +81,8 @@ impl CliSession {
         find_only: bool,
     ) -> Result<Preparation, CliError> {
         let cancel = Cancel::default();
-        // Handles signals before planning, which may take a while.
-        // The message after a signal appears above the progress display, or directly before the display exists.
+        // Handles signals before planning, because planning may take a while. The message after a signal appears above the
+        // progress display. If the display does not exist yet, the message is printed directly.
         let display_notice: Arc<OnceLock<Notice>> = Arc::default();
         let (notice, printer) = (display_notice.clone(), self.printer.clone());
         let _watching = watch(cancel.clone(), move || match notice.get() {
@@ -110,7 +111,7 @@ impl CliSession {
         Ok(prepared)
     }
 
-    /// Same as [`for_each_id`](Self::for_each_id), but shows `doing` and the id during work of several seconds.
+    /// Same as [`for_each_id`](Self::for_each_id). If `work` takes several seconds, also shows `doing` and the id.
     pub fn for_each_id_shown<T>(
         &self,
         doing: &str,
@@ -165,7 +166,8 @@ impl<T> IdResults<T> {
         outcomes.filter_map(|(id, outcome)| Some((id.as_str(), outcome.as_ref().ok()?)))
     }
 
-    /// Returns the elements of `competitions` in the JSON. A failed competition has an error instead of a result.
+    /// Returns the elements of the JSON array `competitions`. The element of a failed competition contains the error instead
+    /// of a result.
     pub fn json(&self, result: impl Fn(&str, &T) -> Value) -> Vec<Value> {
         let outcomes = self.0.iter();
         let members = outcomes.map(|(id, outcome)| match outcome {
@@ -194,7 +196,7 @@ impl<T> IdResults<T> {
 }
 
 /// Heading of the options of [`DownloadLimits`] in the help.
-/// Each option sets it, because clap would apply a heading of the struct to later options too.
+/// Each option states this heading. If the struct stated the heading, clap would also apply it to all later options.
 const HEADING: &str = "Downloads";
 
 /// Limits of all downloads together.

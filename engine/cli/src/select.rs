@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::session::CliSession;
 
 /// Heading of the options of [`Selection`] in the help.
-/// Each option sets it, because clap would apply a heading of the struct to later options too.
+/// Each option states this heading. If the struct stated the heading, clap would also apply it to all later options.
 const HEADING: &str = "Competitions";
 
 /// Options that select competitions.
@@ -82,8 +82,9 @@ impl Selection {
     /// Does not check that these competitions exist. An empty selection is an error.
     pub fn ids(&self, session: &CliSession) -> Result<Vec<String>, CliError> {
         if self.is_empty() {
-            return Err(CliError::usage("no competition is selected")
-                .help("name one, or a set with --lite, --all, --set NAME or --ids-from FILE"));
+            return Err(CliError::usage("no competition is selected").help(
+                "name a competition, or a set with --lite, --all, --set NAME or --ids-from FILE",
+            ));
         }
         let is_by_name =
             !self.lite && !self.all && self.set.is_empty() && self.closed_after.is_none();

@@ -127,8 +127,8 @@ const CREDENTIAL_VARIABLES: [&str; 33] = [
 ];
 
 impl Directories {
-    /// Reads cloud credentials from variables. Without a key for Amazon in the variables, also reads the credentials file of
-    /// Amazon's tools.
+    /// Reads cloud credentials from environment variables. If `AWS_ACCESS_KEY_ID` is not set, also reads the credentials
+    /// file of Amazon's tools.
     pub fn cloud(&self) -> Vec<(String, String)> {
         let set = |name: &&str| Some(((*name).to_owned(), self.text(name)?));
         let mut found: Vec<(String, String)> =

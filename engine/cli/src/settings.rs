@@ -102,8 +102,8 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// Takes the value from the option, otherwise from the variable, otherwise from a file.
-    /// Returns `None` if the default applies.
+    /// Returns the value of the option. Without the option, returns the value of the variable, and otherwise the value in
+    /// a configuration file. Returns `None` if none of them is set, because then the default applies.
     fn choose<T>(
         &mut self,
         name: &'static str,
@@ -160,7 +160,7 @@ fn parse_variable<T>(
 
 impl CliSession {
     /// Resolves all settings and returns warnings. Precedence: options, variables, files, defaults.
-    /// A directory without a setting needs a home directory.
+    /// The default directories are in the home directory. If they are needed and no home directory is set, returns an error.
     pub fn resolve(
         global: &Global,
         environment: &Environment,

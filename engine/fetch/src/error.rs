@@ -163,6 +163,9 @@ pub enum FetchError {
     NotAllowed,
     #[error("cannot set up downloads: {cause}")]
     Setup { cause: String },
+    /// The certificates of servers cannot be checked, for example because the system has no root certificates.
+    #[error("cannot check the certificates of servers: {cause}")]
+    Certificates { cause: String },
     #[error("{0}")]
     Credentials(#[from] CredentialsError),
     #[error("{0}")]
@@ -279,6 +282,9 @@ impl FetchError {
             FetchError::Encoded { .. } => {
                 "use an address at which the server sends the file itself, or download and decode the file yourself".into()
             }
+            FetchError::Certificates { .. } => {
+                "install the root certificates of the system (Debian: `apt install ca-certificates`), or set SSL_CERT_FILE".into()
+            }
             FetchError::NoValidator { .. } => "download the entire file".into(),
             FetchError::NoFile { .. } => {
                 "correct the address of the file in the pipeline".into()
@@ -320,6 +326,7 @@ impl FetchError {
             | FetchError::Io { .. }
             | FetchError::Disk { .. }
             | FetchError::Setup { .. }
+            | FetchError::Certificates { .. }
             | FetchError::Store(_) => Failure::Machine,
             FetchError::GaveUp { .. }
             | FetchError::Quota { .. }

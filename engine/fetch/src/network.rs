@@ -111,7 +111,7 @@ impl Network {
         }
     }
 
-    /// Returns a string that identifies the account and the API without a secret. Makes no request.
+    /// Returns a string that identifies the account and the API. The string contains no secret. Sends no request.
     ///
     /// # Errors
     /// If there are no credentials.

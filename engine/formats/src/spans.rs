@@ -16,7 +16,7 @@ pub trait Spans {
     /// Returns the number of spans.
     fn count(&self) -> usize;
 
-    /// Returns the index of the span that contains an uncompressed offset, and the uncompressed range of this span.
+    /// Returns the index of the span that contains the uncompressed offset `offset`, and the span's range of such offsets.
     ///
     /// Returns `None` beyond the end.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)>;

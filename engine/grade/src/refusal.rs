@@ -1,4 +1,5 @@
-//! The reason why a submission has no score, and the number of rows that a rule or metric requires or keeps.
+//! Defines [`Refusal`], the reason why a submission has no score. Also defines [`RowPolicy`]: how many rows a rule or metric
+//! requires, and how it changes the number of rows.
 
 use std::fmt;
 

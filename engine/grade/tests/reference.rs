@@ -50,15 +50,15 @@ const METRICS: &str = "\
 
 <!-- Generated from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade reference`. -->
 
-The section `grade` of a pipeline has one metric, which is computed after all [rules](grading.md) have passed. The score is
-the value of the metric, multiplied by the key `scale` (default 1), plus the key `offset` (default 0). Scores are rounded to
-five decimals.
+The section `grade` of a pipeline has one metric, which is computed for submissions that pass all [rules](grading.md). The
+score is the value of the metric, multiplied by the key `scale` (default 1), plus the key `offset` (default 0). Scores are
+rounded to five decimals.
 
 `scale` and `offset` are keys of `grade`, next to `metric`. For example, `scale: 2` and `offset: -1` turn an area under the
 ROC curve into a Gini coefficient.
 
 Each metric has a direction: higher or lower values are better. The key `direction` of `grade` (`higher_is_better` or
-`lower_is_better`) overrides it.
+`lower_is_better`) overrides the direction of the metric.
 ";
 
 #[test]

@@ -49,6 +49,24 @@ pub struct Pipeline {
     pub warnings: Option<Diagnostics>,
 }
 
+impl Pipeline {
+    /// Returns the queries of all tables, outputs and checks.
+    pub fn queries(&self) -> Vec<&Query> {
+        let mut found: Vec<&Query> = self.checks.iter().map(|check| &check.query).collect();
+        for table in &self.tables {
+            match &table.made {
+                TableOrigin::Query(query) => found.push(query),
+                TableOrigin::Declared(declaration) => declaration.add_queries(&mut found),
+                TableOrigin::List(_) => {}
+            }
+        }
+        for output in self.public.iter().chain(&self.private) {
+            output.declaration.add_queries(&mut found);
+        }
+        found
+    }
+}
+
 /// A variant of a pipeline, as far as it could be parsed.
 #[derive(Debug, Clone)]
 pub struct Reading {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, Float64Array};
@@ -9,6 +10,8 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use prep_spec::alternatives;
 use prep_spec::model::Query;
+use prep_spec::query::Node;
+use prep_spec::query::tree::{Expr, ExprKind, Operator};
 use thiserror::Error;
 use tokio::runtime::Builder;
 
@@ -115,8 +118,16 @@ pub enum NumberError {
     #[error("the result is missing (NULL), expected a number")]
     Missing,
     /// The result is infinite or NaN.
-    #[error("the result is {0}, expected a finite number")]
-    NotFinite(f64),
+    #[error(
+        "the result is {value}, expected a finite number{}",
+        if .division.is_some() { "; perhaps this divisor is 0" } else { "" }
+    )]
+    NotFinite {
+        /// The result.
+        value: f64,
+        /// Line and column of the first divisor that may be 0, if there is one.
+        division: Option<(u64, u64)>,
+    },
     /// The query lacks something that it needs to run, for example memory.
     #[error("the query cannot run: {0}")]
     System(String),
@@ -128,6 +139,7 @@ impl NumberError {
         match self {
             NumberError::Query { error } => error.place(),
             NumberError::NoColumn { error, .. } => error.place(),
+            NumberError::NotFinite { division, .. } => *division,
             _ => None,
         }
     }
@@ -142,6 +154,11 @@ impl NumberError {
             NumberError::RowPer(_) | NumberError::Rows => {
                 Some("use an aggregate, for example `SELECT avg(...)`")
             }
+            NumberError::NotFinite {
+                division: Some(_), ..
+            } => Some(
+                "a division by 0 is NULL with `x / nullif(y, 0)`; `coalesce(x / nullif(y, 0), 0)` replaces this NULL",
+            ),
             NumberError::NoColumn { .. } | NumberError::System(_) => None,
             _ => Some("the result must be one row with one finite number"),
         }
@@ -297,7 +314,32 @@ async fn first_number(
     match found {
         None => Err(NumberError::NoRow),
         Some(None) => Err(NumberError::Missing),
-        Some(Some(number)) if !number.is_finite() => Err(NumberError::NotFinite(number)),
+        Some(Some(value)) if !value.is_finite() => Err(NumberError::NotFinite {
+            value,
+            division: first_divisor(query),
+        }),
         Some(Some(number)) => Ok(number),
     }
+}
+
+/// Returns the line and column of the first divisor of a query that may be 0.
+fn first_divisor(query: &Query) -> Option<(u64, u64)> {
+    let may_be_zero = |divisor: &Expr| match &divisor.kind {
+        ExprKind::Integer(number) => *number == 0,
+        ExprKind::Double(number) => *number == 0.0,
+        ExprKind::Call(call) => call.name.text != "nullif",
+        _ => true,
+    };
+    let found = Node::Query(query.tree()).walk(&mut |node| {
+        if let Node::Expr(expr) = node
+            && let ExprKind::Operation { op, operands } = &expr.kind
+            && *op == Operator::Divide
+            && let Some(divisor) = operands.last().filter(|divisor| may_be_zero(divisor))
+        {
+            return ControlFlow::Break(divisor.at);
+        }
+        ControlFlow::Continue(())
+    });
+    let at = found.break_value()?;
+    Some((u64::from(at.line), u64::from(at.column)))
 }

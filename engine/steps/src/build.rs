@@ -6,7 +6,7 @@
 //! * `unpack` for the bundle, `unpack/train.zip` for an archive inside it, `unpack/NAME:` for a further source;
 //! * `table/NAME`, or `table/train,test` for two tables that one step produces;
 //! * the path of an output, such as `public/train.csv`;
-//! * `check/NAME`, `checksum/PATH`, `trial`, `description`, `expand/PATH`, `publish`.
+//! * `check/NAME`, `checksum/PATH`, `members`, `trial`, `description`, `expand/PATH`, `publish`.
 //!
 //! `publish` depends on all checks and checksums, so nothing is published before they have passed.
 
@@ -34,6 +34,9 @@ use crate::value::{FILES_INPUT, TREE_PREFIX, VALUE_OUTPUT};
 
 /// Name of the step that grades the sample submission.
 pub const TRIAL_STEP: &str = "trial";
+
+/// Name of the step that searches for the members of JSON values that queries name.
+pub const MEMBERS_STEP: &str = "members";
 
 /// Parameters that are not part of the pipeline.
 pub struct BuildOptions<'a> {
@@ -63,6 +66,8 @@ pub struct BuildOptions<'a> {
     pub remove_unpublished: bool,
     /// How the sample submission is graded before publishing. `None` if it is not graded.
     pub trial: Option<Trial>,
+    /// Whether members of JSON values that queries name are searched in the tables.
+    pub finds_members: bool,
 }
 
 /// The sources of a pipeline's files.
@@ -233,6 +238,7 @@ impl Builder<'_> {
             inputs.push((name, port));
         }
         self.checksums(&mut inputs)?;
+        self.members(&mut inputs)?;
         self.trial(&mut inputs)?;
         let mut expanded = Vec::new();
         if self.options.expand != Expand::No {
@@ -583,6 +589,24 @@ impl Builder<'_> {
         };
         let output = outputs.iter().find(|output| output.path.value == inner);
         output.is_some_and(|output| kinds::depends_on_writer(&output.declaration))
+    }
+
+    /// Adds the step that searches for members of JSON values, if a query names members.
+    fn members(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
+        let queries = self.pipeline.queries().into_iter();
+        let queries = queries.filter(|query| query.text.to_ascii_lowercase().contains("json_"));
+        let queries: Vec<Query> = queries.cloned().collect();
+        if !self.options.finds_members || queries.is_empty() {
+            return Ok(());
+        }
+        let names: BTreeSet<&String> = queries.iter().flat_map(|query| &query.tables).collect();
+        let tables = names
+            .into_iter()
+            .map(|name| Ok((name.clone(), self.table(name)?)));
+        let tables = tables.collect::<Result<_, BuildError>>()?;
+        let port = self.step(MEMBERS_STEP, kinds::members(queries), tables)?;
+        inputs.push((MEMBERS_STEP.to_owned(), port));
+        Ok(())
     }
 
     fn trial(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {

@@ -69,14 +69,15 @@ mod relation;
 pub mod value;
 
 pub use build::{
-    BuildError, BuildOptions, PublishedChecksums, Sources, TRIAL_STEP, build, build_preview,
+    BuildError, BuildOptions, MEMBERS_STEP, PublishedChecksums, Sources, TRIAL_STEP, build,
+    build_preview,
 };
 pub use kinds::{
     ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, MANIFEST_FILE, Manifest,
     ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths, RecordedSource,
     RememberedOptions, RemovedFiles, TreeExamination, TreeState, Trial, TrialError, VerifiedTree,
     Verify, invalidate, is_writer_dependent, record_origin, record_preparation, remove_published,
-    renew_record, trial_result, verify_after_restart, vocabulary,
+    renew_record, result_of, verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;
 pub use members::members;

@@ -162,9 +162,12 @@ fn new_files_respect_the_umask() {
                 true => mode & !0o100,
                 false => mode,
             };
+            // Users who may not write a lock file cannot read it, because they could lock it then.
+            let is_lock = path.ends_with("/prepared.lock") || path.ends_with(".guard");
             // Published files and objects are read-only for all users.
             let expected = match Path::new(&path).is_dir() {
                 true => directory,
+                false if is_lock => (file & 0o222) | (file & 0o222) << 1,
                 false if mode & 0o222 == 0 => file & 0o444,
                 false => file,
             };

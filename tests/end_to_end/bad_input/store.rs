@@ -110,14 +110,22 @@ fn garbled_manifest_does_not_mark_a_tree_as_prepared() {
     let before = sandbox.tree(Harbour::ID);
     let home = sandbox.data().join(Harbour::ID);
     for (name, content) in [
-        ("prepared.json", "{\"version\": 1"),
+        ("prepared.json", "{\"version\": 2"),
         ("prepared.json", ""),
+        ("prepared.json", "{\"version\": 2}"),
         ("prepared.files", "x\ty\n"),
     ] {
         fs::remove_file(home.join(name)).expect("remove");
         fs::write(home.join(name), content).expect("write");
         if name == "prepared.json" {
-            assert_eq!(sandbox.state(Harbour::ID), "not prepared");
+            let listed = sandbox.prep(&["list", Harbour::ID]).code(4);
+            listed.shows(&["unreadable", "is damaged", "run `prep run harbour`"]);
+            let found = sandbox.prep(&["doctor", "--offline"]).code(6);
+            found.shows(&["is damaged", "prepared: run `prep run harbour`"]);
+            let grade = ["grade", Harbour::ID, "x.csv"];
+            sandbox.prep(&grade).code(4).says(&["is damaged"]);
+            let plan = ["plan", Harbour::ID, "--no-download"];
+            sandbox.prep(&plan).code(0);
         }
         sandbox.run_well(Harbour::ID);
         assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());

@@ -1,7 +1,7 @@
 //! Writes machine-readable metadata of the public files, in the Croissant 1.1 format of MLCommons.
 //!
 //! - Files at the top level of `public` become file objects with an MD5, and directories become file sets.
-//! - Each table becomes a record set, with a field per column of the type that pandas infers.
+//! - Each table becomes a record set. Each column becomes a field with the type that pandas infers for the column.
 //! - URLs are relative to the copy's directory.
 
 use std::collections::BTreeMap;

@@ -6,7 +6,8 @@
 //! ID/info/description.txt, public_leaderboard.csv, private_leaderboard.csv
 //! ```
 //!
-//! A leaderboard has the columns `rank` and `score`. The file `leaderboard.csv` of a competition is the private one.
+//! A leaderboard has the columns `rank` and `score`. The private leaderboard is the competition's `leaderboard.csv`. The
+//! public leaderboard is the competition's `public_leaderboard.csv`, if that file exists.
 
 use prep_core::Failure;
 use prep_grade::report::medals::Leaderboard;
@@ -19,7 +20,8 @@ use crate::packs;
 
 const PUBLIC_LEADERBOARD: &str = "public_leaderboard.csv";
 
-/// Changes the paths of the copied files to this layout. Returns the additional files, as pairs of path and text.
+/// Changes the paths in `found`, the files to copy, to the layout of MLE-Dojo. Returns the leaderboards to write, as pairs
+/// of path and text.
 pub(super) fn arrange(
     found: &mut CopyInputs,
     entry: &CatalogEntry,

@@ -1,6 +1,7 @@
-//! Unpacks archives of `public` in a copy, for agents that would unpack them by hand. Nested archives stay packed.
+//! Unpacks the archives in the directory `public` of a copy. Archives inside these archives stay packed.
 //!
-//! `train.zip` becomes the directory `train`, even if all members are in a directory `train` already.
+//! `train.zip` becomes the directory `train`. If the archive contains only a directory `train`, the copy contains `train`
+//! and not `train/train`.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,8 +19,8 @@ use prep_steps::Expand;
 use crate::error::Error;
 use crate::export::{CopiedFile, CopyInputs, list};
 
-/// Unpacks the archives of `public` into `staging`, and adds their members to the files to copy. With
-/// [`Expand::Instead`], the archives themselves are not copied.
+/// Unpacks the archives of `public` into the directory `staging`, and adds the unpacked files to `found`, the files to copy.
+/// With [`Expand::Instead`], removes the archives from `found`.
 ///
 /// # Errors
 /// Returns an error if an archive cannot be read, or if a member has the path of another file with different content.
@@ -83,9 +84,10 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
     length(one).is_some() && length(one) == length(other) && digest(one) == digest(other)
 }
 
-/// Returns the directory into which the members of an archive are copied.
+/// Returns the directory of the copy that receives the unpacked archive in `staging`.
 ///
-/// It is `directory`, or its parent if all members are already in a directory of the archive's name.
+/// `directory` is the archive's path without its suffix. If the archive contains only a directory with the same name,
+/// returns the parent of `directory`. Otherwise returns `directory`.
 fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
     let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
     let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! TARGET/dataset.toml                 the tasks with their content hashes
-//! TARGET/ID/instruction.md            the description, and where data and submission are
+//! TARGET/ID/instruction.md            the description, and the paths of the data and of the submission
 //! TARGET/ID/task.toml                 limits, and the digests of the data
 //! TARGET/ID/environment               the agent's image: public files, no answers
 //! TARGET/ID/tests                     the verifier's image: this program, the private files, test.sh
 //! TARGET/ID/solution/solve.sh         submits the sample
 //! ```
 //!
-//! The verifier runs in its own container, which the agent never sees, and gets only the submission from the agent.
+//! The verifier runs in a container to which the agent has no access. It receives only the submission from the agent.
 //!
 //! If the answers are sealed, the verifier needs the variable `PREP_IDENTITY`, which Harbor passes from the host.
 
@@ -339,7 +339,9 @@ fn move_directory(source: &Path, target: &Path) -> io::Result<()> {
     fs::rename(source, target)
 }
 
-/// Returns Harbor's content hash of a task: the SHA-256 over the paths and SHA-256 of its files, sorted by path.
+/// Returns Harbor's content hash of a task.
+///
+/// The content hash is the SHA-256 of a list with one line per file: its path and its SHA-256. The list is sorted by path.
 fn content_hash(task: &Path) -> io::Result<String> {
     let mut names = files_below(task, "")?;
     names.sort();

@@ -1,8 +1,9 @@
 //! Copies a prepared competition to a directory or a tar archive, with a manifest.
 //!
-//! By default, a copy has the layout of a data directory (`ID/prepared/public/...`), but shares no bytes with the cache.
+//! By default, a copy has the layout of a data directory (`ID/prepared/public/...`). In contrast to a data directory, a
+//! copy contains no hard links to the cache.
 //!
-//! Private files are copied only on request. `croissant.json` describes the public files for programs.
+//! Private files are copied only on request. `croissant.json` is machine-readable metadata of the public files.
 
 mod croissant;
 mod dojo;
@@ -47,7 +48,7 @@ impl ExportForm {
     /// Returns the form that a target's name requests: an archive for `.tar`, a directory for most other names.
     ///
     /// # Errors
-    /// Returns an error for the suffix of another archive format, because a directory would be a surprise.
+    /// Returns an error for the suffix of another archive format, because the user expects an archive and not a directory.
     pub fn from_target(target: &Path) -> Result<ExportForm, Error> {
         const UNSUPPORTED_SUFFIXES: [&str; 14] = [
             "7z", "bz2", "gz", "img", "rar", "sfs", "sqfs", "squashfs", "tbz2", "tgz", "txz", "xz",
@@ -130,7 +131,8 @@ trait Copier {
 /// Copies a prepared competition. The copy gets its final name when it is complete.
 ///
 /// # Errors
-/// Returns an error if the data are incomplete or changed, the target exists, a file cannot be copied, or `cancel` is set.
+/// Returns an error if the prepared data are incomplete or were changed, or if the target exists. Also returns an error if
+/// a file cannot be copied, or if `cancel` is set.
 pub fn export(
     catalog: &Catalog,
     settings: &Settings,
@@ -240,7 +242,9 @@ fn interrupted() -> Error {
     Error::new(Failure::Cancelled, "interrupted; no copy was created")
 }
 
-/// Returns the published paths, and a note about files that no run published. Fails if the data are incomplete or changed.
+/// Returns the paths that the last run published, and the paths of other files in the prepared directory.
+///
+/// Returns an error if the prepared data are incomplete or were changed.
 fn published(
     settings: &Settings,
     id: &str,
@@ -264,7 +268,7 @@ fn published(
         let message = match changed.is_empty() {
             true => format!("the list of published files of `{id}` is damaged"),
             false => format!(
-                "the prepared data of `{id}` changed; changed or missing: {}",
+                "files of the prepared data of `{id}` changed or are missing: {}",
                 changed.join(", ")
             ),
         };
@@ -281,7 +285,7 @@ fn published(
 /// Adds the files and empty directories below `directory` to `found`, as paths below `name`. If `published` is given, skips
 /// paths that it does not contain.
 ///
-/// Follows links to published files, because content-addressed storage tools replace files by links.
+/// Follows symbolic links to published files, because tools such as git-annex replace files by links.
 fn list(
     directory: &Path,
     name: &str,

@@ -37,7 +37,7 @@ pub(super) struct VerifiedAnswers {
     pub pipeline: Pipeline,
     pub grader: Grader,
     pub file: AnswersFile,
-    /// The record of the publication, if it verified the answers. `None` if the published checksum verified them.
+    /// The manifest, if the answers have the digest in it. `None` if the answers only have their published checksum.
     record: Option<Manifest>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> PreparedDirectory<'a> {
         })
     }
 
-    /// Reads the answers, and verifies that they are the published ones. Records the files that it reads in `files`.
+    /// Reads the answers, and verifies their digest or their published checksum. Adds the paths that it reads to `files`.
     pub(super) fn answers(&self, files: &mut ReadFiles) -> Result<VerifiedAnswers, Error> {
         let recorded = match &self.manifest {
             Some(manifest) if manifest.complete => {
@@ -96,7 +96,10 @@ impl<'a> PreparedDirectory<'a> {
         Err(self.rejected(recorded, read))
     }
 
-    /// Returns the error for unverified answers. `recorded` are those of the recorded variant, and `read` those of `v1`.
+    /// Returns the error for answers that were not verified.
+    ///
+    /// `recorded` are the answers that were read as the variant in the manifest. `read` are the answers that were read as
+    /// `v1`.
     fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {
@@ -172,7 +175,8 @@ impl<'a> PreparedDirectory<'a> {
         }
     }
 
-    /// Returns whether public files changed. Does not count a missing directory `public`: perhaps it was not copied here.
+    /// Returns whether public files changed. If the directory `public` is missing, returns `false`, because a user may have
+    /// copied only the private files to this machine.
     fn has_changed_public_files(&self) -> bool {
         !self.tree.public.is_empty() && self.directory.join("public").exists()
     }
@@ -202,9 +206,9 @@ impl<'a> PreparedDirectory<'a> {
         warnings
     }
 
-    /// Returns the error for modified answers, and marks the file as changed in the record.
+    /// Returns the error for modified answers, and marks the file of the answers as changed in the manifest.
     ///
-    /// Otherwise the next run would not restore a modified file whose time and size are unchanged.
+    /// Without this mark, the next run would not restore a modified file that has its previous time and size.
     fn modified_answers(&self, file: &AnswersFile) -> Error {
         let id = &self.entry.id;
         let message = format!(

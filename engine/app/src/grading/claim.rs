@@ -92,7 +92,7 @@ impl Expectations<'_> {
         }
         let confirmed = self.log.map(|log| match &place {
             Some(place) => log.confirm(place, &claim.competition),
-            None => Err("it was not logged, so the log does not contain it".to_owned()),
+            None => Err("the report was not logged, so the log does not contain it".to_owned()),
         });
         claim.problems.extend(confirmed.and_then(Result::err));
         claim
@@ -100,7 +100,8 @@ impl Expectations<'_> {
 
     /// Verifies the signature of a list of reports. Returns the problem, for example that an entry was left out.
     ///
-    /// Returns `None` for the output of `prep grade --json`, because its entries are verified one by one.
+    /// Returns `None` if the signature is valid. Also returns `None` for the output of `prep grade --json`, because its
+    /// entries are verified one by one.
     pub fn problem_of_list(&self, document: &JsonValue) -> Option<String> {
         let list = document.as_object()?;
         list.get("competition_reports")?;
@@ -117,9 +118,10 @@ impl Expectations<'_> {
         Some(format!("the list of reports: {error}"))
     }
 
-    /// Returns the digests that data of the variant `name` should have.
+    /// Returns the expected digests of data of the variant `name`.
     ///
-    /// For a custom pipeline (`own`), uses the variant whose answers have the digest `answers`, or the first known variant.
+    /// A report on a custom pipeline has the variant name `own`. For this name, returns the digests of the known variant
+    /// whose answers have the digest `answers`. If there is no such variant, returns the digests of the first known variant.
     fn expected(&self, id: &str, name: &str, answers: Option<&str>) -> Option<LockedDataset> {
         let variants: Vec<&str> = match name {
             OWN_VARIANT => known_variants().collect(),
@@ -220,7 +222,9 @@ impl Claim {
             parts.push(format!("{} not compared", self.not_compared.join(", ")));
         }
         parts.push(match (&self.log, self.looks) {
-            (Some(log), Some(looks)) => format!("grading {looks} of this competition in log {log}"),
+            (Some(log), Some(looks)) => {
+                format!("grading number {looks} of this competition in log {log}")
+            }
             _ => "not logged, so the number of gradings is unknown".to_owned(),
         });
         if let Some(signer) = &self.signed_by {

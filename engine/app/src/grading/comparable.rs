@@ -65,7 +65,10 @@ impl fmt::Display for Obstacle {
             Obstacle::AnswersDiffer => {
                 write!(f, "the answers do not have their published checksum")
             }
-            Obstacle::NotCompared => write!(f, "the published checksums were not compared"),
+            Obstacle::NotCompared => write!(
+                f,
+                "the outputs were not compared with their published checksums"
+            ),
             Obstacle::NotRecorded => {
                 write!(
                     f,
@@ -105,7 +108,7 @@ pub(crate) enum Answers<'a> {
 }
 
 impl Comparability {
-    /// Returns whether scores on prepared data are comparable. Reads only the record of their publication.
+    /// Returns whether scores on prepared data are comparable. Uses only `manifest`, and reads no prepared file.
     ///
     /// # Errors
     /// Returns an error if the pipeline has mistakes.
@@ -236,7 +239,8 @@ impl Comparability {
         obstacles.any(|obstacle| matches!(obstacle, Obstacle::Variant(_)))
     }
 
-    /// Returns the mark of prepared data in listings. Returns `None` for verified data of the built-in pipeline.
+    /// Returns the remark about prepared data in listings, such as `not verified`. Returns `None` for verified data of a
+    /// built-in pipeline.
     pub fn mark(&self) -> Option<&'static str> {
         match self {
             _ if self.is_own() => Some("own pipeline"),
@@ -246,7 +250,10 @@ impl Comparability {
         }
     }
 
-    /// Returns the variant for reports. Only verified data of the built-in pipeline keep the plain name, such as `v1`.
+    /// Returns the name of the variant for reports, and the reasons why scores are not comparable.
+    ///
+    /// For verified data of a built-in pipeline, the name is `prepared`, such as `v1`. A custom pipeline has the name `own`.
+    /// Other data have a suffix after `prepared`.
     pub(crate) fn variant(&self, prepared: &str) -> GradedData {
         let name = match self {
             _ if self.is_own() => OWN_VARIANT.to_owned(),
@@ -262,7 +269,8 @@ impl Comparability {
     }
 }
 
-/// Returns whether `answers` have the published checksum of the file `path`. Returns `None` if that file has none.
+/// Returns whether `answers` have the published checksum of the file `path`. Returns `None` if the benchmark publishes no
+/// checksum of this file.
 pub(crate) fn has_published_checksum(
     answers: &[u8],
     entry: &CatalogEntry,
@@ -276,8 +284,8 @@ pub(crate) fn has_published_checksum(
 
 /// Returns whether the variant `other` has the test rows, answers, rules and metric of `v1`.
 ///
-/// Compares the section `grade` except for `sample`, the output with the answers, and every table of `v1`. Therefore a
-/// correction of public files adds tables instead of changing tables.
+/// Compares the definitions of three things: the section `grade` without `sample`, the output with the answers, and every
+/// table of `v1`. Therefore a correction of public files must add tables instead of changing tables of `v1`.
 fn has_same_grading(entry: &CatalogEntry, other: &Pipeline) -> Result<bool, Error> {
     if !other.variant.differs {
         return Ok(true);

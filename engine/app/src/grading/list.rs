@@ -32,7 +32,8 @@ pub struct GradedList {
 /// Grades the submissions in the file `list`, and writes the report into `output_dir`. Signs the report if `key` is given.
 ///
 /// # Errors
-/// Returns an error if `list` cannot be used or the report cannot be written. Errors of single entries are in the results.
+/// Returns an error if `list` cannot be read or has mistakes, or if the report cannot be written. If a submission cannot be
+/// graded, the result of that submission is an error.
 pub fn grade_list(
     settings: &Settings,
     catalog: &Catalog,
@@ -114,7 +115,7 @@ fn list_report(
     report
 }
 
-/// Writes the report of one submission into `output_dir`, as a list of one report. Signs it if `key` is given.
+/// Writes the report of one submission into `output_dir`, as a list of one report. Signs this list if `key` is given.
 ///
 /// # Errors
 /// Returns an error if the report cannot be written.

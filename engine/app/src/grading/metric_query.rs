@@ -48,11 +48,11 @@ fn array(column: QueryColumn) -> ArrayRef {
     }
 }
 
-/// Checks the query of a metric before the answers and the submission exist. `columns` contains the columns of each of the
-/// two tables whose columns are known.
+/// Checks the query of a metric before the answers and the submission exist. `columns` contains the columns of the answers
+/// and the columns of submissions. An element is `None` if the columns of that table are not known.
 ///
 /// # Errors
-/// If the query is invalid for all answers and submissions.
+/// Returns an error if the query is invalid for all answers and submissions.
 pub(crate) fn check_query(
     query: &Query,
     columns: [Option<&[String]>; 2],
@@ -157,7 +157,18 @@ mod tests {
             ),
             ("SELECT avg(y) FROM answers WHERE y > 99", "missing"),
             ("SELECT y, id FROM answers WHERE id = 1", "2 columns"),
-            ("SELECT exp(999 * max(y)) FROM answers", "finite"),
+            (
+                "SELECT exp(999 * max(y)) FROM answers",
+                "in the pipeline: the result is inf, expected a finite number",
+            ),
+            (
+                "SELECT max(y) / 2 / min(score - score) FROM submission",
+                "in the pipeline: 1:21: the result is inf, expected a finite number; perhaps this divisor is 0",
+            ),
+            (
+                "SELECT exp(999 * max(y)) / nullif(max(y), 0) FROM answers",
+                "in the pipeline: the result is inf",
+            ),
             ("SELECT sum(label) FROM submission", "does not take text"),
         ] {
             let metric = json!({ "sql": query, "direction": "lower_is_better" });

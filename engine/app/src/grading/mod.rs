@@ -67,7 +67,8 @@ type LogErrorHandler = dyn Fn(Error) -> Result<(), Error> + Send + Sync;
 impl GradingLog {
     /// Logs gradings. Calls `on_error` if a line of the log cannot be written.
     ///
-    /// If `on_error` returns an error, there is no report. If it returns `Ok`, the report names no log.
+    /// If `on_error` returns an error, the grading ends with this error and without a report. If `on_error` returns `Ok`,
+    /// the report contains no reference to a log.
     pub fn new(
         on_error: impl Fn(Error) -> Result<(), Error> + Send + Sync + 'static,
     ) -> GradingLog {
@@ -84,7 +85,8 @@ impl Grading {
     /// Reads the prepared data of a competition, and verifies its answers.
     ///
     /// # Errors
-    /// Returns an error if the answers are missing or not verified, or if the grading or the leaderboard is invalid.
+    /// Returns an error if the answers are missing or not verified. Also returns an error if the pipeline's section `grade`
+    /// or the leaderboard is invalid.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
@@ -230,7 +232,8 @@ impl Grading {
 
     /// Opens the prepared data with `open`, and grades a submission.
     ///
-    /// Meanwhile, a second thread reads a long submission, and a third thread computes its digest for the report.
+    /// While `open` runs, a second thread reads a long submission. A third thread computes the submission's digest for the
+    /// report.
     ///
     /// # Errors
     /// Returns the error of `open`.

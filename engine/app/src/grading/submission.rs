@@ -1,11 +1,11 @@
 //! Opens submissions: the only place where the file of a submission is opened.
 //!
 //! A [`Submission`] is an open file, with its name for messages. Validation, grading and hashing read this open file, and
-//! never open it again by name. So another process that replaces the file under that name has no effect, and the digest
-//! in a report is that of the graded bytes.
+//! never open it again by name. Therefore another process that replaces the file under that name has no effect, and the
+//! digest in a report is the digest of the graded bytes.
 //!
-//! A file of at most [`MAX_MEMORY_BYTES`] is read into memory once. A larger file is read several times, and its
-//! metadata are compared at the end. So a change in the middle is an error.
+//! A file of at most [`MAX_MEMORY_BYTES`] is read into memory once. A larger file is read several times. Afterwards its
+//! metadata are compared with the metadata before the first read. Therefore a change during the grading is an error.
 //!
 //! A [`SubmissionDirectory`] opens submissions below one directory, for callers who are not allowed to read other files.
 
@@ -88,7 +88,7 @@ pub enum SubmissionError {
     #[error("it is in the data directory or in the cache, where submissions are not read")]
     Forbidden,
     /// The file has several hard links, and some of them may be outside of the directory of submissions.
-    #[error("the file has several names (hard links), so it may belong to another directory")]
+    #[error("the file has several hard links, so it may also be in another directory")]
     Linked,
     /// Other processes changed the file while it was read.
     #[error("the file changed while it was read")]
@@ -143,7 +143,7 @@ impl SubmissionError {
 }
 
 impl Submission {
-    /// Opens a CSV. Links are followed.
+    /// Opens a CSV. Follows symbolic links.
     ///
     /// # Errors
     /// Returns an error if the path is not a regular file whose name ends in `.csv`, or if the file cannot be read.
@@ -155,7 +155,7 @@ impl Submission {
         }
     }
 
-    /// Opens a CSV or a typed frame (`*.frame`). Links are followed.
+    /// Opens a CSV or a typed frame (`*.frame`). Follows symbolic links.
     ///
     /// # Errors
     /// Same as [`open`](Self::open), but typed frames are accepted.
@@ -166,7 +166,7 @@ impl Submission {
             other => open_error(&name, other),
         };
         // The type is checked before the file is opened, because opening a device can have side effects. If the path
-        // becomes a pipe after this check, the flag `NONBLOCK` ensures that opening it does not block.
+        // becomes a pipe after this check, the flag `NONBLOCK` ensures that opening the pipe does not block.
         let found = rustix::fs::stat(path).map_err(failed)?;
         if !FileType::from_raw_mode(found.st_mode).is_file() {
             return Err(SubmissionError::NotAFile);
@@ -214,7 +214,7 @@ impl Submission {
         !matches!(self.content, SubmissionContent::Memory(_))
     }
 
-    /// Reads the submission, as far as this is possible before the answers are known.
+    /// Reads the submission, and parses it as far as this is possible without the answers.
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes.
@@ -463,8 +463,8 @@ impl SubmissionDirectory {
         }
     }
 
-    /// Returns the components of a path below this directory. `..` removes the previous component, which is exact
-    /// because no component is a link.
+    /// Returns the components of a path below this directory. `..` removes the previous component. This is correct because
+    /// no component may be a symbolic link.
     fn components(&self, path: &Path) -> Result<Vec<OsString>, SubmissionError> {
         let inner = match path.is_absolute() {
             true => [&self.root, &self.named]

@@ -1,5 +1,5 @@
 //! The trial of a competition: grades the sample submission, the answers and an empty submission while the competition is
-//! prepared. So mistakes in the section `grade` are found before a participant meets them.
+//! prepared. Therefore the author finds mistakes in the section `grade` before a participant does.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,12 +17,13 @@ use serde_json::{Value, json};
 use crate::catalog::CatalogEntry;
 use crate::grading::rules::grader;
 
-/// Scores that differ by at most this are treated as equal. For example, the best log loss is zero. But answers that are
-/// graded as a submission have a slightly higher log loss, because probabilities are clipped.
+/// Maximum difference of two scores that are treated as equal. For example, the best log loss is zero, but the answers
+/// themselves have a slightly higher log loss, because the metric clips probabilities.
 const TOLERANCE: f64 = 1e-5;
 
-/// Maximum total bytes of the answers and the sample submission of a trial. A built-in competition has a low maximum,
-/// because this project's tests grade its sample, so a user's run need not spend a quarter of its time on that.
+/// Maximum total size of the answers and the sample submission of a trial, in bytes. The maximum is lower for a built-in
+/// competition, because this project's tests already grade its sample. Without the lower maximum, a user's run spends a
+/// quarter of its time on the trial.
 const MAX_BYTES: u64 = 16 << 20;
 const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
 
@@ -59,16 +60,18 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
         grade: grade.clone(),
         source: Arc::clone(&pipeline.source),
     };
+    let is_own = !entry.is_built_in();
     Some(Trial {
         params,
         answers,
         sample: sample.value,
-        max_bytes: match entry.own_files() {
-            Some(own) if own.is_empty() => MAX_BYTES_BUILT_IN,
-            _ => MAX_BYTES,
+        max_bytes: if is_own {
+            MAX_BYTES
+        } else {
+            MAX_BYTES_BUILT_IN
         },
         grade: Arc::new(move |answers, submission| {
-            grade_all(&grader, answers, submission, stated.as_deref())
+            grade_all(&grader, [answers, submission], stated.as_deref(), is_own)
                 .map_err(|mistake| mistake.in_pipeline(&places))
         }),
     })
@@ -130,16 +133,17 @@ impl Mistake {
 }
 
 /// Grades the sample submission, the answers, and a submission without rows. Returns the outcomes and warnings as JSON. If
-/// the pipeline states why its sample submission is invalid, `stated` is that reason.
+/// the pipeline states why its sample submission is invalid, `stated` is that reason. `is_own` is true unless the
+/// competition is built in.
 fn grade_all(
     grader: &Grader,
-    answers: &[u8],
-    sample: &[u8],
+    [answers, sample]: [&[u8]; 2],
     stated: Option<&str>,
+    is_own: bool,
 ) -> Result<Value, Mistake> {
     let frame = grader.read_answers(answers);
     let frame = frame.map_err(|error| Mistake::Answers(chain(&error)))?;
-    let grade = |submission| grader.grade_bytes(&frame, submission);
+    let grade = |submission: &[u8]| grader.grade_bytes(&frame, submission);
     let of_sample = grade(sample);
     if let (GradeOutcome::Invalid(refusal), None) = (&of_sample, stated) {
         let cause = refusal.to_string();
@@ -148,9 +152,9 @@ fn grade_all(
             .column
             .as_deref()
             .is_some_and(|name| !has_column(name));
-        // The data cause this problem, not the pipeline, so it is only a warning. For example, a metric may be undefined
-        // if all answers have the same value, which can happen with a small test part.
-        if refusal.kind == RefusalKind::Answers && !lacks_column {
+        // For example, a metric may be undefined if all answers have the same value. The author of a competition can
+        // correct this. The split of a built-in competition cannot change, so the problem is only a warning.
+        if refusal.kind == RefusalKind::Answers && !lacks_column && !is_own {
             let warning = format!("no submission can be compared with the answers: {cause}");
             return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));
         }
@@ -170,6 +174,13 @@ fn grade_all(
     let of_empty = grade(sample.get(..header).unwrap_or_default());
     let of_answers = grade(answers);
     let mut warnings = Vec::new();
+    if let GradeOutcome::Invalid(refusal) = &of_answers
+        && refusal.kind == RefusalKind::Answers
+    {
+        warnings.push(format!(
+            "no submission can be compared with the answers: {refusal}"
+        ));
+    }
     if of_sample.rounded().is_some() && stated.is_some() {
         warnings.push("the sample submission is valid; remove `invalid_sample`".to_owned());
     }
@@ -189,7 +200,23 @@ fn grade_all(
         && is_worse(answers, sample, grader.direction())
     {
         warnings.push(format!(
-            "the sample submission has a better score than the answers, {sample} and {answers}; check the `direction`"
+            "the score {sample} of the sample submission is better than the score {answers} of the answers; check the `direction`"
+        ));
+    }
+    let graded = [
+        ("the answers", answers, &of_answers),
+        ("the rows of the sample submission", sample, &of_sample),
+    ];
+    let change = graded.into_iter().find_map(|(name, file, outcome)| {
+        let score = outcome.rounded()?;
+        let file = reversed(file, frame.rows)?;
+        let other = grade(&file).rounded()?;
+        let is_equal = (score - other).abs() <= 10.0 * TOLERANCE * score.abs().max(1.0);
+        (!is_equal).then(|| format!("{name} have the score {other} instead of {score}"))
+    });
+    if let Some(change) = change.filter(|_| is_own) {
+        warnings.push(format!(
+            "rows are paired by position: in reverse order, {change}; pair them by id, for example with the rule `align`"
         ));
     }
     if !grader.queries().is_empty()
@@ -206,6 +233,18 @@ fn grade_all(
         "empty": outcome(&of_empty),
         "warnings": warnings,
     }))
+}
+
+/// Returns a CSV file with the rows of `file` in reverse order. Returns `None` if `file` has only one column, contains
+/// quotes, or does not have `rows` rows.
+fn reversed(file: &[u8], rows: usize) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(file).ok()?;
+    let (header, body) = text
+        .split_once('\n')
+        .filter(|(header, _)| header.contains(','))?;
+    let lines: Vec<&str> = body.lines().rev().collect();
+    let is_simple = lines.len() == rows && lines.iter().all(|line| !line.contains('"'));
+    is_simple.then(|| format!("{header}\n{}\n", lines.join("\n")).into_bytes())
 }
 
 /// Returns a message about the first row of the answers whose identifiers occurred in an earlier row.
@@ -291,10 +330,10 @@ mod tests {
     use super::*;
     use crate::grading::metric_query::MetricQueries;
 
-    /// Grades a sample submission. Returns the warnings, or the mistake.
-    fn grade(rules: Value, answers: &str, sample: &str) -> Result<String, String> {
+    /// Grades a sample submission. Returns the warnings, or the mistake. `is_own` is false for a built-in competition.
+    fn grade_as(is_own: bool, rules: Value, answers: &str, sample: &str) -> Result<String, String> {
         let grader = Grader::parse(&rules).unwrap();
-        let graded = grade_all(&grader, answers.as_bytes(), sample.as_bytes(), None);
+        let graded = grade_all(&grader, [answers, sample].map(str::as_bytes), None, is_own);
         match graded {
             Ok(found) => Ok(found["warnings"].to_string()),
             Err(Mistake::Answers(cause)) => Err(format!("answers: {cause}")),
@@ -303,17 +342,24 @@ mod tests {
         }
     }
 
+    fn grade(rules: Value, answers: &str, sample: &str) -> Result<String, String> {
+        grade_as(true, rules, answers, sample)
+    }
+
     #[test]
     fn a_mistake_names_the_part_of_the_pipeline_that_causes_it() {
         let section = |metric: Value| json!({ "rules": [{ "align": "id" }], "metric": metric });
         let auc = || section(json!({ "roc_auc": "y" }));
         let good = "id,y\n1,0\n2,1\n";
         assert_eq!(grade(auc(), good, "id,y\n1,0.5\n2,0.5\n").unwrap(), "[]");
-        let one_class = grade(auc(), "id,y\n1,1\n2,1\n", good).unwrap();
+        let same = "id,y\n1,1\n2,1\n";
+        let one_class = grade_as(false, auc(), same, good).unwrap();
         assert!(
             one_class.contains("no submission can be compared"),
             "{one_class}"
         );
+        let one_class = grade(auc(), same, good).unwrap_err();
+        assert!(one_class.starts_with("answers:"), "{one_class}");
         let no_id = grade(auc(), "no,y\n1,0\n2,1\n", good).unwrap_err();
         assert!(no_id.starts_with("answers:"), "{no_id}");
         let too_short = grade(auc(), good, "id,y\n1,0.5\n").unwrap_err();
@@ -321,6 +367,26 @@ mod tests {
         let opposite = json!({ "metric": { "root_mean_squared_error": "y" }, "direction": "higher_is_better" });
         let opposite = grade(opposite, good, "id,y\n1,9\n2,9\n").unwrap();
         assert!(opposite.contains("check the `direction`"), "{opposite}");
+    }
+
+    #[test]
+    fn rows_that_are_paired_by_position_are_a_warning() {
+        let (answers, sample) = ("id,y\n1,5\n2,9\n3,7\n", "id,y\n1,1\n2,1\n3,1\n");
+        for (rules, answers, expected) in [
+            (json!([]), answers, "the answers have the score"),
+            (json!([{ "align": "id" }]), answers, "[]"),
+            (json!([{ "join": "id" }]), answers, "[]"),
+            // Without ids, rows can only be paired by position.
+            (json!([]), "y\n5\n9\n7\n", "[]"),
+        ] {
+            let sample = match answers.starts_with("id") {
+                true => sample,
+                false => "y\n1\n1\n1\n",
+            };
+            let section = json!({ "rules": rules, "metric": { "root_mean_squared_error": "y" } });
+            let found = grade(section, answers, sample).unwrap();
+            assert!(found.contains(expected), "{rules}: {found}");
+        }
     }
 
     #[test]
@@ -335,7 +401,7 @@ mod tests {
             let grader = Grader::parse(&text).unwrap();
             let grader = grader.with_engine(Arc::new(MetricQueries));
             let (answers, sample) = (b"id,y\n1,1\n2,4\n3,9\n", b"id,y\n1,1\n2,1\n3,1\n");
-            let found = grade_all(&grader, answers, sample, None);
+            let found = grade_all(&grader, [answers.as_slice(), sample.as_slice()], None, true);
             found.map_or_else(
                 |_| "a mistake".to_owned(),
                 |found| found["warnings"].to_string(),

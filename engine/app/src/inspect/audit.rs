@@ -103,7 +103,8 @@ pub struct TreeAudit {
 /// If the last run published nothing because a checksum differs, audits the outputs of that run in the cache.
 ///
 /// # Errors
-/// Returns an error if there is nothing to audit or to compare `tree` with, or if a file cannot be read.
+/// Returns an error if there is neither a bundle nor prepared data, or if a file cannot be read. Also returns an error if
+/// `tree` is given, but the competition is not prepared.
 pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<Audit, Error> {
     let settings = &task.settings.of_variant(&task.options.variant);
     let failed = FailedRun::read(&settings.data_dir, &entry.id);
@@ -261,7 +262,8 @@ fn audit_bundle(
     }))
 }
 
-/// Returns prepared files that were changed or removed after they were prepared, or only some of them if there are many.
+/// Returns paths of files that were changed or removed after they were prepared: at most 20 paths of public files, and at
+/// most 20 paths of private files.
 fn edited_files(
     manifest: Option<&Manifest>,
     data_dir: &Path,
@@ -406,8 +408,9 @@ fn audit_tree(
     })
 }
 
-/// Grading rules that pair rows by ids. With other rules, rows are paired by position: `align_groups` uses the order of the
-/// rows in a group, and `same_ids` only checks ids.
+/// The grading rules that pair each row of a submission with the row of the answers that has the same id. Without one of
+/// these rules, rows are paired by position. `align_groups` uses the order of the rows in a group, and `same_ids` only
+/// checks ids.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
 fn pairs_columns_by_position(value: &Value) -> bool {
@@ -544,7 +547,8 @@ fn conclusion(
 
 /// Searches for leaks of answers in the prepared data and the bundle of a competition.
 ///
-/// Finds the bundle in `source` (by default the directory that the last run used), or in the data directory of `base`.
+/// Searches for the bundle in `source` and in the data directory of `base`. If `source` is `None`, searches the directory of
+/// bundles that the last run used.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, has no section `grade`, or a file cannot be read.

@@ -33,7 +33,8 @@ pub struct BundleListing {
     pub bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
-    /// Size of a download of only the files that the pipeline reads, in bytes. `None` if the competition has no pipeline.
+    /// Number of bytes to download if only the files that the pipeline reads are downloaded. `None` if the competition has
+    /// no pipeline.
     pub used_bytes: Option<u64>,
     pub files: Vec<ListedFile>,
     /// Sources in addition to the bundle.

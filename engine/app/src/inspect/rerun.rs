@@ -1,6 +1,7 @@
 //! Runs steps again, with other limits and in another order, and compares their results with the cache and the remote.
 //!
-//! The key of a step does not contain memory, threads or order, so its result must not depend on them.
+//! The key of a step does not contain the memory limit, the number of threads, or the order of the steps. Therefore the
+//! result of a step must not depend on these three.
 //!
 //! The steps run in a scratch cache, which is removed before the next competition begins. Nothing is published or
 //! downloaded.
@@ -152,7 +153,8 @@ struct Rerunning<'a> {
 impl Rerunning<'_> {
     fn call(&self, cancel: &Cancel) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
-        // The bundle may come from the remote, but results may not. So the remote is not a tier of the scratch cache.
+        // The bundle may come from the remote, but results of steps may not. Therefore the scratch cache does not read
+        // the remote.
         let store = Store::open(&settings.store_dir)?;
         let context = Context::new(store.clone(), settings.limits(), cancel.clone());
         let engine = prep_sql::Session::new(&store.temp_dir());

@@ -1,6 +1,7 @@
 //! Compares two runs in a competition's history: the key records of their steps, and their outputs.
 //!
-//! The cache contains both until garbage collection removes them, so the comparison runs no step.
+//! The cache contains these records and outputs until garbage collection removes them. Therefore the comparison runs no
+//! step.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,7 @@ struct EarlierStep {
 
 type Steps = BTreeMap<String, EarlierStep>;
 
-/// Compares two runs of a competition by their numbers: 0 is the last run, 1 the run before it.
+/// Compares two runs of a competition. A run has an index: 0 is the last run, and 1 is the run before the last one.
 ///
 /// # Errors
 /// Returns an error if the history has no such run, if the run is no longer in the cache, or if a file cannot be read.
@@ -124,7 +125,8 @@ fn steps(store: &Store, id: &str, run: &EarlierRun) -> Result<Steps, Error> {
     Ok(steps)
 }
 
-/// Returns the differences between the key records of a step. If a run does not contain the step, its side is `None`.
+/// Returns the differences between the key records of a step in two runs. `old` or `new` is `None` if that run does not
+/// contain the step.
 fn step_differences(
     name: &str,
     old: Option<&EarlierStep>,

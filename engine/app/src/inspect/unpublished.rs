@@ -1,4 +1,4 @@
-//! Finds the outputs of a run that published nothing because an output does not have its published checksum.
+//! Finds the outputs of a failed run: a run that published nothing because a published checksum does not match.
 //!
 //! The cache contains these outputs. They are published into a scratch directory for an audit, without running a step.
 

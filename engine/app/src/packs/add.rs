@@ -1,8 +1,10 @@
 //! Adds and removes packs.
 //!
-//! A pack is copied into a temporary directory next to its final place, checked there, and then renamed. So another process
-//! sees either the complete pack or none, and a failure leaves nothing behind. Only regular files are copied, without their
-//! permissions. The readers of `prep_formats` check the paths in archives, and reject links and paths that lead outside.
+//! A pack is copied into a temporary directory next to its final place, checked there, and then renamed. Therefore another
+//! process sees either the complete pack or no pack, and a failed installation leaves no files behind.
+//!
+//! Only regular files are copied, without their permissions. The readers of `prep_formats` check the paths in archives, and
+//! reject links and paths that lead out of the archive's directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +15,7 @@ use std::sync::Arc;
 use prep_cache::Store;
 use prep_contents::{ArchiveFormat, ContentsError, entries, listing};
 use prep_core::{Cancel, Context, Failure, Quoted, Source, units};
+use prep_digests::Sha256;
 use prep_fetch::{BundleChecksums, LazyNetwork, SearchPath, WebAddress, WebFile};
 use prep_spec::{Pack, nearest};
 
@@ -37,38 +40,52 @@ const MAX_DEPTH: usize = 8;
 /// Where a pack comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackOrigin {
-    /// A directory, or an archive.
-    Path(PathBuf),
+    /// A directory, or an archive with the SHA-256 that it must have, if any.
+    Path {
+        path: PathBuf,
+        sha256: Option<Sha256>,
+    },
     /// An archive at a URL, with the SHA-256 that it must have.
-    Url { url: String, sha256: String },
+    Url { url: String, sha256: Sha256 },
 }
 
 impl PackOrigin {
-    /// Parses `DIR`, `ARCHIVE` or `URL@sha256:DIGEST`.
+    /// Parses `DIR`, `ARCHIVE`, `ARCHIVE@sha256:DIGEST` or `URL@sha256:DIGEST`.
     ///
     /// # Errors
-    /// Returns an error if a URL has no digest.
+    /// Returns an error if a URL has no digest, or if the digest is not 64 hexadecimal digits.
     pub fn parse(text: &str) -> Result<PackOrigin, Error> {
-        if !text.starts_with("https://") && !text.starts_with("http://") {
-            return Ok(PackOrigin::Path(text.into()));
-        }
-        let (url, digest) = text.rsplit_once('@').unwrap_or((text, ""));
-        let sha256 = digest
-            .strip_prefix("sha256:")
-            .unwrap_or(digest)
-            .to_lowercase();
-        let (url, is_hex) = (
-            url.to_owned(),
-            sha256.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        );
-        match is_hex && sha256.len() == 64 {
-            true => Ok(PackOrigin::Url { url, sha256 }),
-            false => {
-                let message = "the URL of a pack needs the SHA-256 of the archive";
-                let help = "write URL@sha256:DIGEST; `sha256sum FILE` prints the digest";
-                Err(Error::request(message).help(help))
-            }
-        }
+        let is_url = text.starts_with("https://") || text.starts_with("http://");
+        let divided = match is_url {
+            true => text.rsplit_once('@'),
+            false => text.rsplit_once("@sha256:"),
+        };
+        let Some((place, digest)) = divided.or(is_url.then_some((text, ""))) else {
+            let (path, sha256) = (text.into(), None);
+            return Ok(PackOrigin::Path { path, sha256 });
+        };
+        let digest = digest.strip_prefix("sha256:").unwrap_or(digest);
+        let Ok(sha256) = digest.to_lowercase().parse::<Sha256>() else {
+            let message = "the URL of a pack needs the SHA-256 of the archive";
+            let message = if is_url {
+                message
+            } else {
+                "a SHA-256 has 64 hexadecimal digits"
+            };
+            let help =
+                "write URL@sha256:DIGEST or FILE@sha256:DIGEST; `sha256sum FILE` prints the digest";
+            return Err(Error::request(message).help(help));
+        };
+        Ok(match is_url {
+            true => PackOrigin::Url {
+                url: place.to_owned(),
+                sha256,
+            },
+            false => PackOrigin::Path {
+                path: place.into(),
+                sha256: Some(sha256),
+            },
+        })
     }
 }
 
@@ -93,19 +110,27 @@ pub fn add_pack(
     };
     fs::create_dir(&staging.root).map_err(failed)?;
     let label = match origin {
-        PackOrigin::Path(path) => path.display().to_string(),
+        PackOrigin::Path { path, .. } => path.display().to_string(),
         PackOrigin::Url { url, .. } => url.clone(),
     };
     match origin {
-        PackOrigin::Path(path) if path.is_dir() => staging.copy(&label, |visit| {
-            listing::walk(path, &mut |path, place, _| {
-                let file = open_file(place).map_err(ContentsError::system_error(place));
-                visit(path, &mut file?)
-            })
-        })?,
-        PackOrigin::Path(path) => staging.unpack(path, settings)?,
+        PackOrigin::Path { path, sha256: None } if path.is_dir() => {
+            staging.copy(&label, |visit| {
+                listing::walk(path, &mut |path, place, _| {
+                    let file = open_file(place).map_err(ContentsError::system_error(place));
+                    visit(path, &mut file?)
+                })
+            })?
+        }
+        PackOrigin::Path { path, sha256 } => {
+            if let Some(sha256) = sha256 {
+                check_digest(path, sha256)?;
+            }
+            staging.unpack(path, settings)?;
+        }
         PackOrigin::Url { url, sha256 } => {
-            let path = download(settings, (url, sha256), &draft, network, cancel)?;
+            let sha256 = sha256.to_string();
+            let path = download(settings, (url, &sha256), &draft, network, cancel)?;
             staging.unpack(&path, settings)?;
         }
     }
@@ -120,11 +145,25 @@ pub fn add_pack(
     fs::rename(&home, &target).map_err(|error| match error.kind() {
         ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => {
             Error::request(format!("the pack `{}` is already installed", pack.name))
-                .help("remove it first, to install another version")
+                .help("remove the installed pack first, to install another version")
         }
         _ => Error::writing("create", &target, &error),
     })?;
     Ok(pack)
+}
+
+/// Compares an archive with the SHA-256 that it must have.
+fn check_digest(path: &Path, expected: &Sha256) -> Result<(), Error> {
+    let bytes = fs::read(path).map_err(|error| Error::reading("read", path, &error))?;
+    let found = Sha256::of_bytes(&bytes);
+    if found == *expected {
+        return Ok(());
+    }
+    let message = format!(
+        "{} has the SHA-256 {found}, expected {expected}",
+        path.display()
+    );
+    Err(Error::new(Failure::Check, message).help("download the archive again"))
 }
 
 /// Removes a pack from the directory of packs. Prepared data stay.
@@ -150,7 +189,8 @@ fn root(settings: &Settings) -> Result<&Path, Error> {
     root.ok_or_else(|| Error::request("the directory of packs is not set"))
 }
 
-/// Checks that no competition outside of packs has the pack's name. Otherwise both would use the same data directory.
+/// Checks that no competition outside of packs has the pack's name. Otherwise the pack and this competition would use the
+/// same data directory.
 fn check_name(settings: &Settings, name: &str) -> Result<(), Error> {
     let without_packs = Settings {
         packs: None,
@@ -377,7 +417,7 @@ mod tests {
         for text in [format!("{url}@sha256:{digest}"), format!("{url}@{digest}")] {
             let expected = PackOrigin::Url {
                 url: url.to_owned(),
-                sha256: digest.clone(),
+                sha256: digest.parse().unwrap(),
             };
             assert_eq!(PackOrigin::parse(&text).unwrap(), expected);
         }
@@ -389,6 +429,13 @@ mod tests {
             assert!(PackOrigin::parse(&text).is_err(), "{text}");
         }
         let path = PackOrigin::parse("a@b").unwrap();
-        assert_eq!(path, PackOrigin::Path("a@b".into()));
+        let plain = |path: &str, sha256| PackOrigin::Path {
+            path: path.into(),
+            sha256,
+        };
+        assert_eq!(path, plain("a@b", None));
+        let path = PackOrigin::parse(&format!("a.zip@sha256:{}", "0a".repeat(32))).unwrap();
+        assert_eq!(path, plain("a.zip", Some(Sha256::from_bytes([10; 32]))));
+        assert!(PackOrigin::parse("a.zip@sha256:0a").is_err());
     }
 }

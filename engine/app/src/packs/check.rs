@@ -121,7 +121,8 @@ impl PackChecks<'_> {
 
     /// Returns the new text of `file`, a `pack.lock`, with the digests of the competitions that `checks` found reproducible.
     ///
-    /// Other competitions keep their digests in `file`, or those in the installed `pack.lock` if `file` does not exist.
+    /// Other competitions keep their digests in `file`. If `file` does not exist, they keep the digests in the installed
+    /// `pack.lock`.
     ///
     /// # Errors
     /// Returns an error if the existing `pack.lock` is damaged.

@@ -1,7 +1,8 @@
-//! `pack.lock`: the digests of a pack's prepared data that its author published.
+//! `pack.lock`: the digests that the data of a pack's competitions must have after they are prepared. The author of the
+//! pack publishes this file.
 //!
-//! The file has the format of `prep.lock`, but names competitions without their pack. If it is signed, its last line is the
-//! signature.
+//! The file has the format of `prep.lock`, but names competitions without the name of their pack. If the file is signed,
+//! its last line is the signature.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +43,8 @@ pub struct LockComparison {
 }
 
 impl PackLock {
-    /// Reads the file at `path`. Returns an empty lock if it does not exist. Fails if it was changed after it was signed.
+    /// Reads the `pack.lock` at `path`. If this file does not exist, returns an empty lock. If the file was changed after it
+    /// was signed, returns an error.
     pub(crate) fn read(path: &Path, pack: &str) -> Result<PackLock, Error> {
         if !path.exists() {
             return Ok(PackLock::default());
@@ -79,7 +81,8 @@ impl PackLock {
         }
     }
 
-    /// Returns the new text of the file, signed if `key` is given. Competitions that are not in `found` keep their digests.
+    /// Returns the new text of `pack.lock`, signed if `key` is given. Competitions that are not in `found` keep their
+    /// digests.
     pub(crate) fn text_with(
         mut self,
         pack: &str,

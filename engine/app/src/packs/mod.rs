@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! PACKS/NAME/pack.yaml            name, version, sets, dates
-//! PACKS/NAME/pack.lock            the digests that its author published (see `check`)
+//! PACKS/NAME/pack.lock            the digests that the pack's author published (see `check`)
 //! PACKS/NAME/ID/pipeline.yaml     and description.md, leaderboard.csv, checksums.json
 //! ```
 //!

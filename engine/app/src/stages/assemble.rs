@@ -24,8 +24,8 @@ use crate::stages::load::{Competition, FurtherSource};
 use crate::task::{PreparationOptions, Task};
 
 impl Competition {
-    /// Finds the sources, and builds the graph of the steps. Each competition gets its own graph. So if the graph of one
-    /// competition cannot be built, the other competitions are not affected. Writes nothing.
+    /// Finds the sources, and builds the graph of the steps. Writes nothing. Each competition has its own graph. Therefore a
+    /// graph that cannot be built does not affect other competitions.
     ///
     /// # Errors
     /// Returns an error if the pipeline names an invalid source or cannot be built, or if the user's description is
@@ -49,6 +49,7 @@ impl Competition {
             link_mode: options.remembered.link_mode.unwrap_or_default(),
             complete_description: given.is_none(),
             trial: trial(entry, &self.pipeline),
+            finds_members: !entry.is_built_in(),
         };
         let (mut graph, pipeline) = (Graph::new(), &self.pipeline);
         let built = match self.preview.clone() {
@@ -136,7 +137,9 @@ pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle
 }
 
 /// Wraps a source so that it first searches the mirror for its file. Returns the source unchanged if no remote is
-/// configured. `name` is the name of the source in the cache. `further` is its name in the pipeline, or `None` for the
+/// configured.
+///
+/// `name` is the name of the source in the cache. `further` is the name of the source in the pipeline, or `None` for the
 /// bundle.
 fn mirrored(
     source: Box<dyn Source>,
@@ -240,7 +243,8 @@ fn resolve(entry: &CatalogEntry, name: &str, directory: &str) -> Result<PathBuf,
                 entry.id,
                 directory.display()
             );
-            Err(Error::new(Failure::Pipeline, message).help("write it as an absolute path"))
+            Err(Error::new(Failure::Pipeline, message)
+                .help("write the directory as an absolute path"))
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Finds the recorded digests of sources whose files are not on this machine.
 //!
-//! If a bundle is not on this machine, the digest in the record of the data directory is used in its place. So the data
-//! directory stays up to date without the bundle. If there is no such record, the bundle is missing. The cache may contain
-//! results of a bundle of the same name. But they may belong to another data directory, so they are used only on request
-//! ([`PreparationOptions::from_cache`]). If a remote is configured, its results are used without a request.
+//! If a bundle is not on this machine, `prep` uses the bundle's digest in the record of the data directory. Therefore the
+//! data directory stays up to date without the bundle. If the data directory has no such record, the bundle is missing.
+//!
+//! The cache may contain results of a bundle of the same name. These results may belong to another data directory.
+//! Therefore `prep` uses them only on request ([`PreparationOptions::from_cache`]). If a remote is configured, `prep` uses
+//! the results in the remote without a request.
 //!
 //! [`PreparationOptions::from_cache`]: crate::PreparationOptions::from_cache
 
@@ -21,9 +23,10 @@ use crate::error::Error;
 use crate::prepared;
 use crate::task::Task;
 
-/// Returns the record of a competition in the data directory of the task's variant. If the competition was never prepared
-/// there, the record contains only the user's directory of bundles: that of the last run, which failed, or that of another
-/// variant.
+/// Returns the record of a competition in the data directory of the task's variant.
+///
+/// If the competition was never prepared in this data directory, the record contains only the user's directory of bundles.
+/// This directory comes from the last failed run, or from the record of another variant.
 pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
     if let Some(record) = &task.options.scratch {
         return Ok(record.clone());
@@ -89,9 +92,11 @@ impl StatedContents {
         })
     }
 
-    /// Returns the contents that the data directory records. `own` is the record of the task's variant. If it names no
-    /// bundle, the record of another variant in the same data directory is used. `files` contains the names and files of
-    /// the further sources. The recorded content of a further source is ignored if it came from a different URL.
+    /// Returns the contents that the data directory records. `own` is the record of the task's variant. If `own` names no
+    /// bundle, uses the record of another variant in the same data directory.
+    ///
+    /// `files` contains the names and files of the further sources. Ignores the recorded content of a further source if that
+    /// content came from a different URL.
     fn of_record(
         task: &Task,
         id: &str,

@@ -226,7 +226,7 @@ impl Plan {
 }
 
 /// Returns the size of a bundle from Kaggle's listing. If the bundle cannot be listed and has no published size, uses the
-/// total size of its files. Kaggle returns this total even to accounts that have not accepted the rules.
+/// total size of its files. Kaggle returns this total size even to accounts that have not accepted the competition's rules.
 fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = input.competition;
     let cancel = Cancel::default();
@@ -272,7 +272,8 @@ fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Er
     let prepared = match prepared::replaceable_manifest(&task.data_dir(), &competition.id)? {
         // Existing files are replaced one by one, so no further space is needed for them.
         Some(_) => 0,
-        // The size of the bundle is a good estimate: images keep their size, and tables, which get longer, are small.
+        // The prepared files need about as much space as the bundle. Images have the same size in both, and tables need
+        // more space when they are unpacked, but are small.
         None => competition.entry.size().unwrap_or(download),
     };
     // The bytes of an interrupted download use space already.
@@ -305,8 +306,9 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// Estimates the disk space that competitions need. If `kept` is true, bundles are not deleted, so the space includes
-    /// all bundles. Otherwise at most `side_by_side` bundles exist at the same time, so the space includes the largest ones.
+    /// Estimates the disk space that competitions need. If `kept` is true, no bundle is deleted, so the space includes all
+    /// bundles. Otherwise at most `side_by_side` bundles exist at the same time, so the space includes only the
+    /// `side_by_side` largest bundles.
     pub fn new(needs: &[Need], kept: bool, side_by_side: usize, data_dir: &Path) -> Peak {
         let mut bundles: Vec<u64> = needs.iter().map(|need| need.bundle).collect();
         bundles.sort_unstable_by(|a, b| b.cmp(a));

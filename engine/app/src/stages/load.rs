@@ -48,7 +48,7 @@ impl<'a> Chosen<'a> {
         if let Some(source) = source.filter(|source| !source.is_dir()) {
             let message = format!("the source `{}` is not a directory", source.display());
             return Err(Error::new(Failure::Input, message)
-                .help("name the directory that has ID.zip or ID/ID.zip"));
+                .help("name the directory that contains ID.zip or ID/ID.zip"));
         }
         let lock = match task.options.locked {
             true => Some(lock::read(&task.settings.data_dir)?),
@@ -81,7 +81,8 @@ pub struct Competition {
     pub verification: Verification,
     /// The published checksums that the outputs must have.
     pub(super) checksums: Option<PublishedChecksums>,
-    /// Entry of `prep.lock`, without the digests of the trees, which are known only after the competition is prepared.
+    /// The entry of this competition in `prep.lock`. The digests of `public` and `private` are missing in this entry,
+    /// because they are known only after the competition is prepared.
     pub(crate) locked: LockedDataset,
     /// The digests of the outputs in `prep.lock`, if the outputs must match them.
     pub(super) trees: Option<Trees>,
@@ -147,7 +148,7 @@ impl Competition {
     ///
     /// # Errors
     /// Returns an error if the entry has no pipeline, or if one of its files has mistakes. With the option `locked`, also
-    /// returns an error if `prep.lock` differs.
+    /// returns an error if the competition does not match `prep.lock`.
     pub(super) fn load(
         entry: &CatalogEntry,
         chosen: &Chosen<'_>,
@@ -240,10 +241,13 @@ impl Competition {
             Direction::LowerIsBetter => "Lower",
         };
         let definition = &grader.metric().definition;
-        Some(format!(
-            "`{}`: {} {better} is better.",
-            definition.name, definition.summary
-        ))
+        let text = format!("`{}`: {}", definition.name, definition.summary);
+        let has_published_bytes = self.entry.pack.is_some() || self.entry.is_built_in();
+        let more = match has_published_bytes {
+            true => String::new(),
+            false => metric_parameters(&grade.value.rules, definition.name),
+        };
+        Some(format!("{text}{more} {better} is better."))
     }
 
     /// Returns the outputs for which no checksum is published.
@@ -259,6 +263,26 @@ impl Competition {
             .filter(|path| sums.is_none_or(|sums| sums.of_output(path).is_none()))
             .collect()
     }
+}
+
+/// Returns sentences about the parameters of a metric, except a query, and about the scale of the score.
+fn metric_parameters(rules: &serde_json::Value, name: &str) -> String {
+    let parameters = &rules["metric"][name];
+    let mut text = match parameters.is_object() || parameters.is_array() {
+        true if name != "sql" => format!(" Parameters: `{parameters}`."),
+        _ => String::new(),
+    };
+    let number = |key: &str| rules[key].as_f64();
+    if number("scale").or(number("offset")).is_some() {
+        let (scale, offset) = (
+            number("scale").unwrap_or(1.0),
+            number("offset").unwrap_or(0.0),
+        );
+        text.push_str(&format!(
+            " The score is this value times {scale}, plus {offset}."
+        ));
+    }
+    text
 }
 
 /// Returns the part of the entry of `prep.lock` that is known before the competition is prepared.
@@ -441,8 +465,8 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     found
 }
 
-/// Returns the mistakes in the queries of a metric. `columns` are the columns of the answers and of the sample submission,
-/// as far as they are known.
+/// Returns the mistakes in the queries of a metric. `columns` contains the columns of the answers and of the sample
+/// submission. An element is `None` if the columns of that table are not known.
 fn check_metric_queries(
     pipeline: &Pipeline,
     grade: &Spanned<Grade>,
@@ -491,13 +515,6 @@ fn place_of_column(
     spans.find(|span| pipeline.source.slice(*span).trim_matches(['"', '\'']) == column)
 }
 
-/// Splits the line and column from the beginning of a message such as `1:7: expected ...`.
-fn split_place(message: &str) -> Option<((u64, u64), &str)> {
-    let (place, message) = message.split_once(": ")?;
-    let (line, column) = place.split_once(':')?;
-    Some(((line.parse().ok()?, column.parse().ok()?), message))
-}
-
 fn mistake_in_grading(
     pipeline: &Pipeline,
     grade: &Spanned<Grade>,
@@ -521,19 +538,16 @@ fn mistake_in_grading(
         }
     };
     let text = || grade.value.rules.pointer(&pointer)?.as_str();
-    let mut problem = error.problem.to_string();
     let located = match &error.problem {
         Problem::NoColumn { column, .. } => place_of_column(pipeline, grade, (&pointer, column)),
-        // A syntax error of a query begins with its place in the query.
-        Problem::Value(message) => split_place(message).and_then(|(place, message)| {
-            let located = grade.value.locate(&pipeline.source, text()?, Some(place))?;
-            message.clone_into(&mut problem);
-            Some(located)
-        }),
+        Problem::Query(error) => {
+            let place = Some(error.place);
+            text().and_then(|text| grade.value.locate(&pipeline.source, text, place))
+        }
         _ => None,
     };
     let span = located.unwrap_or(span);
-    let message = format!("grade.{}: {problem}", error.path);
+    let message = format!("grade.{}: {}", error.path, error.problem);
     let message = message.replace("grade.: ", "grade: ");
     let mistake = Diagnostic::error("grade", span, message);
     match error.help() {
@@ -680,6 +694,24 @@ grade:
         );
         let shown = load(&text).unwrap_err().to_string();
         assert!(shown.contains("write `SELECT *, record`"), "{shown}");
+    }
+
+    #[test]
+    fn parameters_of_a_metric_are_described() {
+        for (rules, expected) in [
+            (serde_json::json!({ "metric": { "accuracy": "y" } }), ""),
+            (
+                serde_json::json!({ "metric": { "f1": { "column": "y" } }, "scale": 100 }),
+                " Parameters: `{\"column\":\"y\"}`. The score is this value times 100, plus 0.",
+            ),
+            (
+                serde_json::json!({ "metric": { "sql": { "query": "SELECT 1" } } }),
+                "",
+            ),
+        ] {
+            let name = rules["metric"].as_object().unwrap().keys().next().unwrap();
+            assert_eq!(metric_parameters(&rules, name), expected);
+        }
     }
 
     /// The rules of the language, queries, grading and variants are checked separately. Their mistakes form one list,

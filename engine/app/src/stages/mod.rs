@@ -104,8 +104,8 @@ impl Plan {
     }
 }
 
-/// Returns a task that also searches the bundle of a competition in the directory of its last run, unless the caller named a
-/// directory.
+/// Returns a copy of `task` that uses the directory of bundles of the competition's last run. If the caller named a
+/// directory of bundles, the copy uses the named directory.
 pub(crate) fn with_last_source(task: &Task, id: &str) -> Result<Task, Error> {
     let last = contents::read(task, id)?.options;
     let (options, _) = task.options.recalling(&RememberedOptions {
@@ -144,8 +144,8 @@ impl Run {
         let engine = prep_sql::Session::new(&store.temp_dir());
         let store = settings.with_remote_tier(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
-        // Tables may stay in memory only if a later run can read them from the bundle again. This is not the case if
-        // bundles are removed, or if other machines use the results.
+        // A run may keep tables in memory without storing them if a later run can read them from the bundle again. This is
+        // impossible if bundles are deleted, or if other machines use the results.
         let can_read_again = options.keep_bundles && settings.remote.is_none();
         let context = match can_read_again {
             true => context.with_memory_results(settings.memory / HELD_MEMORY_DIVISOR),

@@ -15,8 +15,8 @@ use crate::stages::resolve::CompetitionGraph;
 pub(crate) struct Origin {
     /// The name of the source in the pipeline. `None` for the bundle.
     pub(crate) source: Option<String>,
-    /// The name of the source in the cache and the remote. `None` for a part of the bundle, because a part must not be
-    /// recorded as the bundle.
+    /// The name of the source in the cache and the remote. `None` if only some members of the bundle were downloaded,
+    /// because the file with these members must not be recorded as the bundle.
     pub(crate) name: Option<String>,
     pub(crate) record: SourceRecord,
     /// The path of the file, if it exists.
@@ -48,7 +48,8 @@ impl UsedValue {
 
 /// Returns the files that the steps of a competition used.
 ///
-/// `value` returns the value of a source that the steps used, because the file of the source may have changed since.
+/// `value` returns the value of a source at the time when the steps read it. The file of the source may have changed after
+/// that time.
 pub(crate) fn origins(
     all: &CompetitionGraph,
     competition: &Competition,
@@ -111,7 +112,8 @@ pub(crate) fn origins(
     Ok(origins)
 }
 
-/// Returns a record that a competition was prepared from `origins`. `before` is the previous record in the data directory.
+/// Creates the record of a preparation for the data directory. `origins` are the files from which the competition was
+/// prepared. `before` is the previous record in the data directory.
 pub(super) fn record(
     competition: &Competition,
     origins: &[Origin],

@@ -65,7 +65,8 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
     Ok(published)
 }
 
-/// Removes the bundle if bundles are not kept. Records the members of a bundle with the published MD5, for audits.
+/// Deletes the bundle if bundles are not kept. If the bundle has its published MD5, also records which files the bundle
+/// contains, for later audits.
 fn finish_bundle(ended: &Ended, competition: &Competition, state: CompetitionState) {
     let (settings, options) = (&ended.task.settings, &competition.options);
     // If steps ran, the bundle was removed when the competition was published.
@@ -251,7 +252,7 @@ pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Ori
     origins::origins(&ended.all, competition, store, value)
 }
 
-/// Records the files from which the results of newly prepared competitions were computed, in the cache and the remote.
+/// Records in the cache and the remote from which source files this run computed its results.
 pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
     let store = &ended.context.store;
     let link = ended.task.settings.remote.as_ref();

@@ -1,6 +1,7 @@
 //! Third stage: finds the steps that have to run, and why. Used by `plan`, `run` and `why`.
 //!
-//! Handles missing bundles before any step runs: leaves out their competitions on request, or reports missing credentials.
+//! Handles missing bundles before any step runs. On request, leaves out the competitions whose bundle is missing. Reports
+//! missing credentials for downloads.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -132,7 +133,7 @@ impl Plan {
         }
     }
 
-    /// Returns the steps of a competition, inputs first.
+    /// Returns the steps of a competition. Each step comes after the steps whose results it reads.
     ///
     /// # Errors
     /// Returns an error if the history cannot be read.
@@ -218,7 +219,8 @@ pub(crate) fn leave_out(task: &Task, plan: &Plan, ids: &mut Vec<String>) -> Vec<
 
 /// Returns one error for all missing bundles, if there are no credentials to download them.
 ///
-/// Skips a single competition: the step of its bundle reports the same error, with the searched directories.
+/// For a plan of a single competition, returns no error, because the step that reads the bundle reports the same error
+/// with the searched directories.
 pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Result<(), Error> {
     let missing = plan
         .missing()

@@ -183,7 +183,8 @@ pub(crate) struct Watch {
     all: Arc<CompetitionGraph>,
     store: Store,
     task: Task,
-    /// Pairs of competition and source. If the source fails, its competition is left out, and is not reported as failed.
+    /// Pairs of a competition's id and the name of a step that reads a source. If this step fails, the competition is left
+    /// out and is not reported as failed.
     optional: HashSet<(String, String)>,
     next: Arc<dyn Reporter>,
     times: Mutex<HashMap<String, (Instant, Instant)>>,
@@ -216,7 +217,7 @@ impl Watch {
         }
     }
 
-    /// Returns the time from the start of a competition's first step to the end of its last, or zero if no step ran.
+    /// Returns the time from the start of a competition's first step to the end of its last step, or zero if no step ran.
     pub(crate) fn time_of(&self, competition: &str) -> Duration {
         let times = self.times.lock();
         let time = times.get(competition);

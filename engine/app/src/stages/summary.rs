@@ -6,8 +6,9 @@ use prep_core::{Failure, Remedy, StepError, StepOutcome, Timing, Value};
 use prep_spec::Diagnostics;
 use prep_spec::model::Output;
 use prep_spec::words::Produces;
-use prep_steps::{LocatedError, Manifest, PathSummary, TRIAL_STEP};
+use prep_steps::{LocatedError, MEMBERS_STEP, Manifest, PathSummary, TRIAL_STEP};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::bundles::BorrowedBundle;
 use crate::error::{Error, for_people};
@@ -204,19 +205,23 @@ impl Summary {
         };
         let (steps_run, steps_reused) = ended.run_and_reused(id);
         let published = published.filter(|_| state != CompetitionState::Failed);
-        let trial = ended.outcomes_of(id).find_map(|(id, node, outcome)| {
-            let outputs = report.outputs.get(&id)?;
-            let digest = outputs
-                .values()
-                .next()
-                .filter(|_| node.name == TRIAL_STEP)?;
-            let value = Value::load(&ended.context.store, digest).ok()?;
-            let has_run = matches!(outcome, StepOutcome::Done { .. });
-            Some((prep_steps::trial_result(&value).clone(), has_run))
-        });
-        let (mut trial, has_run) =
-            trial.map_or((None, false), |(trial, has_run)| (Some(trial), has_run));
-        let is_own = competition.entry.own_files() != Some(Vec::new());
+        let result = |step: &str| {
+            ended.outcomes_of(id).find_map(|(id, node, outcome)| {
+                let outputs = report.outputs.get(&id)?;
+                let digest = outputs.values().next().filter(|_| node.name == step)?;
+                let value = Value::load(&ended.context.store, digest).ok()?;
+                let has_run = matches!(outcome, StepOutcome::Done { .. });
+                Some((prep_steps::result_of(&value).clone(), has_run))
+            })
+        };
+        let (mut trial, has_run) = result(TRIAL_STEP).unzip();
+        let absent = result(MEMBERS_STEP).map(|(warnings, _)| warnings);
+        let absent = absent.and_then(|warnings| Some(warnings.as_array()?.clone()));
+        if absent.as_ref().is_some_and(|absent| !absent.is_empty()) {
+            let skipped = || json!({ "skipped": "the trial has no result", "warnings": [] });
+            trial.get_or_insert_with(skipped);
+        }
+        let is_own = !competition.entry.is_built_in();
         // A query that selects no file is rarely intended.
         let is_empty = |output: &&Output| {
             let path = format!("public/{}", output.path.value);
@@ -232,6 +237,7 @@ impl Summary {
             let empty = competition.pipeline.public.iter().filter(is_empty);
             let warning = |output: &Output| format!("`public/{}` has no files", output.path.value);
             warnings.extend(empty.map(|output| warning(output).into()));
+            warnings.extend(absent.into_iter().flatten());
         }
         let warnings = trial
             .as_ref()
@@ -254,7 +260,7 @@ impl Summary {
                 .unwrap_or_default(),
             borrowed: competition.borrowed.clone(),
             trial,
-            shows_trial: is_own && (has_run || has_warnings),
+            shows_trial: is_own && (has_run == Some(true) || has_warnings),
             as_last_time: competition.recalled().map(|one| one.name).collect(),
             failures,
         }

@@ -27,8 +27,8 @@ struct PlannedCompetition {
     /// Whether the bundle is only in the mirror, from which steps then read it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     mirrored: bool,
-    /// The bundle behind this competition's results, if that bundle is neither on this machine nor recorded in the data
-    /// directory.
+    /// The bundle from which this competition's results were computed. `None` if that bundle is on this machine or recorded
+    /// in the data directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     borrowed: Option<BorrowedBundle>,
     /// Options that have the values of the last run.
@@ -125,8 +125,10 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
     }
 }
 
-/// Prints options with values of the last run, and notes about bundles:
-/// a bundle behind results that is neither on this machine nor recorded, and a bundle that differs from the recorded one.
+/// Prints the options that have the value of the last run.
+///
+/// Prints a note about a bundle that is neither on this machine nor recorded, but from which results were computed.
+/// Prints another note if the bundle on this machine differs from the recorded bundle.
 ///
 /// With `is_pull`, prints no note about results of a remote, because a pull requests these results.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {

@@ -31,14 +31,15 @@ const HELP: Style = AnsiColor::Cyan.on_default();
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MessageLevel {
-    /// Only errors and warnings appear on stderr. Warnings can be about security. Results still appear on stdout.
+    /// stderr contains only errors and warnings. Warnings stay because they can be about security. stdout still contains
+    /// the results.
     Quiet,
     Normal,
     Verbose,
 }
 
 /// Replaces control characters except line breaks and tabs with escapes such as `\u{1b}`.
-/// Otherwise an untrusted file name, column name or cell could control the terminal.
+/// Without this replacement, an untrusted file name, column name or cell could control the terminal.
 pub fn printable(text: impl Display) -> String {
     let text = text.to_string();
     let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
@@ -151,8 +152,8 @@ impl Printer {
         }
     }
 
-    /// Prints the error that ended a verb on stderr.
-    /// With `--json` and no printed result, also prints the error as JSON on stdout.
+    /// Prints on stderr the error that ended a verb.
+    /// With `--json`, also prints the error as JSON on stdout, unless a result was already printed there.
     pub fn end(&self, error: &CliError) {
         self.error(error);
         if self.json && !self.has_result.load(Ordering::Relaxed) {

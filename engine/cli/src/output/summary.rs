@@ -167,7 +167,8 @@ fn incomplete(summaries: &[Summary]) -> Option<String> {
     })
 }
 
-/// Returns an error per failed step. Failures that differ only in the competition become one error with a list of ids.
+/// Returns one error for each failed step. Failures that differ only in the competition become one error with a list of
+/// ids.
 fn failures(summaries: &[Summary]) -> Vec<CliError> {
     let mut groups: Vec<(String, CliError, Vec<&str>)> = Vec::new();
     for summary in summaries {

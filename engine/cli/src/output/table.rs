@@ -74,8 +74,8 @@ impl PrintedTable {
         self.text(&[], usize::MAX)
     }
 
-    /// Formats lines of at most `width` characters: omits optional columns, and shortens the first column only if necessary.
-    /// Lines are longer than `width` if both do not suffice.
+    /// Formats lines of at most `width` characters. If the table is too wide, omits optional columns. If the table is still
+    /// too wide, shortens the first column to at least `MIN_FIRST_COLUMN_WIDTH` characters. Lines may still exceed `width`.
     pub fn format_within(&self, width: usize) -> String {
         let mut left_out = Vec::new();
         for name in self.optional {
@@ -216,8 +216,8 @@ fn report<'a>(source: &'a SourceFile, diagnostic: &'a Diagnostic) -> annotate_sn
     }
 }
 
-/// Returns the first line of `span`, because a long query would push the message out of view.
-/// The range is within the text even if `span` is not.
+/// Returns the range of the first line of `span`, because a long query would push the message out of view.
+/// If `span` exceeds the text, the range ends at the end of the text.
 fn range(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
     let text = &source.text;
     let clamp = |mut at: usize| {

@@ -159,7 +159,7 @@ impl ConfigArgs {
     }
 }
 
-/// Returns the values of `skip_verification` and `skip_bundle_verification`, or empty texts if neither is set.
+/// Returns the values of `skip_verification` and `skip_bundle_verification`, or empty strings if neither is set.
 fn skipped(verify: Option<Verify>) -> [&'static str; 2] {
     match verify {
         None => ["", ""],

@@ -109,7 +109,7 @@ impl DemoArgs {
         for (name, origin) in settings {
             match origin {
                 "option" => session.printer.warning(format!(
-                    "the demo ignores --{}; name its directory with --output",
+                    "the demo ignores --{}; name the directory of the demo with --output",
                     name.replace('_', "-")
                 )),
                 variable if session.places.text(variable).is_some() => {
@@ -234,8 +234,8 @@ const MARKER_FILE: &str = "prep-demo.txt";
 const SETTINGS: &str = "data_dir = \"data\"\ncache_dir = \"cache\"\nsource = \"bundles\"\n";
 const MARKER_TEXT: &str = "`prep demo` wrote this directory from sample data. You can delete it.\n";
 
-/// Writes the demo's bundles and submissions. Equal files keep their modification times.
-/// Rejects a directory that contains other files.
+/// Writes the demo's bundles and submissions into `dir`. Does not rewrite a file that already has the same content.
+/// Returns an error if `dir` is not empty and was not created by an earlier demo.
 pub fn unpack(dir: &Path) -> Result<(), CliError> {
     if !dir.join(MARKER_FILE).is_file() {
         let occupied = match fs::read_dir(dir) {

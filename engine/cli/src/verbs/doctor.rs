@@ -206,7 +206,8 @@ impl DoctorArgs {
     }
 }
 
-/// Reports the used credentials, and which others exist. Missing credentials are an error unless `offline` is true.
+/// Reports which credentials `prep` uses, and which other credentials exist. Missing credentials are an error unless
+/// `offline` is true.
 fn credentials(session: &CliSession, offline: bool, findings: &mut Findings) {
     let check = "credentials";
     match session.kaggle.credentials() {

@@ -5,7 +5,7 @@
 //! - ID and SUBMISSION.csv grade one submission.
 //! - SUBMISSIONS.jsonl grades a list of submissions.
 //! - Directories of runs grade the submissions in these directories.
-//! - An ID alone, or `--leaderboard FILE`, shows thresholds.
+//! - An ID alone, or `--leaderboard FILE`, shows the scores that earn medals.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -169,7 +169,7 @@ fn no_such_path(path: &Path) -> CliError {
     CliError::new(Exit::Input, message).suggest(similar_path(path).as_deref())
 }
 
-/// Suggests an action if the submission is missing or packed. The report contains upstream's message, which suggests none.
+/// Suggests an action if the submission is missing or packed, because upstream's message in the report suggests no action.
 fn suggest_submission(session: &CliSession, path: &Path) {
     let suffix = path.extension().and_then(|suffix| suffix.to_str());
     let is_packed = suffix.is_some_and(|suffix| ["zip", "gz", "bz2", "xz"].contains(&suffix));
@@ -199,7 +199,7 @@ fn grade_one(
     let key = args.sign.key(session)?;
     if key.is_some() && args.output.is_none() && !session.printer.json {
         return Err(CliError::usage("there is no report to sign")
-            .help("write one with --output DIR, or print it with --json"));
+            .help("write a report with --output DIR, or print a report with --json"));
     }
     let settings = args.variant.settings(session);
     let open = || {
@@ -325,8 +325,8 @@ fn grade_list(
 /// The path in a list for a run without a submission.
 const NO_PATH: &str = "None";
 
-/// Warns about files of a list that do not exist. If all are missing, returns an error, because the list was probably
-/// written for another directory.
+/// Warns about files that a list names but that do not exist. If all files of the list are missing, returns an error,
+/// because the list was probably written for another directory.
 fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> {
     let named = graded.results.iter();
     let named = named.filter(|(entry, _)| entry.submission_path != NO_PATH);

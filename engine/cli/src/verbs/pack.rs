@@ -57,7 +57,7 @@ Examples:
 
 The command copies the files of the pack and runs nothing. The competitions then have the ids PACK/ID.")]
 pub struct AddArgs {
-    /// Directory or archive with a pack.yaml, or URL@sha256:DIGEST
+    /// Directory or archive with a pack.yaml, FILE@sha256:DIGEST or URL@sha256:DIGEST
     #[arg(value_name = "PACK")]
     origin: String,
 }
@@ -244,6 +244,10 @@ impl CheckArgs {
                 .iter()
                 .for_each(|check| table.row(cells(check).into()));
             session.printer.table(&table)?;
+            found
+                .iter()
+                .flat_map(reasons)
+                .for_each(|reason| session.printer.message(one_line(&reason)));
         }
         let failures = found.iter().filter_map(PackCheck::failure);
         Ok(Exit::combine(failures.map(Exit::from_failure)))
@@ -307,6 +311,25 @@ fn cells(check: &PackCheck) -> [String; 7] {
         word(check.is_sample_valid, ["valid", "invalid"]),
         lock.unwrap_or_else(|| "-".to_owned()),
     ]
+}
+
+/// Returns a line for each leak or risk that is not accepted, and one for the differences from `pack.lock`.
+fn reasons(check: &PackCheck) -> Vec<String> {
+    let findings = check.leaks.iter().flat_map(|report| &report.findings);
+    let findings = findings.filter(|one| one.accepted.is_none() && one.level > LeakLevel::Note);
+    let leaks = findings.map(|one| {
+        let (level, detector, what) = (one.level.name(), one.detector, &one.what);
+        format!("{}: {level}: {detector}: {what}", check.id)
+    });
+    let lock = check
+        .lock
+        .iter()
+        .filter(|lock| !lock.differences.is_empty());
+    let lock = lock.map(|lock| {
+        let differences = lock.differences.join("; ");
+        format!("{}: differs from pack.lock: {differences}", check.id)
+    });
+    leaks.chain(lock).collect()
 }
 
 /// Returns a Markdown table for documentation. The columns for leaks, results that are not reproducible, and silent

@@ -340,7 +340,7 @@ impl NewArgs {
         }
         if Catalog::embedded().find(&self.id).is_some() {
             let note = format!(
-                "prep has a pipeline for `{}`; --pipelines replaces it with this one",
+                "`prep` has a built-in pipeline for `{}`; with --pipelines, your pipeline replaces the built-in one",
                 self.id
             );
             session.printer.message(note);

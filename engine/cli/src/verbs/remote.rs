@@ -137,7 +137,7 @@ impl PushArgs {
 
 impl PushArgs {
     /// Returns a message with the options that `prep remote pull` needs, and the bundles that the mirror lacks.
-    /// Returns `None` if neither exists.
+    /// Returns `None` if a pull needs no options and the mirror lacks no bundle.
     fn pull(&self, all: &[PushResult]) -> Option<String> {
         let sent: Vec<&PushResult> = all
             .iter()
@@ -230,7 +230,7 @@ impl PullArgs {
         if ids.is_empty() {
             let message = format!("the remote {} has no competition", link.remote().name());
             return Err(CliError::new(Exit::Input, message)
-                .help("run `prep remote push` on a machine where they are prepared"));
+                .help("run `prep remote push` on a machine where competitions are prepared"));
         }
         session.printer.message(
             "you must accept the rules of each competition; `prep fetch --check-rules` lists the rules",
@@ -461,8 +461,9 @@ impl Common {
         let remote =
             RemoteSettings::resolve(&self.remote, &session.places, &session.settings.data_dir)?;
         let url = remote.url.clone().ok_or_else(|| {
-            CliError::usage("no remote is configured")
-                .help("name one with --remote URL; jobs share their results through it")
+            CliError::usage("no remote is configured").help(
+                "name a remote with --remote URL; jobs share their results through this remote",
+            )
         })?;
         if !self.no_check {
             require_mirror_and_key(session, &remote)?;
@@ -510,8 +511,8 @@ fn require_no_local_files(session: &CliSession, plan: &JobPlan) -> Result<(), Cl
         None => Ok(()),
         Some((key, dir)) => Err(CliError::usage(format!("pods cannot read {}", dir.display()))
             .help(format!(
-                "copy it into the volume of the data directory, set `{key} = \"/data/...\"` in the prep.toml of the secret \
-                 prep-config, and use --no-check"
+                "copy this directory into the volume of the data directory, set `{key} = \"/data/...\"` in the prep.toml of \
+                 the secret prep-config, and use --no-check"
             ))),
     }
 }
@@ -528,7 +529,7 @@ fn require_mirror_and_key(session: &CliSession, remote: &RemoteSettings) -> Resu
     if remote.signing(&session.places)?.is_none() {
         let message = "there is no key to sign the results of the jobs";
         let help = format!(
-            "run `prep remote key new NAME`, and set `key` in prep.toml if there are several{elsewhere}"
+            "run `prep remote key new NAME`, and set `key` in prep.toml if there are several keys{elsewhere}"
         );
         return Err(CliError::usage(message).help(help));
     }

@@ -77,7 +77,7 @@ impl ReportArgs {
         if left_out > 0 {
             let count = units::count(left_out as u64, "graded submission");
             session.printer.warning(format!(
-                "{count} left out, because the page does not show the competition and variant they were graded with"
+                "{count} left out, because the page does not show the competition and variant of these submissions"
             ));
         }
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
@@ -146,7 +146,8 @@ fn leave_out_unknown(session: &CliSession, catalog: &Catalog, graded: &mut [Grad
     }
 }
 
-/// Returns competitions that were graded, are prepared, or whose last run failed. Without `variant`, any variant counts.
+/// Returns competitions that were graded, are prepared, or whose last run failed. If `variant` is given, ignores
+/// preparations and failed runs of other variants.
 fn prepared_or_graded(
     task: &Task,
     variant: Option<&str>,

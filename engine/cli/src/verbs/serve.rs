@@ -86,6 +86,16 @@ impl ServeArgs {
             printer.message(line(event));
         });
         let server = Server::bind(options, settings.clone(), catalog, log).map_err(failed)?;
+        if let Some(error) = server.trouble() {
+            let error = CliError::from(error);
+            let help = error.action().map(|help| format!("; {help}"));
+            let warning = format!(
+                "nothing can be graded yet: {}{}",
+                error.message,
+                help.unwrap_or_default()
+            );
+            session.printer.warning(warning);
+        }
         let address = server.address().map_err(|error| failed(error.into()))?;
         session
             .printer

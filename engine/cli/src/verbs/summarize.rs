@@ -203,7 +203,9 @@ impl SummarizeArgs {
                             let directory = runs.join(&group);
                             let shown = directory.display();
                             let advice = match directory.is_dir() {
-                                true => format!("; `prep grade {shown} -o {shown}` writes it"),
+                                true => {
+                                    format!("; `prep grade {shown} -o {shown}` writes the report")
+                                }
                                 false => String::new(),
                             };
                             session.printer.warning(format!(
@@ -315,7 +317,7 @@ fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
     let LeftOut { most, fewest } = left_out;
     let have = if fewest.len() == 1 { "has" } else { "have" };
     format!(
-        "{}, because {} {have} only {}; others have up to {most}",
+        "{}, because {} {have} only {}; other competitions have up to {most}",
         units::count(seeds as u64, "seed"),
         joined(fewest.iter().cloned(), MAX_NAMES),
         units::count(seeds as u64, "run"),
@@ -537,7 +539,7 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     let copies: Vec<&str> = copies.map(|one| one.competition.as_str()).collect();
     if !copies.is_empty() {
         session.printer.warning(format!(
-            "{label}submissions are byte-identical to the answers: {}",
+            "{label}submissions of these competitions are byte-identical to the answers: {}",
             copies.join(", ")
         ));
     }

@@ -81,7 +81,7 @@ impl VerifyReportArgs {
         if let Some(unchained @ 1..) = log.as_ref().map(|log| log.unchained) {
             let lines = units::count(unchained as u64, "line");
             let text = format!(
-                "the log is not chained in its first {lines}, which an earlier version wrote"
+                "the log has no hash chain in its first {lines}, which an earlier version of prep wrote"
             );
             session.printer.message(text);
         }

@@ -90,7 +90,7 @@ impl OpenObjects {
     }
 
     /// Holds an object of this step in memory instead of storing it on disk. [`get`](Self::get) then returns `opened`.
-    /// `claim` must be the claim on the memory of the object.
+    /// `claim` must reserve the memory of `opened`.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.cache.hold(object, opened, claim);
         self.results.lock().push(held);

@@ -11,16 +11,17 @@ use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipDirectory, ZipEntry};
 
 use crate::table::{self, BundleTable, NotTable};
+use crate::write::ANSWER_WORDS;
 
 /// Maximum number of bytes of the values of all tables together.
 const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// Maximum number of bytes of a table that are read to infer the types of its columns.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// Maximum length in bytes of a compressed archive inside the bundle, because it is decompressed into memory.
+/// Maximum length in bytes of a compressed archive inside the bundle. Such an archive is decompressed into memory.
 const MAX_INNER_BYTES: u64 = 512 << 20;
 /// Maximum depth of nested archives.
 const MAX_DEPTH: usize = 2;
-/// Maximum number of tables in a directory. If there are more, they are treated as files.
+/// Maximum number of tables in a directory. If a directory contains more tables, all of them are treated as files.
 const MAX_TABLES: usize = 12;
 /// Maximum number of file names that are stored for the comparison with ids.
 pub const MAX_NAMES: usize = 200_000;
@@ -42,7 +43,7 @@ pub struct BundleContent {
 pub(crate) struct FileGroup {
     /// The pattern of the files in a pipeline: `train/*/*.jpg`.
     pub pattern: String,
-    /// The last part of the directory.
+    /// The last part of the directory's path.
     pub folder: String,
     pub count: usize,
     pub names: HashSet<String>,
@@ -51,7 +52,7 @@ pub(crate) struct FileGroup {
 }
 
 impl BundleContent {
-    /// Reads the bundle in `file`. `bytes` is its length, and `entries` are its members.
+    /// Reads the bundle in `file`. `bytes` is the length of `file`, and `entries` are the members of the bundle.
     pub fn read(
         file: &dyn ReadAt,
         bytes: u64,
@@ -110,10 +111,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn entries(&mut self, base: &dyn ReadAt, entries: &[ZipEntry], prefix: &str, depth: usize) {
         let mut tables: BTreeMap<&str, usize> = BTreeMap::new();
-        for entry in entries
-            .iter()
-            .filter(|entry| table::format(&entry.path).is_some())
-        {
+        let is_table = |entry: &&ZipEntry| table::format(&entry.path).is_some();
+        for entry in entries.iter().filter(is_table) {
             *tables.entry(folder(&entry.path)).or_default() += 1;
         }
         for entry in entries {
@@ -143,17 +142,15 @@ impl Walk<'_> {
         let kept_bytes = self.kept_bytes + table.value_bytes;
         if kept_bytes > MAX_KEPT_BYTES {
             table.value_bytes = 0;
-            table
-                .columns
-                .iter_mut()
-                .for_each(|column| column.values = None);
+            let columns = table.columns.iter_mut();
+            columns.for_each(|column| column.values = None);
         } else {
             self.kept_bytes = kept_bytes;
         }
         table
     }
 
-    /// Reads a nested archive. If it cannot be read, returns false, and the caller adds it as a file.
+    /// Reads a nested archive. If the archive cannot be read, returns false, and the caller adds the archive as a file.
     fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
         let mut list = |archive: &dyn ReadAt, range| {
             let Ok(listing) = ZipDirectory::read(archive, range, &self.budget) else {
@@ -166,9 +163,8 @@ impl Walk<'_> {
             Ok(Some(range)) => list(base, range),
             Ok(None) if entry.size <= MAX_INNER_BYTES => {
                 let mut bytes = Vec::new();
-                let read = entry
-                    .open(base)
-                    .map(|mut member| member.read_to_end(&mut bytes));
+                let member = entry.open(base);
+                let read = member.map(|mut member| member.read_to_end(&mut bytes));
                 matches!(read, Ok(Ok(_))) && list(&bytes, 0..bytes.len() as u64)
             }
             _ => false,
@@ -207,10 +203,8 @@ fn sorted(found: FoundFiles) -> BundleContent {
         groups.entry(key).or_default().push(path);
     }
     for ((top, suffix), paths) in groups {
-        let divided = divided(top, paths);
-        let groups = divided
-            .iter()
-            .map(|(top, paths)| FileGroup::new(top, &suffix, paths));
+        let divided = divided(top, paths).into_iter();
+        let groups = divided.map(|(top, paths)| FileGroup::new(&top, &suffix, &paths));
         bundle.files.extend(groups);
     }
     bundle
@@ -219,33 +213,23 @@ fn sorted(found: FoundFiles) -> BundleContent {
 /// Divides the files below `top` into one group per directory, for example `images` and `masks`. Returns a single group
 /// unless at most [`MAX_PARALLEL`] directories contain nearly the same file names.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
-    let mut directories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut names = BTreeSet::new();
+    let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &paths {
-        directories
-            .entry(folder(path))
-            .or_default()
-            .push(path.clone());
-        names.insert(path.rsplit('/').next());
-        if directories.len() > MAX_PARALLEL {
-            return vec![(top, paths)];
-        }
+        let files = directories.entry(folder(path).to_owned()).or_default();
+        files.push(path.clone());
     }
+    let names: BTreeSet<_> = paths.iter().map(|path| path.rsplit('/').next()).collect();
     let is_parallel = |paths: &Vec<String>| paths.len() * 10 >= names.len() * 8;
-    match directories.len() > 1 && names.len() > 1 && directories.values().all(is_parallel) {
+    let is_few = (2..=MAX_PARALLEL).contains(&directories.len()) && names.len() > 1;
+    match is_few && directories.values().all(is_parallel) {
         false => vec![(top, paths)],
-        true => {
-            let owned = directories.into_iter();
-            owned
-                .map(|(directory, paths)| (directory.to_owned(), paths))
-                .collect()
-        }
+        true => directories.into_iter().collect(),
     }
 }
 
-/// Returns the directory by which a file is grouped: the topmost one of its path, such as `train` for `train/a/1.jpg`.
-/// For a member of an archive, the directory is inside the archive and follows the archive's path, because a pattern
-/// cannot match files of several archives.
+/// Returns the directory by which a file is grouped: the topmost directory of the file's path, such as `train` for
+/// `train/a/1.jpg`.
+/// For a member of an archive, the directory is inside the archive and follows the archive's path.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));
@@ -253,7 +237,49 @@ fn top(path: &str) -> String {
     parts.get(..=archives).unwrap_or(&parts).join("/")
 }
 
+/// If the path of files contains one of these words, or of [`ANSWER_WORDS`], their directories are not classes.
+const PARTS: [&str; 3] = ["train", "test", "val"];
+
+impl BundleContent {
+    /// Merges groups of files that differ only in their archives and in the directory that contains the files. Such
+    /// directories are probably classes.
+    pub(crate) fn merge_classes(&mut self) {
+        let mut merged: BTreeMap<String, Vec<FileGroup>> = BTreeMap::new();
+        for files in std::mem::take(&mut self.files) {
+            merged.entry(files.of_classes()).or_default().push(files);
+        }
+        let is_class = |files: &FileGroup| {
+            let path = files.pattern.to_lowercase();
+            let mut words = PARTS.iter().chain(&ANSWER_WORDS);
+            !words.any(|word| path.contains(word))
+        };
+        for (pattern, groups) in merged {
+            if groups.len() == 1 || !groups.iter().all(is_class) {
+                self.files.extend(groups);
+                continue;
+            }
+            self.files.push(FileGroup {
+                pattern,
+                folder: "files".to_owned(),
+                count: groups.iter().map(|files| files.count).sum(),
+                names: groups.into_iter().flat_map(|files| files.names).collect(),
+                is_nested: true,
+            });
+        }
+    }
+}
+
 impl FileGroup {
+    /// Returns the pattern with wildcards instead of the names of archives and of the last directory.
+    fn of_classes(&self) -> String {
+        let zips = |part| if is_zip(part) { "*.zip" } else { part };
+        let mut parts: Vec<&str> = self.pattern.split('/').map(zips).collect();
+        if let Some(class) = parts.iter_mut().rfind(|part| !part.contains('*')) {
+            *class = "*";
+        }
+        parts.join("/")
+    }
+
     fn new(top: &str, suffix: &str, paths: &[String]) -> FileGroup {
         let around = match top {
             "" => String::new(),
@@ -359,6 +385,39 @@ mod tests {
             (0, false)
         );
         assert_eq!(bytes_of_values(text), (11, true));
+    }
+
+    #[test]
+    fn directories_and_archives_that_may_be_classes_are_merged() {
+        for (paths, expected) in [
+            (&["a/1.x", "b/1.x"][..], &[("*/*.x", 2)][..]),
+            (&["d/a.zip/1.x", "d/b.zip/1.x"], &[("d/*.zip/*.x", 2)]),
+            (
+                &["1.zip/a/1.x", "1.zip/b/1.x", "2.zip/a/2.x", "2.zip/b/2.x"],
+                &[("*.zip/*/*.x", 4)],
+            ),
+            (
+                &["m/p/1.x", "m/q/1.x", "m/p/2.x", "m/q/2.x"],
+                &[("m/*/*.x", 4)],
+            ),
+            (
+                &["train/1.x", "test/1.x"],
+                &[("test/*.x", 1), ("train/*.x", 1)],
+            ),
+            (
+                &["images/1.x", "masks/1.x"],
+                &[("images/*.x", 1), ("masks/*.x", 1)],
+            ),
+        ] {
+            let found = paths.iter().map(|path| ((*path).to_owned(), Err(None)));
+            let mut content = sorted(found.collect());
+            content.merge_classes();
+            let files = content.files.iter();
+            let files: Vec<_> = files
+                .map(|files| (files.pattern.as_str(), files.count))
+                .collect();
+            assert_eq!(files, expected, "{paths:?}");
+        }
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::table::BundleTable;
 
 /// Maximum number of classes of one-hot answers.
 const MAX_CLASSES: usize = 300;
-/// Maximum number of guessed targets. If the test table lacks more columns of the table, none of them is a target.
+/// Maximum number of guessed targets. If the test table lacks more columns than this number, none of the lacking columns is
+/// a target.
 const MAX_LACKING: usize = 8;
 /// Maximum number of ids that are compared with the names of files.
 const MAX_COMPARED: usize = 2000;
@@ -51,16 +52,16 @@ pub(crate) struct Guess<'b> {
 
 pub(crate) enum SplitGuess<'b> {
     Rows(TargetTable<'b>),
-    /// The files of a group that contains at least two, or all files of the bundle if `None`.
+    /// The files of a group that contains at least two files. If `None`, all files of the bundle.
     Files(Option<&'b FileGroup>),
 }
 
 pub(crate) struct TargetTable<'b> {
     pub table: &'b BundleTable,
-    /// The column that identifies a row, or the new column with its number.
+    /// The column that identifies a row, or a new column with the numbers of the rows.
     pub id: String,
     pub is_unique: bool,
-    /// Whether the id is the number of the row, because no column identifies it.
+    /// Whether the id is the number of the row, because no column identifies a row.
     pub is_numbered: bool,
     pub target: Target,
     /// The column that names groups of rows. A group stays in one part.
@@ -80,7 +81,7 @@ pub(crate) struct RowFiles<'b> {
 
 pub(crate) enum Target {
     Columns(Vec<String>),
-    /// One column. The submission has a column for each class, which is a value of this column.
+    /// One column of classes. The submission has a column for each value of this column.
     OneHot {
         column: String,
         classes: Vec<String>,
@@ -110,7 +111,10 @@ pub(crate) enum MissingTargets {
     Masks,
 }
 
-/// Guesses everything that the author has not chosen. Returns the chosen columns if no table has all of them.
+/// Guesses everything that the author has not chosen.
+///
+/// # Errors
+/// If no table has all chosen columns. The error contains the names of the chosen columns.
 pub(crate) fn guess<'b>(
     bundle: &'b BundleContent,
     choices: &DraftChoices,
@@ -202,8 +206,8 @@ fn file_label(bundle: &BundleContent, choices: &DraftChoices) -> Option<String> 
     (choices.id.is_none() && is_of_files && !is_of_table).then(|| target.clone())
 }
 
-/// Returns whether a table describes classes, not files. None of its columns contains the names of files, and a group of
-/// files in subdirectories has more than twice as many files as the table has rows.
+/// Returns whether a table describes classes, not files. A table describes classes if none of its columns contains the names
+/// of files, and if a group of files in subdirectories has more than twice as many files as the table has rows.
 fn is_lookup(bundle: &BundleContent, table: &BundleTable) -> bool {
     let mut groups = bundle.files.iter();
     let has_classes = groups.any(|files| files.is_nested && files.count as u64 > 2 * table.rows);
@@ -245,12 +249,8 @@ impl<'b> TargetTable<'b> {
         // The id cannot be the target.
         let target = match target {
             Target::Columns(names) if names.contains(&id) && choices.targets.is_empty() => {
-                Target::Columns(
-                    usual_target(table, Some(&id))
-                        .into_iter()
-                        .cloned()
-                        .collect(),
-                )
+                let usual = usual_target(table, Some(&id)).into_iter();
+                Target::Columns(usual.cloned().collect())
             }
             other => other,
         };
@@ -313,7 +313,7 @@ fn is_plain(table: &BundleTable) -> bool {
 /// Guesses the id and the targets from the columns of the sample submission:
 ///
 /// - The id is the first column that the test table has, too, or the first column if there is no test table.
-/// - The targets are the columns that the test table does not have.
+/// - The targets are the columns of the sample submission that the test table does not have.
 fn by_sample<'b>(
     table: &'b BundleTable,
     sample: &BundleTable,
@@ -342,16 +342,13 @@ fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> 
         return None;
     }
     let targets_only = |column: &&String| {
-        let values: Option<BTreeSet<&str>> = table
-            .texts(column)
-            .and_then(|values| values.into_iter().collect());
+        let values = table.texts(column).into_iter().flatten();
+        let values: Option<BTreeSet<&str>> = values.collect();
         let is_target = |value: &&str| targets.iter().any(|target| target == value);
         values.is_some_and(|values| values.len() > 1 && values.iter().all(is_target))
     };
-    let column = table
-        .names()
-        .filter(|name| *name != id)
-        .find(targets_only)?;
+    let mut others = table.names().filter(|name| *name != id);
+    let column = others.find(targets_only)?;
     Some(Target::OneHot {
         column: column.clone(),
         classes: targets.to_vec(),
@@ -477,11 +474,8 @@ fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t Stri
         names.find(|name| name.eq_ignore_ascii_case(usual))
     });
     // If no column with scalar cells fits, the target may be, for example, a column of lists of labels.
-    let other = || {
-        table
-            .names()
-            .rfind(|name| Some(name.as_str()) != id && !is_empty(name))
-    };
+    let is_other = |name: &&String| Some(name.as_str()) != id && !is_empty(name);
+    let other = || table.names().rfind(is_other);
     usual.or(names.last()).copied().or_else(other)
 }
 
@@ -515,11 +509,8 @@ fn has_group_word(name: &str) -> bool {
 
 fn missing_targets(table: &BundleTable, target: &Target) -> MissingTargets {
     let mut found = MissingTargets::None;
-    for values in target
-        .columns()
-        .into_iter()
-        .filter_map(|name| table.texts(name))
-    {
+    let columns = target.columns().into_iter();
+    for values in columns.filter_map(|name| table.texts(name)) {
         if !values.contains(&None) {
             continue;
         }

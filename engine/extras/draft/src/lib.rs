@@ -34,7 +34,7 @@ const MAX_LISTED_TABLES: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftText {
     pub text: String,
-    /// The reasons of the guess, and the choices that the author has to check.
+    /// The reasons for the guesses, and the choices that the author has to check.
     pub notes: Vec<String>,
 }
 
@@ -87,6 +87,11 @@ pub fn draft(
     choices: &DraftChoices,
 ) -> Result<DraftText, DraftError> {
     let choices = &add_members(&mut bundle, choices);
+    if let Ok(guess) = guess::guess(&bundle, choices)
+        && let SplitGuess::Files(_) = guess.split
+    {
+        bundle.merge_classes();
+    }
     let bundle = &bundle;
     if bundle.tables.is_empty() && bundle.files.is_empty() {
         return Err(DraftError::Empty { id: id.to_owned() });
@@ -158,7 +163,7 @@ fn nothing_to_split(id: &str, bundle: &BundleContent) -> DraftError {
             let rows = units::count(table.rows, "row");
             let columns = units::count(table.columns.len() as u64, "column");
             let path = &table.path;
-            format!("{path} has {rows} and {columns}; a split needs two of each")
+            format!("{path} has {rows} and {columns}; a split needs two rows and two columns")
         }
         (None, None) => {
             let only = bundle.files.iter().flat_map(|files| &files.names).next();

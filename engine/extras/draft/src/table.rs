@@ -26,7 +26,8 @@ const MAX_VALUE_BYTES: u64 = 24 << 20;
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Number of bytes of a CSV file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
-/// Maximum length in bytes of the last line of JSON lines, which is removed if the file is not read to its end.
+/// Maximum length in bytes of the last line of a JSON lines file. If the file is not read to its end, the last line is
+/// removed, because it is incomplete.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -52,7 +53,8 @@ pub struct BundleColumn {
     pub declared: &'static str,
     /// Whether the column can be written only as text, for example times and lists of Parquet.
     pub as_text: bool,
-    /// The other column and the member's path, such as `info` and `id`, if the column contains a member of JSON objects.
+    /// If the column contains a member of the JSON objects in another column: the name of the other column and the member's
+    /// path, such as `info` and `id`.
     pub member_of: Option<(String, String)>,
     /// The cells of the first rows, as strings. `None` if they are unknown.
     pub values: Option<ObjectColumn>,
@@ -208,7 +210,7 @@ fn cut_last_line(place: &Path) -> Option<()> {
         .ok()
 }
 
-/// Reads a CSV file. `usual` is the usual delimiter for its suffix. A file that is not UTF-8 is read as Latin-1.
+/// Reads a CSV file. `usual` is the usual delimiter for the file's suffix. A file that is not UTF-8 is read as Latin-1.
 fn csv<'r>(
     open: &dyn Fn() -> Result<Box<dyn Read + 'r>, NotTable>,
     usual: u8,
@@ -294,17 +296,16 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
     })
 }
 
-/// Returns the columns that contain numbers such as `0042`. They are read as text, because a file may be named `0042`.
+/// Returns the columns that contain numbers such as `0042`. These columns are read as text, because a file may be
+/// named `0042`.
 fn padded(front: &[u8], options: &ReadOptions) -> Vec<String> {
     let options = ReadOptions {
         all_text: true,
         ..options.clone()
     };
-    let columns = read_frame(front, &options).unwrap_or_default().columns;
-    let padded = columns
-        .into_iter()
-        .filter(|column| column.data.values().any(is_padded));
-    padded.map(|column| column.name).collect()
+    let mut columns = read_frame(front, &options).unwrap_or_default().columns;
+    columns.retain(|column| column.data.values().any(is_padded));
+    columns.into_iter().map(|column| column.name).collect()
 }
 
 fn is_padded(value: CellValue<'_>) -> bool {
@@ -375,7 +376,8 @@ impl MemberTypes {
     }
 }
 
-/// Reads the rows of a JSON document: its elements if it is a list, or the first list of objects in it.
+/// Reads the rows of a JSON document. If the document is a list, the rows are its elements. Otherwise the rows are the
+/// elements of the first list of objects in the document.
 fn list(place: &Path, limits: &DecodingLimits) -> Option<BundleTable> {
     let at = match lists_of_objects(place, limits).ok()? {
         None => None,

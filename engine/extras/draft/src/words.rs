@@ -10,7 +10,7 @@ fn is_reserved(name: &str) -> bool {
     RESERVED_WORDS.split(' ').any(|word| word == name)
 }
 
-/// Writes the name of a column in a query. It is quoted unless it is a plain word in lower case.
+/// Writes the name of a column in a query. A name is quoted unless it is a plain word in lower case.
 pub fn sql_name(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
@@ -27,7 +27,7 @@ pub fn sql_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Writes a text in YAML. It is quoted if YAML could read it as a different value.
+/// Writes a text in YAML. The text is quoted if YAML could read it as a different value.
 pub fn yaml(text: &str) -> String {
     let word = text.to_ascii_lowercase();
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -1,7 +1,7 @@
 //! Writes the pipeline: fills the templates `rows.yaml` and `files.yaml`.
 //!
-//! A template contains the names of values in braces. A line is omitted if it names a value that does not exist. So the
-//! template shows all lines that a draft can contain.
+//! A template contains the names of values in braces. A line is omitted if it names a value that does not exist.
+//! Therefore the template shows all lines that a draft can contain.
 
 use std::collections::BTreeMap;
 use std::ptr;
@@ -19,12 +19,14 @@ use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml
 
 /// Maximum number of columns of a table that the draft declares.
 const MAX_COLUMNS: usize = 80;
-/// Maximum number of unused tables that the draft lists, of unused groups of files, and of columns of each unused table.
+/// Maximum number of unused tables and of unused groups of files that the draft lists. Also the maximum number of columns
+/// that the draft lists for an unused table.
 const MAX_LISTED: usize = 20;
 /// Maximum length of a value that is used as a placeholder, in characters.
 const MAX_PLACEHOLDER: usize = 40;
 /// Words in the directories of files that are probably answers, such as masks of images.
-const ANSWER_WORDS: [&str; 6] = ["mask", "label", "annot", "truth", "target", "segmentation"];
+pub(crate) const ANSWER_WORDS: [&str; 6] =
+    ["mask", "label", "annot", "truth", "target", "segmentation"];
 
 #[derive(Default)]
 struct TemplateValues(Vec<(&'static str, String)>);
@@ -59,7 +61,7 @@ impl TemplateValues {
         lines.collect()
     }
 
-    /// Replaces the names in a line with their values. `None` if one of them has no value.
+    /// Replaces the names in a line with their values. `None` if one of the names has no value.
     fn line(&self, line: &str) -> Option<String> {
         let mut parts = line.split('{');
         let mut out = parts.next()?.to_owned();
@@ -98,14 +100,10 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<
             (include_str!("files.yaml"), values, "Other")
         }
     };
-    let has_images = bundle
-        .files
-        .iter()
-        .any(|files| is_image_name(&files.pattern));
-    let category = if has_images {
-        "Image Classification"
-    } else {
-        category
+    let mut files = bundle.files.iter();
+    let category = match files.any(|files| is_image_name(&files.pattern)) {
+        true => "Image Classification",
+        false => category,
     };
     let md5 = bundle.md5.as_ref().map(|md5| format!(", md5: {md5}"));
     values.add("id", id);
@@ -128,23 +126,19 @@ fn title(id: &str) -> String {
 /// Returns the declaration of a table with at most `columns` columns. Each line begins with `start`.
 fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> String {
     let mut lines = vec![format!("{name}:"), format!("  read: {}", yaml(&table.path))];
-    lines.extend(
-        table
-            .keys
-            .iter()
-            .map(|(key, value)| format!("  {key}: {}", yaml(value))),
-    );
+    let keys = table.keys.iter();
+    lines.extend(keys.map(|(key, value)| format!("  {key}: {}", yaml(value))));
     lines.push("  columns:".to_owned());
     let of_file = || table.columns.iter().filter(|one| one.member_of.is_none());
     let declared = of_file().take(columns);
     lines.extend(declared.map(|one| format!("    {}: {}", yaml(&one.name), one.declared)));
     if let Some(more @ 1..) = of_file().count().checked_sub(columns) {
-        lines.push(format!("    # and {more} more, which are part of `*`"));
+        lines.push(format!(
+            "    # other columns, which are part of `*`: {more}"
+        ));
     }
-    lines
-        .into_iter()
-        .map(|line| format!("{start}{line}\n"))
-        .collect()
+    let lines = lines.into_iter();
+    lines.map(|line| format!("{start}{line}\n")).collect()
 }
 
 /// Returns the declaration of a table of files. The line begins with `start`.
@@ -226,11 +220,8 @@ impl RowsWriter<'_> {
             Some(format!("json_get({}, {})", sql_name(of), sql_text(path)))
         };
         let members = table.columns.iter().filter_map(|column| {
-            Some(format!(
-                "{} AS {}, ",
-                member(column)?,
-                sql_name(&column.name)
-            ))
+            let (member, name) = (member(column)?, sql_name(&column.name));
+            Some(format!("{member} AS {name}, "))
         });
         let members: String = members.collect();
         let is_query = rows.is_numbered || is_unlabelled || !members.is_empty();
@@ -269,8 +260,8 @@ impl RowsWriter<'_> {
             let (directories, _) = group.pattern.rsplit_once('/').unwrap_or_default();
             let directories = directories.to_lowercase();
             let holds_answers = ANSWER_WORDS.iter().any(|word| directories.contains(word));
-            // If files of several directories have the same name, their directories may be their labels. Only the author
-            // can decide that.
+            // If files of several directories have the same name, the name of a file's directory may be the file's label.
+            // Only the author can decide whether it is the label.
             let repeats = group.names.len() < group.count;
             if repeats {
                 public += "  # CHOOSE: is the name of a file's directory its label?\n";
@@ -320,10 +311,8 @@ impl RowsWriter<'_> {
         let rows = self.rows;
         let mut out = String::new();
         let tables = bundle.tables.iter();
-        for table in tables
-            .filter(|table| !ptr::eq(*table, rows.table))
-            .take(MAX_LISTED)
-        {
+        let others = tables.filter(|table| !ptr::eq(*table, rows.table));
+        for table in others.take(MAX_LISTED) {
             let note = match sample.is_some_and(|sample| ptr::eq(sample, table)) {
                 true => "the sample submission",
                 false => "not used; remove the # to use it",
@@ -356,11 +345,11 @@ impl RowsWriter<'_> {
             let casts = names.map(sql_name).map(cast);
             let stripped = stripped.iter().filter(|_| !is_public).cloned();
             let replaced = joined(casts.chain(stripped), ", ");
-            let replace = || format!(" REPLACE ({replaced})");
-            values.add(
-                name,
-                (!replaced.is_empty()).then(replace).unwrap_or_default(),
-            );
+            let replace = match replaced.as_str() {
+                "" => String::new(),
+                replaced => format!(" REPLACE ({replaced})"),
+            };
+            values.add(name, replace);
         }
         values.add_if(!stripped.is_empty(), "stripped", "");
         let (placeholders, answers) = match &rows.target {
@@ -411,15 +400,17 @@ impl RowsWriter<'_> {
         }
     }
 
-    /// Returns the query that selects the files of `part` (`train` or `test`) from the table `files`, by its column that
-    /// equals the id. If files have the same name (`repeats`), the query also selects their paths.
+    /// Returns the query that selects the files of `part` (`train` or `test`) from the table `files`. The column `column`
+    /// of `files` equals the id. If files have the same name (`repeats`), the query also selects their paths.
     fn files_query(&self, part: &str, files: &str, column: &str, repeats: bool) -> String {
         if self.rows.is_unique {
             let path = if repeats { ", f.path" } else { "" };
             let id = self.text_id("t.");
-            return format!(
-                "SELECT f.file{path} FROM {part} t JOIN {files} f ON f.{column} = {id}"
+            let (from, on) = (
+                format!("{part} t JOIN {files} f"),
+                format!("f.{column} = {id}"),
             );
+            return format!("SELECT f.file{path} FROM {from} ON {on}");
         }
         let path = if repeats { "f.path" } else { "f.name AS path" };
         let id = self.text_id("");
@@ -473,8 +464,8 @@ impl RowsWriter<'_> {
     }
 }
 
-/// Returns an item of `REPLACE` for each column of JSON objects with targets, which removes the targets from the objects.
-/// Also returns the names of other JSON columns with targets.
+/// For each column of JSON objects that contain targets, returns an item of `REPLACE` that removes the targets from the
+/// objects. Also returns the names of other JSON columns that contain targets.
 fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>, Vec<&'t str>) {
     let mut columns: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {
@@ -497,7 +488,8 @@ fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>
     (objects.into_iter().map(strip).collect(), others)
 }
 
-/// Returns a constant for a column of a sample submission: if `is_class` is true, a value of the column if possible.
+/// Returns a constant for a column of a sample submission. If `is_class` is true, the constant for a binary column is one of
+/// the column's values instead of the probability 0.5.
 fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {
@@ -545,7 +537,7 @@ fn files_values(
         values.add("pattern", yaml(&files.pattern));
         values.add("count", units::count(files.count as u64, "file"));
     }
-    // If the files are in several directories, the directory is their label.
+    // If the files are in several directories, the name of a file's directory is the file's label.
     let (label, note) = match (label, files.is_some_and(|files| files.is_nested)) {
         (Some(label), _) => (label, "a part of the file's path"),
         (None, true) => ("folder", "the directory of the file"),

@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum LeakLevel {
     /// Worth knowing, but also possible in data without a leak.
     Note,
-    /// A side channel, for example groups in both parts, copies or the order, predicts many answers.
+    /// A side channel predicts many answers, for example groups in both parts, copies of items, or the order of items.
     Risk,
     /// The answers can be read from public files.
     Leak,

@@ -18,7 +18,7 @@
 //! column             columns whose presence, form or value reveals the answer
 //! ```
 //!
-//! A finding above a note needs a large effect and a p-value that is significant among all tests of the run (see
+//! A finding that is more than a note needs a large effect and a p-value that is significant among all tests of the run (see
 //! `statistics`). Significance alone is not evidence, because an intended feature is highly significant, too.
 //!
 //! An effect is large if the answers can be read directly, or are predicted at least ten percentage points better than

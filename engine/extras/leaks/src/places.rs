@@ -6,7 +6,8 @@ use crate::facts::files::kind;
 use crate::finding::LeakFinding;
 use crate::world::{World, named_in};
 
-/// Maximum number of directories of a kind of file. If a kind has more, its name does not change.
+/// Maximum number of directories of a kind of file. If files of this kind are in more directories, findings keep the name
+/// of the kind.
 const MAX_NAMED: usize = 3;
 
 /// Replaces `ID.png` and other kinds of items' files in the texts of findings with their paths.

@@ -29,7 +29,7 @@ pub(crate) fn columns(path: &str, file: &[u8]) -> Option<Vec<Vec<f64>>> {
     (rows >= MIN_ROWS).then_some(columns)
 }
 
-/// Reads the numeric columns of a text table. Named columns are sorted by name, so that their order has no effect.
+/// Reads the numeric columns of a text table. Named columns are sorted by name to ignore their order in the file.
 fn text_columns(text: &str) -> Option<Vec<Vec<f64>>> {
     let mut columns: Vec<Vec<f64>> = Vec::new();
     let mut kept = 0;

@@ -31,7 +31,8 @@ impl SplitMix {
     }
 }
 
-/// Returns an upper bound of P(Z >= z) for a standard normal Z. For z > 1 it has the right order of magnitude.
+/// Returns an upper bound of P(Z >= z) for a standard normal Z. For z > 1, this bound has the
+/// right order of magnitude.
 pub(crate) fn normal_tail(z: f64) -> f64 {
     match z {
         z if z <= 1.0 => 1.0,
@@ -136,8 +137,10 @@ pub(crate) fn deviation(values: &[f64]) -> f64 {
 const NEIGHBOURS: usize = 20;
 
 /// Returns the index and the distance of the nearest of `count` candidates, and the distance of the twentieth nearest
-/// (or last) one. `distance` receives the index of a candidate and a limit. It may return `None` for a distance that is
-/// not below the limit.
+/// candidate. If there are fewer candidates, the last number is the distance of the farthest candidate.
+///
+/// `distance` receives the index of a candidate and a limit. It may return `None` for a distance that is not below the
+/// limit.
 pub(crate) fn nearest(
     count: usize,
     distance: impl Fn(usize, f64) -> Option<f64>,

@@ -20,15 +20,16 @@ pub(crate) struct ColumnTable {
     numbers: Option<Vec<u64>>,
 }
 
-/// Assumed memory of a cell in addition to its text, including what detectors need to compare it with other cells.
+/// Assumed memory of a cell in bytes, in addition to its text. This includes the memory that detectors need to compare the
+/// cell with other cells.
 const CELL_BYTES: u64 = 48;
 
 impl ColumnTable {
     /// Reads a table into at most `room` bytes of memory. If the table needs more, only every second, fourth, ... row is
     /// kept.
     ///
-    /// A row is also kept if `wanted` returns true for one of its first cells, unless these rows need more than half of
-    /// `room`.
+    /// A row is also kept if `wanted` returns true for one of its first cells, unless the rows that are kept for this reason
+    /// need more than half of `room`.
     pub(crate) fn read(
         path: &Path,
         format: Format,
@@ -59,8 +60,8 @@ impl ColumnTable {
         }
     }
 
-    /// Reads every `step`-th row and the rows for which `wanted` returns true, or returns `None` if they need more than
-    /// `room`. Also returns the memory of the rows that are kept only because of `wanted`.
+    /// Reads every `step`-th row, and the rows for which `wanted` returns true. Returns `None` if these rows need more than
+    /// `room` bytes. Also returns the memory of the rows that are kept only because of `wanted`.
     fn read_rows(
         table: &dyn TableReader,
         format: Format,

@@ -3,7 +3,8 @@
 
 use prep_contents::{ArchiveFormat, Format};
 
-/// Parses a number, or a date as seconds. Numbers may have digit groups (`1,234`), a decimal comma, and a unit after them.
+/// Parses a number, or a date as seconds. A number may contain digit groups (`1,234`) or a decimal
+/// comma, and a unit may follow.
 pub(crate) fn number(cell: &str) -> Option<f64> {
     let cell = cell.trim();
     let parse =
@@ -88,7 +89,8 @@ pub(crate) fn pattern(path: &str) -> String {
     let (stem, end) = match name.rsplit_once('.') {
         Some((stem, end)) => {
             let end = end.to_ascii_lowercase();
-            // The suffix `.21o` becomes `.#`, because its number is a year. `.7z` stays.
+            // The suffix `.21o` becomes `.#`, because its number is a year. The suffix `.7z` does
+            // not change.
             let is_numbered = end.len() > 2 && end.starts_with(|c: char| c.is_ascii_digit());
             let masked = if is_numbered { "#" } else { &end };
             (stem, format!(".{masked}"))

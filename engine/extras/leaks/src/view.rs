@@ -196,8 +196,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Returns whether at least half of the different answers also occur in the training part, or no training
-/// table contains this label.
+/// Returns whether at least half of the different answers also occur in the training part. Also returns true if no
+/// training table contains this label.
 fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
     let train = world
         .train_table(label)
@@ -210,8 +210,8 @@ fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
 }
 
 /// Returns whether the cells are codes, for example numbers of tickets, and not quantities. The first digits of codes
-/// are uniformly distributed, but those of quantities are mostly small. So the mean first digit of the numbers of each
-/// length decides.
+/// are uniformly distributed, but the first digits of quantities are mostly small. Therefore codes have a large mean first
+/// digit among the numbers of each length.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let mut different = HashSet::new();

@@ -3,7 +3,7 @@
 //! Answers within a test group are similar. This is not a leak, because participants know none of these answers.
 //!
 //! The names of groups are in a column, in words of ids, in directories, or in metadata of files. Groups without names
-//! are estimated as sections of an order of the items.
+//! are estimated: the items are sorted, and the sorted list is divided into sections.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,8 +20,8 @@ const MAX_KNOWN: f64 = 0.1;
 /// Minimum fraction of the answers' variance that the groups explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Minimum number of groups of a division that is not coarse. Groups of two divisions are united only if the result is
-/// not coarse, or if one division refines the other.
+/// A division with fewer groups than this number is *coarse*. A coarse division is used only if all divisions are coarse,
+/// or if its groups are unions of the groups of a finer division.
 const MIN_GROUPS: usize = 8;
 
 /// The length of a section is the distance at which the correlation of answers falls below this limit.
@@ -117,7 +117,7 @@ fn first_digits(id: &str, place: usize) -> Option<&str> {
 }
 
 /// Returns whether a column divides the test items into groups of several items. `test` and `train` are the column's
-/// cells in both parts, of which hardly any may be equal.
+/// cells in both parts. Hardly any test cell may be equal to a training cell.
 pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
     let known: HashSet<&str> = train
         .iter()
@@ -137,7 +137,7 @@ pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
 }
 
 /// Returns several orders of the chosen items: the order of the answers, and orders by facts such as the time of a file.
-/// An order is a number for each item.
+/// Each order contains a number for each item. Sorting by these numbers gives the order.
 pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
     let mut orders: Vec<Vec<f64>> =
         vec![(0..world.chosen.len()).map(|place| place as f64).collect()];
@@ -158,9 +158,9 @@ pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
     orders
 }
 
-/// Divides an order of items into sections of equal length, up to which neighbours have similar answers. Also returns
-/// the fraction of the variance that neighbours explain. Returns `None` if they explain little, or if the items are
-/// sorted by their answers.
+/// Sorts the items by `numbers`, and divides the sorted list into sections of equal length. The length is the distance up
+/// to which items in the list have similar answers. Also returns the fraction of the variance that neighbours explain.
+/// Returns `None` if neighbours explain little, or if the items are sorted by their answers.
 fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     let agreement = gain(targets, None, &by_nearest(numbers, targets));
     if agreement.alone < MIN_VARIANCE || agreement.p > 1e-3 || is_sorted(numbers, targets) {

@@ -139,7 +139,7 @@ fn state(options: &McpOptions, id: &str) -> &'static str {
         return "unreadable";
     };
     match data.state {
-        PreparedState::Prepared => "prepared",
+        PreparedState::Prepared | PreparedState::Sealed => "prepared",
         PreparedState::NotPrepared => "not prepared",
         problem => problem.problem().unwrap_or("not prepared"),
     }

@@ -110,6 +110,13 @@ impl Server {
         })
     }
 
+    /// Opens the answers of the only competition. Returns the reason if they cannot be opened. The server then opens them
+    /// again at each request.
+    pub fn trouble(&self) -> Option<prep_app::Error> {
+        let id = self.shared.competition.as_ref()?;
+        self.shared.gradings.get(id).err()
+    }
+
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }

@@ -361,7 +361,7 @@ mod tests {
             other
                 .confirm(&places[2], "a")
                 .unwrap_err()
-                .contains("belongs to the log")
+                .contains("belongs to a different log")
         );
         let cut: String = text.split_inclusive('\n').take(2).collect();
         let cut = ReadLog::parse(cut.as_bytes());

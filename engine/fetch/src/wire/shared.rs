@@ -70,7 +70,7 @@ impl Shared {
             .map_err(no_threads)?;
         // The thread that resolves host names starts now, because the system may not be able to start threads later.
         drop(runtime.spawn_blocking(|| ()));
-        let client = client(&options).map_err(setup)?;
+        let client = client(&options)?;
         Ok(Shared {
             client,
             endpoint,
@@ -130,12 +130,14 @@ impl Drop for Shared {
 /// Creates an HTTP/1.1 client. With HTTP/2, all ranges would share one TCP connection, whose speed may be limited.
 ///
 /// The callers of [`send`] follow redirects, because they know which hosts may receive credentials.
-fn client(options: &DownloadOptions) -> Result<Client, String> {
+fn client(options: &DownloadOptions) -> Result<Client, FetchError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| error.to_string())?
+        .map_err(|error| FetchError::Certificates {
+            cause: error.to_string(),
+        })?
         .with_no_client_auth();
     let builder = Client::builder()
         .tls_backend_preconfigured(tls)
@@ -151,7 +153,9 @@ fn client(options: &DownloadOptions) -> Result<Client, String> {
     } else {
         builder.no_proxy()
     };
-    builder.build().map_err(|error| error.to_string())
+    builder.build().map_err(|error| FetchError::Setup {
+        cause: error.to_string(),
+    })
 }
 
 /// Sends a request to `url`, and waits for the header of the response for at most the stall timeout. Reports a longer wait.

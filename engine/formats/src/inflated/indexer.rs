@@ -35,7 +35,7 @@ impl WindowStore for RefCell<Vec<u8>> {
 /// The result of decoding a stream once.
 #[derive(Debug)]
 pub struct IndexerResult<R> {
-    /// The index. `None` if blocks are too long or spans too numerous for an index.
+    /// The index. `None` if a deflate block is too long, or if the index would have too many spans.
     pub index: Option<InflateIndex>,
     /// Compressed length of the stream in bytes.
     pub used: u64,

@@ -65,11 +65,11 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         self.start + self.archive.end_offset()
     }
 
-    /// Returns whether the end record belongs to an inner archive. If it does, this archive is truncated and has no end
-    /// record of its own.
+    /// Returns whether the located end record belongs to an inner archive, which is a member of the outer archive. In this
+    /// case, the outer archive is truncated: its own end record is missing.
     ///
-    /// In this case, the archive begins with a member, but the offsets in the directory are those of an archive that begins
-    /// later.
+    /// The outer archive begins with a member at the start of `section`. But the end record declares an offset of the
+    /// directory that is correct only if the inner archive begins later in `section`.
     fn is_nested(&self, section: &ByteSection<&R>) -> io::Result<bool> {
         let (end_record, directory) = (self.archive.eocd_offset(), self.archive.directory_offset());
         Ok(nested::is_moved(section, end_record, directory)? && begins_with_member(section)?)

@@ -326,7 +326,7 @@ impl ZipEntry {
 impl<R: ReadAt> MemberIndexer<'_, R> {
     /// Reads the rest of the member, verifies its size and CRC, and returns the index.
     ///
-    /// Returns `None` if blocks are too long or spans too numerous for an index.
+    /// Returns `None` if a deflate block is too long, or if the index would have too many spans.
     pub fn finish(self) -> Result<Option<InflateIndex>, ZipError> {
         let entry = self.entry;
         let indexed = self.inner.finish(entry.size);

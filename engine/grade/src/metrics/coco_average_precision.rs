@@ -29,8 +29,8 @@ pub(super) const KIND: MetricKind = MetricKind::higher::<CocoAveragePrecision>(D
               IoU is at least the threshold. If several true boxes have the same IoU, the box is matched with the last \
               one.\n\n\
               Afterwards, the predictions of all images are ordered by decreasing confidence, and the precision is \
-              computed at each of the recalls 0, 0.01, ..., 1. It is the maximum precision at that or a larger recall, \
-              and 0 if the recall is not reached.\n\n\
+              computed at each of the recalls 0, 0.01, ..., 1. The precision at a recall is the maximum precision at \
+              this or a larger recall, and 0 if no prediction reaches the recall.\n\n\
               Boxes whose area is below 0 or above 1e10 are ignored: neither a missed true box nor a wrong predicted \
               box of this size lowers the score.",
     source: "pycocotools 2.0, COCOeval",

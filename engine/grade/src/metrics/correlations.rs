@@ -20,9 +20,9 @@ use crate::table::pair::Pair;
 pub(super) const PEARSON: MetricKind = MetricKind::higher::<Pearson>(Definition {
     name: "pearson",
     summary: "Pearson's correlation; for several columns, the mean of their scores.",
-    details: "The score is sum(x y), where x and y are the true and the predicted values, each minus their mean and \
-              divided by the norm of the difference. The score is clipped to [-1, 1], or rounded to an integer if there \
-              are two rows.\n\n\
+    details: "The score is sum(x y). To compute x, the mean of the true values is subtracted from each true value, and \
+              the differences are divided by their norm. y is computed from the predicted values in the same way. The \
+              score is clipped to [-1, 1], or rounded to an integer if there are two rows.\n\n\
               Fewer than two rows are invalid, and so is text. Booleans are treated as 0 and 1. If all true or all \
               predicted values are equal, or if a value is missing or infinite, the score is NaN.",
     source: "scipy.stats.pearsonr (1.14)",

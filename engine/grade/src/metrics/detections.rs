@@ -247,9 +247,9 @@ pub(super) const AVERAGE_PRECISION_OF_BOXES_3D: MetricKind = MetricKind::higher:
               the predicted boxes with the label are processed by decreasing confidence. Each of them is compared with \
               the true box with which it has the largest IoU, even if that box is already matched. The prediction is \
               correct if this IoU exceeds the threshold and the true box is not matched yet.\n\n\
-              The average precision is the area under the curve of precision over recall, where the precision at a \
-              recall is the maximum over all larger recalls. A label without predictions has the value 0. Predicted \
-              labels that are not true labels of the row are ignored.",
+              The average precision is the area under the curve of precision over recall. The precision at a recall is \
+              the maximum precision at this and all larger recalls. A label without predictions has the average \
+              precision 0. Predicted labels that are not true labels of the row are ignored.",
     source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
     shorthand: None,
     parameters: &[

@@ -240,8 +240,8 @@ pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<
     summary: "Median absolute difference; for several columns, the mean of their scores.",
     details: "The score is the median of |true - predicted|. For an even number of rows, it is the mean of the two \
               middle values. Missing and infinite values are invalid.\n\n\
-              With weights, the errors are sorted, and the score is the first error at which the sum of the weights up \
-              to it reaches half of the sum of all weights.",
+              With weights, the errors are sorted, and the score is the first error for which the sum of the weights \
+              of this and all smaller errors is at least half of the sum of all weights.",
     source: "sklearn.metrics.median_absolute_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],

@@ -387,7 +387,7 @@ pub(super) const WEIGHTED_SUM: MetricKind = MetricKind::higher::<WeightedSum>(De
     summary: "The weighted sum of several metrics.",
     details: "The score is the sum of the scores of all metrics, each multiplied by its weight. With `complement: \
               true`, 1 minus the score of the metric is used instead. If the submission is invalid for one of the \
-              metrics, it is invalid.",
+              metrics, it is also invalid for the sum.",
     source: "-",
     shorthand: Some("of"),
     parameters: &[required(

@@ -207,7 +207,7 @@ pub(super) const F1: MetricKind = MetricKind {
                   one label. `weighted` is the mean over the labels, weighted by their numbers of true rows.\n\n\
                   `binary` is the F1 of the label that the key `positive` contains; if both tables together have more \
                   than two labels, the submission is invalid. `samples` is the mean over the rows of the row's 2 TP / \
-                  (2 TP + FP + FN), which is 0 for a row without true and predicted labels.",
+                  (2 TP + FP + FN), which is 0 for a row that has neither true nor predicted labels.",
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
@@ -449,7 +449,7 @@ pub(super) const COHEN_KAPPA: MetricKind = MetricKind::higher::<CohenKappa>(Defi
     name: "cohen_kappa",
     summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",
     details: "The score is 1 - sum(w O) / sum(w E). The sums are over all pairs of a true and a predicted label. If \
-              there is only one label, the score is NaN.\n\n\
+              both tables together have only one label, the score is NaN.\n\n\
               O is the number of rows with the pair. E is the number expected by chance: the number of rows with the \
               true label, times the number of rows with the predicted label, divided by the number of all rows.\n\n\
               The weight w of a pair of equal labels is 0. For different labels, the weight is 1, or their distance in \

@@ -232,9 +232,10 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
     Definition {
         name: "hausdorff_of_volumes",
         summary: "Mean Hausdorff distance of stacks of run-length encoded masks, where 1 is the diagonal of a volume.",
-        details: "In each table, all masks with the same identifier form a slice. Slices form a volume if their \
-              identifiers are equal up to the text that the key `stacked_by` contains. The slices are stacked in the \
-              order of their identifiers. Masks are written as in `f_beta_of_masks`, column by column.\n\n\
+        details: "In each table, all masks with the same identifier form a slice. The key `stacked_by` contains a \
+                  text. Slices form a volume if the parts of their identifiers before this text are equal. The slices \
+                  are stacked in the order of their identifiers. Masks are written as in `f_beta_of_masks`, column by \
+                  column.\n\n\
               The volumes of both tables are paired in the order of their identifiers, and surplus volumes are left \
               out. Pairs of empty volumes are left out, too. If no pairs remain, the score is NaN.\n\n\
               The distance of a pair is the larger of the two directed Hausdorff distances between the voxels, divided \

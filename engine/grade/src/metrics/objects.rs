@@ -183,8 +183,8 @@ pub(super) const PRECISION_OF_BOXES: MetricKind = MetricKind::higher::<Precision
         details: "A cell contains the boxes of an image. A missing cell contains no boxes. Numbers must be finite.\n\n\
               Predicted boxes are processed by decreasing confidence. Each of them is matched with the unmatched true \
               box that has the largest IoU, if this IoU is above the threshold.\n\n\
-              A predicted box with a match is a true positive (TP), and one without a match is a false positive (FP). A \
-              true box without a match is a false negative (FN).",
+              A predicted box with a match is a true positive (TP), and a predicted box without a match is a false \
+              positive (FP). A true box without a match is a false negative (FN).",
         source: "Kaggle's evaluation of the Global Wheat Detection challenge",
         shorthand: None,
         parameters: &[

@@ -30,9 +30,9 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
     summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",
     details: "p is clipped to [eps, 1 - eps]. With the default of `eps`, 2^-52, the loss of a row with a certain but \
               wrong prediction is 36.04365.\n\n\
-              If there is one column, it contains the probability of the larger of the answers' two labels. If there \
-              are several columns, each column belongs to a class, and the answers contain 1 for the true class and 0 \
-              for the other classes.",
+              A single column contains the probability of the larger of the answers' two labels. If there are several \
+              columns, each column belongs to a class, and the answers contain 1 for the true class and 0 for the \
+              other classes.",
     source: "sklearn.metrics.log_loss (1.5)",
     shorthand: Some("columns"),
     parameters: &[

@@ -69,14 +69,15 @@ pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition 
               cell is NULL.\n\n\
               The result of the query must be one row with one finite number. The query is written in the language of \
               [queries](functions.md), so the same tables always give the same number. A query may use 1 GiB of memory. \
-              Reports have the member `own_metric`.\n\n\
-              The metric needs a direction: as `direction` in `grade`, or in `metric: { sql: QUERY, direction: ... }`. \
-              In `weighted_sum`, it needs none.\n\n\
-              If the query fails for a submission, the submission has no score, and the message names the query. So \
-              rules such as `columns` and `numeric` must reject every submission for which the query would fail.",
+              Reports about such a score have the member `own_metric`.\n\n\
+              State the direction of this metric with `direction` in `grade`, or with `metric: { sql: QUERY, \
+              direction: ... }`. As a part of `weighted_sum`, the metric needs no direction.\n\n\
+              If the query fails for a submission, the submission has no score, and the message names the query. \
+              Therefore rules such as `columns` and `numeric` must reject every submission for which the query would \
+              fail.",
     source: "the author of the competition",
     shorthand: Some("query"),
-    parameters: &[required("query", KeyType::String, "The query.")],
+    parameters: &[required("query", KeyType::Rows, "The query.")],
 })
 .without_best_score();
 
@@ -108,7 +109,9 @@ impl Metric for QueryMetric {
                 .place
                 .map(|(line, column)| format!("{line}:{column}: "));
             let (place, message) = (place.unwrap_or_default(), &failure.message);
-            let message = format!("the query of the metric failed: {place}{message}");
+            let message = format!(
+                "the query of the metric failed, which is a mistake in the pipeline: {place}{message}"
+            );
             Refusal {
                 failure: Some(Box::new(failure)),
                 ..Refusal::new(RefusalKind::Metric, message)

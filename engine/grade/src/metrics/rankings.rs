@@ -120,8 +120,8 @@ pub(super) const NDCG_AT_K: MetricKind = MetricKind::higher::<NdcgAtK>(Definitio
     summary: "Mean normalised discounted cumulative gain of the first k guesses of each row.",
     details: guesses_and!(
         "The gain of a hit is 1 / log2(rank + 1). The value of a row is the sum of its gains, divided by the largest \
-         possible sum. The sum is largest if the first guesses are all hits, up to the smaller of k and the number of \
-         correct guesses."
+         possible sum. The largest possible sum results if the first n guesses are hits, where n is the smaller of k \
+         and the number of correct guesses."
     ),
     source: "sklearn.metrics.ndcg_score with relevances of 0 and 1",
     shorthand: None,
@@ -323,8 +323,8 @@ pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind::highe
         name: "label_ranking_average_precision",
         summary: "Measures how high the true labels of each row rank by score, averaged over the rows.",
         details: "A label of a row is true if its value in the answers is above 0. Each true label gets a precision: \
-              the number of true labels whose score is not lower, divided by the number of all labels whose score is \
-              not lower.\n\n\
+                  the number of true labels with at least the same score, divided by the number of all labels with at \
+                  least the same score.\n\n\
               The value of the row is the mean of these precisions, or 1 if all labels are true. Missing and infinite \
               scores are invalid.",
         source: "sklearn.metrics.label_ranking_average_precision_score",

@@ -288,7 +288,7 @@ pub(super) const SUBGROUP_AUC: MetricKind = MetricKind::higher::<SubgroupAuc>(De
     summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
     details: "A row is positive if its label in the answers is 1. A row belongs to a group if the group's column in the \
               answers is 1.\n\n\
-              For each group, the area is computed for three sets of rows, each of which needs positive and negative \
+              For each group, the area is computed for three sets of rows. Each set must contain positive and negative \
               rows. The first set contains all rows of the group. The second set contains the negative rows of the \
               group and the positive rows outside of it (BPSN). The third set contains the positive rows of the group \
               and the negative rows outside of it (BNSP).\n\n\
@@ -362,8 +362,8 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
         name: "weighted_roc_auc",
         summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",
         details: "The key `rates` divides the true positive rates into slices. A slice is the area between two \
-                  consecutive rates, from the curve up to a false positive rate of 1. It is computed with trapezoids. \
-                  If the curve has no point at a rate, a point is interpolated linearly.\n\n\
+                  consecutive true positive rates, from the curve up to a false positive rate of 1. It is computed \
+                  with trapezoids. If the curve has no point at a rate, a point is interpolated linearly.\n\n\
                   The score is the weighted sum of the slices, divided by the weighted sum for a perfect curve.\n\n\
                   Rows with label 1 are positive. Text cells must contain numbers. Missing and infinite scores are \
                   invalid.",

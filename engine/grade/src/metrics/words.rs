@@ -121,7 +121,7 @@ pub(super) const F1_OF_WORDS: MetricKind = MetricKind::higher::<F1OfWords>(Defin
     name: "f1_of_words",
     summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
     details: "The score is 2 TP / (2 TP + FP + FN) over all rows and all labels that occur in the answers, or 0 without \
-              TP. Predicted labels that never occur in the answers are ignored, except with `average: rows`.\n\n\
+              TP. Predicted labels that occur in no row of the answers are ignored, except with `average: rows`.\n\n\
               Repetitions and order do not matter, but case does. A missing cell has no labels. If all cells of a \
               column are numbers or booleans, the column is invalid.",
     source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",

@@ -19,7 +19,7 @@ pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
     summary: "Keeps the rows that the answers mark as scored.",
     details: "A row of the answers is kept if the sum of its columns `sum_of` is between `min` and `max`. \
               Missing cells are left out of the sum. In the submission, the rows at the same positions are kept.\n\n\
-              With `by`, rows of the submission are kept if their identifier is that of a kept row of the answers. An \
+              With `by`, a row of the submission is kept if a kept row of the answers has the same identifier. An \
               identifier that is not in the answers is invalid. With `in_file`, rows of the submission are kept by \
               their position in the file, even if a rule has sorted the rows.",
     source: "pandas boolean indexing",

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use prep_spec::model::Query;
+use prep_spec::query::QueryTextError;
 use prep_spec::words::{KeyType, SectionKey};
 use prep_spec::{joined, nearest};
 use serde_json::{Map, Value};
@@ -164,6 +166,13 @@ fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<Gra
         _ if value.is_null() => return None,
         KeyType::Choice(words) => return word(words.to_vec()),
         KeyType::Word(words) => return word(words.iter().map(|word| word.name).collect()),
+        KeyType::Rows => match value.as_str().map(Query::parse) {
+            Some(parsed) => {
+                let error = parsed.err()?;
+                return Some(GradeSpecError::new(path, Problem::Query(error)));
+            }
+            None => "a query",
+        },
         KeyType::Number if !value.is_number() => "a number",
         KeyType::Natural if !value.is_u64() => "an integer that is not negative",
         KeyType::Boolean if !value.is_boolean() => "`true` or `false`",
@@ -353,6 +362,7 @@ impl GradeSpecError {
                 category, known, ..
             } if !known.is_empty() => Some(format!("the {category}s are `{}`", known.join("`, `"))),
             Problem::Bounds { .. } => Some("exchange them".to_owned()),
+            Problem::Query(error) => error.help.clone(),
             Problem::NoColumn { known, .. } => Some(format!(
                 "it has {}",
                 joined(known.iter().map(|name| format!("`{name}`")), MAX_COLUMNS)
@@ -396,6 +406,9 @@ pub enum Problem {
     },
     #[error("{0}")]
     Value(String),
+    /// A syntax error of a query.
+    #[error("{}", .0.message)]
+    Query(QueryTextError),
     #[error("`min` is {min}, which is above `max`, {max}")]
     Bounds { min: String, max: String },
     #[error("{table} column `{column}`")]

@@ -256,10 +256,10 @@ impl ParseState {
         Some(name)
     }
 
-    /// Parses a list of names, or `{ list: NAME }`.
+    /// Parses a list of names and `{ list: NAME }`, or only `{ list: NAME }`.
     fn names_or_list(&mut self, node: &YamlNode) -> Option<Vec<String>> {
         let Kind::Mapping(entries) = &node.kind else {
-            return Some(self.texts(node));
+            return Some(self.texts_of(node, Self::item_names));
         };
         let [entry] = entries.as_slice() else {
             self.wrong_type(node, "a list of names, or `{ list: NAME }`");
@@ -306,7 +306,7 @@ impl ParseState {
             return None;
         }
         self.number(node)?;
-        match SplitSize::deserialize(&json::tree(self, node)) {
+        match SplitSize::deserialize(&json::tree(self, node, "", &mut BTreeMap::new())) {
             Ok(size) => Some(size),
             Err(error) => {
                 self.error("bad-parameter", node.span, error.to_string());
@@ -320,7 +320,7 @@ impl ParseState {
         match &node.kind {
             Kind::Sequence(items) => {
                 for item in items {
-                    for name in self.column_names(item) {
+                    for name in self.item_names(item) {
                         self.column(&mut columns, name, ColumnKind::Inferred);
                     }
                 }
@@ -341,14 +341,14 @@ impl ParseState {
         columns.list
     }
 
-    /// Parses an item of a list of columns: a name, or `{ list: NAME }` for all names of a list.
-    fn column_names(&mut self, item: &YamlNode) -> Vec<Spanned<String>> {
+    /// Parses an item of a list of names: a name, or `{ list: NAME }` for all names of a list.
+    fn item_names(&mut self, item: &YamlNode) -> Vec<Spanned<String>> {
         if matches!(item.kind, Kind::Mapping(_)) {
             let span = item.span;
             let names = self.names_or_list(item).unwrap_or_default().into_iter();
             return names.map(|value| Spanned { value, span }).collect();
         }
-        let name = self.text(item, "the name of a column");
+        let name = self.text(item, "a name");
         name.into_iter().collect()
     }
 

@@ -48,8 +48,7 @@ impl ParseState {
             entries.retain(|entry| !own(&entry.key));
         }
         let mut places = BTreeMap::new();
-        json::places(&rest, "", &mut places);
-        let rules = json::tree(self, &rest);
+        let rules = json::tree(self, &rest, "", &mut places);
         // The missing path was reported. The rest of the section can still be checked.
         let nothing = || Spanned {
             value: String::new(),

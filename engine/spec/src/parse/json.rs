@@ -8,52 +8,68 @@ use super::state::ParseState;
 use crate::text::diagnostic::Span;
 use crate::text::yaml::{Kind, Scalar, Style, YamlNode};
 
-/// Converts a node to JSON. Reports duplicate keys.
-pub fn tree(context: &mut ParseState, node: &YamlNode) -> Value {
+/// Converts a node to JSON. Reports duplicate keys. Adds the position of each value to `places`, by its JSON pointer below
+/// `pointer`.
+pub fn tree(
+    context: &mut ParseState,
+    node: &YamlNode,
+    pointer: &str,
+    places: &mut BTreeMap<String, Span>,
+) -> Value {
+    places.insert(pointer.to_owned(), node.span);
     match &node.kind {
         Kind::Scalar(one) => scalar(one),
-        Kind::Sequence(items) => items.iter().map(|item| tree(context, item)).collect(),
-        Kind::Mapping(_) => {
-            let entries = context.keys(node, "this").unwrap_or_default();
-            if let [only] = entries.as_slice()
-                && only.key == "list"
-            {
-                return list(context, &only.value);
+        Kind::Sequence(items) => {
+            let mut values = Vec::new();
+            for item in items {
+                // In a list, `{ list: NAME }` stands for the strings of the list NAME.
+                if let Some(name) = named_list(item) {
+                    for text in list(context, name) {
+                        places.insert(format!("{pointer}/{}", values.len()), item.span);
+                        values.push(Value::from(text));
+                    }
+                } else {
+                    let place = format!("{pointer}/{}", values.len());
+                    values.push(tree(context, item, &place, places));
+                }
             }
-            let members = entries
-                .into_iter()
-                .map(|entry| (entry.key.clone(), tree(context, &entry.value)));
+            Value::Array(values)
+        }
+        Kind::Mapping(_) => {
+            if let Some(name) = named_list(node) {
+                return list(context, name).into();
+            }
+            let entries = context.keys(node, "this").unwrap_or_default();
+            let members = entries.into_iter().map(|entry| {
+                let key = entry.key.replace('~', "~0").replace('/', "~1");
+                let place = format!("{pointer}/{key}");
+                let value = tree(context, &entry.value, &place, places);
+                (entry.key.clone(), value)
+            });
             Value::Object(members.collect::<Map<_, _>>())
         }
     }
 }
 
-/// Converts `{ list: NAME }` to the strings of one of the pipeline's `lists`.
-fn list(context: &mut ParseState, name: &YamlNode) -> Value {
+/// Returns the name in `{ list: NAME }`.
+fn named_list(node: &YamlNode) -> Option<&YamlNode> {
+    match &node.kind {
+        Kind::Mapping(entries) => match entries.as_slice() {
+            [only] if only.key == "list" => Some(&only.value),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the strings of one of the pipeline's `lists`.
+fn list(context: &mut ParseState, name: &YamlNode) -> Vec<String> {
     let text = match &name.kind {
         Kind::Scalar(scalar) => scalar.text.as_str(),
         _ => "",
     };
-    let texts = context.texts_of_list(text, name.span).unwrap_or_default();
-    Value::from(texts)
-}
-
-pub fn places(node: &YamlNode, pointer: &str, places: &mut BTreeMap<String, Span>) {
-    places.insert(pointer.to_owned(), node.span);
-    match &node.kind {
-        Kind::Scalar(_) => {}
-        Kind::Sequence(items) => {
-            for (index, item) in items.iter().enumerate() {
-                self::places(item, &format!("{pointer}/{index}"), places);
-            }
-        }
-        Kind::Mapping(entries) => {
-            for entry in entries {
-                let key = entry.key.replace('~', "~0").replace('/', "~1");
-                self::places(&entry.value, &format!("{pointer}/{key}"), places);
-            }
-        }
-    }
+    let texts = context.texts_of_list(text, name.span);
+    texts.unwrap_or_default()
 }
 
 /// Converts a scalar. Quoted scalars are always strings.

@@ -1,4 +1,5 @@
-//! Converts the YAML nodes of a pipeline into the [`model`](crate::model), once for each of its variants.
+//! Converts the YAML nodes of a pipeline into the [`model`](crate::model). A pipeline with several [variants](Variant) is
+//! converted once for each variant.
 
 mod checks;
 mod declared;
@@ -197,6 +198,17 @@ impl ParseState {
 
     /// Parses a list of strings. Reports duplicates.
     pub fn texts(&mut self, node: &YamlNode) -> Vec<String> {
+        self.texts_of(node, |state, item| {
+            state.text(item, "a string").into_iter().collect()
+        })
+    }
+
+    /// Parses a list of different strings. `parse` returns the strings of an item.
+    pub fn texts_of(
+        &mut self,
+        node: &YamlNode,
+        parse: impl Fn(&mut Self, &YamlNode) -> Vec<Spanned<String>>,
+    ) -> Vec<String> {
         let mut texts = Vec::new();
         let Some(items) = self.list(node, "a list of strings") else {
             return Vec::new();
@@ -205,10 +217,8 @@ impl ParseState {
             self.error("empty-list", node.span, "the list is empty");
         }
         let mut seen = BTreeMap::new();
-        for item in items {
-            let Some(text) = self.text(item, "a string") else {
-                continue;
-            };
+        let texts_of_items: Vec<_> = items.iter().flat_map(|item| parse(self, item)).collect();
+        for text in texts_of_items {
             if let Some(first) = seen.insert(text.value.clone(), text.span) {
                 let message = format!("`{}` is in the list twice", text.value);
                 let found = Diagnostic::error("duplicate-text", text.span, message);

@@ -461,7 +461,10 @@ impl ParseState {
             }
             let is_required = form.keys(None).any(|key| key.name == one.key);
             let message = match is_required {
-                true => format!("`{}` is not an optional key of `{}`", one.key, entry.key),
+                true => format!(
+                    "`{}` cannot have a default, because it is a required key of `{}`",
+                    one.key, entry.key
+                ),
                 false => format!("`{}` has no key `{}`", entry.key, one.key),
             };
             let found = Diagnostic::error("unknown-key", one.key_span, message);

@@ -15,6 +15,8 @@ pub mod tree;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use fault::Fault;
@@ -49,15 +51,43 @@ pub(crate) struct ParsedQuery {
     pub comments: Vec<(Position, Position)>,
 }
 
+/// An error in a query that is not part of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryTextError {
+    /// Line and column in the query's text, both from 1.
+    pub place: (u64, u64),
+    /// The message, without the place.
+    pub message: String,
+    /// The suggested action.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for QueryTextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (line, column) = self.place;
+        write!(f, "{line}:{column}: {}", self.message)
+    }
+}
+
+impl Error for QueryTextError {}
+
+impl From<QueryTextError> for String {
+    fn from(error: QueryTextError) -> String {
+        error.to_string()
+    }
+}
+
 impl Query {
     /// Parses a query that is not part of a file.
     ///
     /// # Errors
-    /// The first error, with its line and column.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let parsed = read(text, &BTreeMap::new(), QueryUse::Rows).map_err(|fault| {
-            let Position { line, column } = fault.at;
-            format!("{line}:{column}: {}", fault.message)
+    /// The first error.
+    pub fn parse(text: &str) -> Result<Self, QueryTextError> {
+        let parsed = read(text, &BTreeMap::new(), QueryUse::Rows);
+        let parsed = parsed.map_err(|fault| QueryTextError {
+            place: (u64::from(fault.at.line), u64::from(fault.at.column)),
+            message: fault.message,
+            help: fault.help,
         })?;
         Ok(Self {
             text: text.to_owned(),

@@ -1,6 +1,7 @@
 //! The syntax tree (AST) of the SQL that queries can use.
 //!
-//! Two queries are equal if and only if their trees, or their serializations ([`QueryTree::serialized`]), are equal.
+//! Two queries are equal if and only if their trees are equal. Equal trees have equal serializations
+//! ([`QueryTree::serialized`]), and different trees have different ones.
 //! Layout, comments and redundant parentheses are not part of the tree. Positions are ignored.
 //!
 //! Each query has exactly one tree. Code that builds trees must ensure this:
@@ -12,7 +13,8 @@
 //! - A function has its main name, not an alias.
 //!
 //! The parser simplifies: `a BETWEEN b AND c` becomes `a >= b AND a <= c`, `a NOT IN (b)` becomes `NOT a IN (b)`, and
-//! `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`. It also expands macros, and replaces lists by their strings.
+//! `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`. It also expands macros, and replaces the name of a list of the
+//! pipeline by the list's strings.
 
 use serde::Serialize;
 

@@ -280,6 +280,21 @@ impl Declaration {
         }
     }
 
+    /// Adds all queries of the declaration, including those of the members of an archive.
+    pub(crate) fn add_queries<'d>(&'d self, found: &mut Vec<&'d Query>) {
+        for (_, setting) in self.settings() {
+            match &setting.value {
+                Setting::Query(query) => found.push(query),
+                Setting::Queries(queries) => found.extend(queries.iter().map(|(_, query)| query)),
+                Setting::Outputs(outputs) => {
+                    let outputs = outputs.iter().map(|output| &output.declaration);
+                    outputs.for_each(|declaration| declaration.add_queries(found));
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Returns declared columns. Empty if the key is not set.
     pub fn columns(&self, key: &str) -> &[Column] {
         match self.get(key).map(|setting| &setting.value) {

@@ -115,7 +115,9 @@ pub static BUNDLE: Section = Section {
 /// An entry of `sources`.
 pub static SOURCE: Section = Section {
     name: "the source",
-    doc: "A source is a file at a URL (`url`) or a directory (`folder`). For example, the source `labels` contains the file `labels.zip`. Its path is `labels:labels.zip`, and the path of a member is `labels:labels.zip/test.csv`.",
+    doc: "A source is a file at a URL (`url`) or a directory (`folder`). For example, the source `labels` contains \
+    the file `labels.zip`. The path of this file is `labels:labels.zip`, and the path of its member `test.csv` is \
+    `labels:labels.zip/test.csv`.",
     keys: &[
         SectionKey::optional(
             "url",
@@ -165,7 +167,9 @@ pub static SOURCE: Section = Section {
 /// The section `grade`.
 pub static GRADE: Section = Section {
     name: "the grading",
-    doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the rules. In their values, `{ list: NAME }` stands for the list NAME of the section `lists`.",
+    doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the \
+    rules. In the values of these keys, `{ list: NAME }` stands for the list NAME of the section `lists`. In a list, it \
+    stands for the strings of the list NAME: `[id, { list: labels }]`.",
     keys: &[
         SectionKey::required(
             "answers",

@@ -42,8 +42,8 @@ A query is one SELECT. `FROM` names tables of the section `tables`.
 A list of the section `lists` can be used as a table with the single column `value`. `column IN list` tests whether a cell is
 one of the list's strings.
 
-Every table is ordered and has a hidden column `_row`, the position of the row from 0. `*` does not include it, and no
-other column can have its name. Without `ORDER BY`, the result of a query is sorted by `_row` of the first table in `FROM`,
+Every table is ordered and has a hidden column `_row`, the position of the row from 0. `*` does not include `_row`, and no
+other column can have this name. Without `ORDER BY`, the result of a query is sorted by `_row` of the first table in `FROM`,
 then by `_row` of the second table, and so on.
 
 Four functions create several columns. `one_hot`, `multi_hot` and `constants` must be separate items in the list after
@@ -86,7 +86,9 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
         &mut text,
         2,
         "Outputs: `public`, `private`",
-        "Each key of these sections is the path of an output. The path of a directory ends in `/`; `./` is the directory `public` or `private` itself.\n\nThe value is one of the following kinds, or just a query. If it is a query, the suffix of the path determines the kind.",
+        "Each key of these sections is the path of an output. The path of a directory ends in `/`; `./` is the \
+        directory `public` or `private` itself.\n\nThe value is one of the following kinds, or just a query. If the \
+        value is a query, the suffix of the path determines the kind.",
     );
     for kind in &vocabulary.outputs {
         form(&mut text, kind, &mut printed);
@@ -203,7 +205,7 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Path => "path of an output",
         KeyType::Source => "path in the bundle",
         KeyType::Copied => "path in the bundle, or list of paths",
-        KeyType::Names => "list of names, or `{ list: NAME }`",
+        KeyType::Names => "list of names and `{ list: NAME }`, or `{ list: NAME }`",
         KeyType::Defaults => "mapping from kinds to mappings of optional keys",
         KeyType::Sources => "path in the bundle, with wildcards",
         KeyType::Table => "a table's name",
@@ -227,7 +229,7 @@ fn simple(value: &KeyType) -> &'static str {
             "a column's name, a list of names, or `{ all_except: [...] }`: all other columns of the answers, or of the submission with `of: submission`"
         }
         KeyType::String => "text",
-        KeyType::Strings => "list of strings, or `{ list: NAME }`",
+        KeyType::Strings => "list of strings and `{ list: NAME }`, or `{ list: NAME }`",
         KeyType::Number => "number",
         KeyType::Label => "text or integer",
         KeyType::Numbers => "list of numbers",

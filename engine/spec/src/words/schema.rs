@@ -136,7 +136,15 @@ pub fn value(of: &KeyType) -> Json {
             reference("path"),
             { "type": "array", "items": reference("path"), "minItems": 1 },
         ] }),
-        KeyType::Names => json!({ "anyOf": [value(&KeyType::Texts), reference("list")] }),
+        KeyType::Names => json!({ "anyOf": [
+            {
+                "type": "array",
+                "items": { "anyOf": [value(&KeyType::Text), reference("list")] },
+                "minItems": 1,
+                "uniqueItems": true,
+            },
+            reference("list"),
+        ] }),
         KeyType::Defaults => reference("defaults"),
         KeyType::Columns => {
             json!({ "anyOf": [
@@ -201,7 +209,8 @@ pub fn value(of: &KeyType) -> Json {
 }
 
 fn strings() -> Json {
-    json!({ "type": "array", "items": value(&KeyType::String) })
+    let items = json!({ "anyOf": [value(&KeyType::String), reference("list")] });
+    json!({ "type": "array", "items": items })
 }
 
 fn checks() -> Json {

@@ -14,25 +14,7 @@ use super::{CheckedQueries, Columns, PipelineChecker, UNDECLARED};
 use crate::RECORD_COLUMN;
 use crate::bind::{BoundQuery, RowDemand, bind};
 use crate::relation::RelationColumn;
-use crate::relational::{ColumnId, Expr, ExprKind, Node, Relational};
-
-/// A column of a table, or the value at a path inside the column's JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Origin {
-    table: String,
-    column: String,
-    /// Keys of JSON objects and positions in lists. Empty for the entire column.
-    path: Vec<String>,
-    /// The names of the parts that contain the rows, if the table was split later.
-    parts: Vec<String>,
-}
-
-impl Origin {
-    fn contains(&self, other: &Origin) -> bool {
-        let column = |of: &Origin| (of.table.clone(), of.column.clone(), of.parts.clone());
-        column(self) == column(other) && other.path.starts_with(&self.path)
-    }
-}
+use crate::trace::{Origin, Trace};
 
 impl CheckedQueries<'_> {
     /// Returns the column names of the CSV output at `path`, such as `public/train.csv`, if all of them are known.
@@ -130,72 +112,6 @@ fn keeps_rows(tree: &QueryTree) -> bool {
         select.filter.is_some() || select.having.is_some() || select.qualify.is_some();
     let has_all = tree.limit.is_none() && tree.offset == 0 && !select.distinct && !has_condition;
     is_table && has_all && tree.with.is_empty() && matches!(select.group_by, Grouping::None)
-}
-
-struct Trace<'q> {
-    tables: &'q [(String, Columns)],
-    bound: &'q BoundQuery,
-    /// Whether computed values are traced through functions to their only argument.
-    follows_functions: bool,
-}
-
-impl<'q> Trace<'q> {
-    /// Creates a trace of copied values and copied members of JSON, but not through other functions.
-    fn copies(tables: &'q [(String, Columns)], bound: &'q BoundQuery) -> Trace<'q> {
-        Trace {
-            tables,
-            bound,
-            follows_functions: false,
-        }
-    }
-
-    /// Returns the only value from which a column is computed.
-    fn column(&self, id: ColumnId) -> Option<Origin> {
-        let Some((table, index)) = &self.bound.catalog.get(id).source else {
-            return self.expr(computed(&self.bound.plan, id)?);
-        };
-        let (_, columns) = self.tables.iter().find(|(name, _)| name == table)?;
-        Some(Origin {
-            table: table.clone(),
-            column: columns.get(*index)?.name.clone(),
-            path: Vec::new(),
-            parts: Vec::new(),
-        })
-    }
-
-    fn expr(&self, expr: &Expr) -> Option<Origin> {
-        match &expr.kind {
-            ExprKind::Column(id) => self.column(*id),
-            ExprKind::Cast { expr, .. } => self.expr(expr),
-            ExprKind::Call { function, args } if function.name() == "json_get" => {
-                let [json, path] = args.as_slice() else {
-                    return None;
-                };
-                let mut origin = self.expr(json)?;
-                let path = path.as_literal()?.try_as_str()??;
-                origin.path.extend(path.split('.').map(str::to_owned));
-                Some(origin)
-            }
-            _ if self.follows_functions => {
-                let parts = expr.children().into_iter();
-                let mut parts = parts.filter(|part| !part.is_constant());
-                let origin = self.expr(parts.next()?)?;
-                let is_same = |part: &Expr| self.expr(part).as_ref() == Some(&origin);
-                parts.all(is_same).then_some(origin)
-            }
-            _ => None,
-        }
-    }
-}
-
-fn computed(plan: &Relational, id: ColumnId) -> Option<&Expr> {
-    if let Node::Compute { exprs, .. } = plan.node.as_ref()
-        && let Some((_, expr)) = exprs.iter().find(|(other, _)| *other == id)
-    {
-        return Some(expr);
-    }
-    let mut inputs = plan.node.inputs().into_iter();
-    inputs.find_map(|input| computed(input, id))
 }
 
 impl PipelineChecker<'_> {

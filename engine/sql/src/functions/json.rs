@@ -84,11 +84,16 @@ fn list(columns: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 fn value_at<'v>(value: &'v JsonValue, path: &str) -> Option<&'v JsonValue> {
-    path.split('.').try_fold(value, |value, step| match value {
+    path.split('.').try_fold(value, member)
+}
+
+/// Returns the member of an object with this key, or the element of a list with this index.
+pub(crate) fn member<'v>(value: &'v JsonValue, step: &str) -> Option<&'v JsonValue> {
+    match value {
         JsonValue::Object(object) => object.get(step),
         JsonValue::List(items) => items.get(step.parse::<usize>().ok()?),
         _ => None,
-    })
+    }
 }
 
 fn project(columns: &[ArrayRef]) -> Result<ArrayRef> {
@@ -164,11 +169,11 @@ fn without(columns: &[ArrayRef]) -> Result<ArrayRef> {
     })
 }
 
-pub(super) fn texts(column: &ArrayRef) -> Result<StringArray> {
+pub(crate) fn texts(column: &ArrayRef) -> Result<StringArray> {
     Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
 }
 
-fn parse(text: &str) -> Result<JsonValue> {
+pub(crate) fn parse(text: &str) -> Result<JsonValue> {
     json::parse(text.as_bytes()).map_err(failed)
 }
 

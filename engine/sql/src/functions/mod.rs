@@ -19,7 +19,7 @@ mod extreme;
 mod first_seen;
 mod guarded;
 mod hashes;
-mod json;
+pub(crate) mod json;
 mod math;
 mod printf;
 mod regex;

@@ -106,7 +106,7 @@ impl Case {
         let text = &self.query;
         let is_ordered = self.result != "rows in any order";
         let loaded = match Query::parse(text) {
-            Err(message) => Err(vec![message]),
+            Err(error) => Err(vec![error.to_string()]),
             Ok(_) if !is_ordered => Ok(()),
             Ok(_) => {
                 let found = findings(&Session::planner(), &self.database, text);

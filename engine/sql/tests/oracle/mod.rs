@@ -120,7 +120,7 @@ async fn compare(session: &Session, tree: &tree::Query, database: &Database, tur
     let expected = evaluate(tree, database);
     let query = match Query::parse(&text) {
         Ok(query) => query,
-        Err(message) => return Verdict::Rejected(message),
+        Err(error) => return Verdict::Rejected(error.to_string()),
     };
     let planner = Session::planner();
     let rejected = match expected.is_ordered {

@@ -8,6 +8,7 @@ mod content_parts;
 mod expand;
 mod function_step;
 mod generator;
+mod members;
 mod outputs;
 mod publish;
 mod splits;
@@ -31,6 +32,7 @@ pub use expand::Expand;
 pub(crate) use expand::{ARCHIVE_INPUT, expand_archives};
 pub(crate) use function_step::FunctionStep;
 pub(crate) use generator::GENERATOR_PORT;
+pub(crate) use members::members;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
@@ -41,7 +43,7 @@ pub use publish::{
 };
 pub(crate) use tables::split::SPLIT_OUTPUTS;
 pub(crate) use trial::trial;
-pub use trial::{GradeFunction, Trial, TrialError, trial_result};
+pub use trial::{GradeFunction, Trial, TrialError, result_of};
 pub(crate) use undeclared::{list, query_table, source_tree};
 pub(crate) use unpack::{gzipped_file, is_archive, is_container, unpack, without_suffix};
 

@@ -79,7 +79,9 @@ fn order(declaration: &Declaration) -> Option<SplitOrder> {
 const SHUFFLE: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
-        doc: "Splits rows like scikit-learn's `train_test_split`. A split can have at most one of `groups`, `stratify` and `within`.\n\nWith `groups`, it splits the list of groups instead, in order of first appearance, so that the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes.",
+        doc: "Splits rows like scikit-learn's `train_test_split`. A split can have at most one of `groups`, \
+        `stratify` and `within`.\n\nWith `groups`, the method splits the list of groups in order of first appearance. \
+        So the rows of a group stay together. With `stratify`, both tables keep the proportions of the classes.",
         keys: &[TEST_SIZE, TRAIN_SIZE, SEED, GROUPS, STRATIFY, WITHIN, ORDER],
     },
     method: |declaration, test_size| {
@@ -95,7 +97,8 @@ const SHUFFLE: SplitMethod = SplitMethod {
 const SAMPLE: SplitMethod = SplitMethod {
     section: Section {
         name: "sample",
-        doc: "Draws rows like pandas' `sample`. The drawn rows are the second table. The other rows are the first table, in their original order.",
+        doc: "Draws rows like pandas' `sample`. The drawn rows become the second table. All other rows become the \
+        first table, in their original order.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             SEED,
@@ -115,7 +118,9 @@ const SAMPLE: SplitMethod = SplitMethod {
 const PYTHON_SAMPLE: SplitMethod = SplitMethod {
     section: Section {
         name: "python_sample",
-        doc: "Draws rows like Python's `random.sample`. The drawn rows are the second table. The other rows are the first table, in their original order.\n\nIf `test_size` is a fraction, the number of rows is rounded, with halves rounded to even.",
+        doc: "Draws rows like Python's `random.sample`. The drawn rows become the second table. All other rows become \
+        the first table, in their original order.\n\nIf `test_size` is a fraction, the number of drawn rows is \
+        rounded to an integer, and halves are rounded to even.",
         keys: &[
             SectionKey::required("test_size", KeyType::Size, SIZE, "0.1"),
             generator::SEED,
@@ -136,7 +141,9 @@ const PYTHON_SAMPLE: SplitMethod = SplitMethod {
 const FIRST_FIT: SplitMethod = SplitMethod {
     section: Section {
         name: "first_fit",
-        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second table if that table has at most `test_size` rows afterwards, otherwise to the first table. No random numbers are used.",
+        doc: "Assigns one group after another to a table, in order of first appearance. A group goes to the second \
+        table if the second table then has at most `test_size` rows. Otherwise the group goes to the first table. No \
+        random numbers are used.",
         keys: &[
             SectionKey::required(
                 "groups",
@@ -159,7 +166,11 @@ const FIRST_FIT: SplitMethod = SplitMethod {
 const CUT: SplitMethod = SplitMethod {
     section: Section {
         name: "cut",
-        doc: "Divides the rows by the values of a column, for example by time. The rows with the largest values are the second table. One of `from`, `test_size` and `train_size` defines the cut.\n\nWith `groups`, the rows of a group stay together: the value of a group is the largest value of its rows, and sizes count groups. A row without a value is an error. No random numbers are used.",
+        doc: "Divides the rows by the values of a column, for example by time. The rows with the largest values are \
+        the second table. One of `from`, `test_size` and `train_size` defines the cut.\n\nWith `groups`, the rows of \
+        a group stay together: the value of a group is the largest value of its rows, and `test_size` and \
+        `train_size` refer to groups instead of rows. A row without a value in the column `by` is an error. No random \
+        numbers are used.",
         keys: &[
             SectionKey::required(
                 "by",

@@ -95,7 +95,7 @@ fn read(context: &Context, content: &ContentRef) -> Result<Vec<u8>, StepError> {
     Ok(bytes)
 }
 
-/// Returns the JSON of the grading function from `value`, the result of the trial step.
-pub fn trial_result(value: &Value) -> &serde_json::Value {
+/// Returns the details of the result of the step `trial` or `members`.
+pub fn result_of(value: &Value) -> &serde_json::Value {
     &value.body["value"]
 }

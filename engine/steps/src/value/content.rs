@@ -194,9 +194,8 @@ impl Opener {
 
     /// Opens a content. Fails if its base is missing or was modified.
     pub fn open<'a>(&self, content: &'a ContentRef) -> Result<OpenContent<'a>, ContentError> {
-        // An entire object needs no private copy. The object may be published as a hard link, but `ModificationCheck`
-        // notices if a program modifies it. If the content is only a part of an object, the object is opened as a private
-        // object.
+        // An entire object is opened without a private copy. If the object is published as a hard link, users can modify
+        // it, but `ModificationCheck` notices this. If the content is only a part of an object, a private copy is opened.
         let is_object = matches!(content, ContentRef::Object { .. });
         let file = self.open_base(content, !is_object)?;
         Ok(OpenContent {

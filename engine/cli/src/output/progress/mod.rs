@@ -1,7 +1,8 @@
 //! Shows the progress of a run on stderr. A terminal shows a line for each running step.
 //! Other outputs get one line about the run every ten seconds.
 //!
-//! Narrow lines first omit amounts, then shorten the name of the competition, and last the name of the step.
+//! If the terminal is too narrow, a line first omits the amounts. If the line is still too long, it shortens the name of
+//! the competition, and then the name of the step.
 
 pub mod activity;
 mod fraction;

@@ -45,8 +45,8 @@ struct CompetitionProgress {
     stopped: bool,
     /// Whether the publication, which is the last step, succeeded.
     is_published: bool,
-    /// Whether a line reported the end of the competition.
-    /// Steps can end after that line, because the engine computes lost objects again.
+    /// Whether a line reported the end of the competition. Steps can end after that line, because the engine reruns a
+    /// step if its result was lost from the cache.
     is_shown: bool,
     first: Option<Instant>,
     last: Option<Instant>,

@@ -233,7 +233,7 @@ fn verify_text(report: &VerifyReport) -> String {
             "the damaged objects and entries were removed; the next run computes them again\n"
         }
         (false, false) => {
-            "run `prep cache verify --repair` to remove them; the next run computes them again\n"
+            "run `prep cache verify --repair` to remove the damaged objects and entries; the next run computes them again\n"
         }
     });
     text

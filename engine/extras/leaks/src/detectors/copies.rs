@@ -1,12 +1,12 @@
 //! `rows`, `near` and `equal-files`: finds test items whose rows, texts or files are also in the training part.
 //!
 //! - `rows`: rows whose cells are all equal.
-//! - `near`: texts with many common runs of three words.
+//! - `near`: texts that have many runs of three words in common.
 //! - `equal-files`: files with the same digest.
 //!
-//! Rows and texts can also be equal by chance: rows with few different values, and texts that follow a template. So
-//! copies are reported only if the answers of the test and training items agree significantly more often than the most
-//! frequent answer occurs.
+//! Rows with few different values can be equal by chance, and so can texts that follow a template. Therefore copies of
+//! rows and texts are reported only if the answers of the test items and of their copies agree often enough: significantly
+//! more often than the most frequent answer occurs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -34,18 +34,19 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
 
 struct Copies<'a> {
     detector: &'static str,
-    /// The words that follow the number of copies in the message, for example `test rows are also in train.csv`.
+    /// The words of the message after the number of compared items, for example `test rows are also in train.csv`.
     what: String,
     /// Number of test rows or texts that were compared.
     compared: usize,
     /// For each copy: the test item, its answer, and the answer of the training item.
     pairs: Vec<(usize, &'a str, &'a str)>,
-    /// Whether copies may be different items. If so, the finding is only a note.
+    /// Whether an item and its copy may be different items with equal rows. In this case, the finding is only a note.
     is_weak: bool,
 }
 
-/// Minimum number of copies for a finding above a note, and their minimum fraction of the compared items.
+/// Minimum number of copies for a finding that is more than a note.
 const MIN_COPIES: usize = 20;
+/// Minimum fraction of compared items with a copy, for a finding that is more than a note.
 const MIN_FRACTION: f64 = 0.05;
 
 impl Copies<'_> {
@@ -71,7 +72,7 @@ impl Copies<'_> {
         let agrees = equal as f64 / count as f64 > guess + 0.1;
         let is_strong = count >= MIN_COPIES && fraction >= MIN_FRACTION && agrees && !self.is_weak;
         let what = format!(
-            "{count} of {} {} ({:.1} %), {equal} of them with the same `{}` (the most frequent answer: {:.0} %)",
+            "{count} of {} {} ({:.1} %); {equal} of these {count} have the same `{}` in both parts, and {:.0} % of all test answers are the most frequent answer",
             self.compared,
             self.what,
             100.0 * fraction,
@@ -233,7 +234,7 @@ const RUN_WORDS: usize = 3;
 const MIN_WORDS: usize = 8;
 /// Maximum number of words of a text that are compared.
 const MAX_WORDS: usize = 1 << 18;
-/// Minimum number of runs that two near texts share, as a fraction of the runs of both texts together.
+/// Minimum fraction of the runs of two near texts that are in both texts.
 const MIN_COMMON: f64 = 0.7;
 /// Minimum fraction of the shorter text's runs that the longer text contains.
 const MIN_CONTAINED: f64 = 0.8;
@@ -257,8 +258,9 @@ fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>
     texts.into_iter().map(runs).collect()
 }
 
-/// Pairs each text of `own` with its nearest text of `other`, if they are near. Both arguments contain the hashes of
-/// each text's runs. Only the [`MAX_CANDIDATES`] texts that share the most rare runs with a text are compared with it.
+/// Pairs each text of `own` with the nearest text of `other`, if the two texts are near. `own` and `other` contain the
+/// hashes of each text's runs. Each text of `own` is compared only with [`MAX_CANDIDATES`] texts of `other`, which share
+/// the most rare runs with the text of `own`.
 fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
     // If there are too many runs, an even sample is compared.
     let all: usize = other.iter().flatten().map(Vec::len).sum();
@@ -337,7 +339,7 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
     let contents = contents.count();
     let is_strong = items.len() >= 10 && share >= 0.01 && contents >= 5;
     let what = format!(
-        "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items)",
+        "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items were compared)",
         items.len(),
         world.ids.len(),
         100.0 * share

@@ -1,5 +1,5 @@
-//! Finds public values that contain the answers: columns, fields, lists, the sample submission, and pairs of columns from
-//! which the answers can be computed.
+//! Finds public values that contain the answers: columns, fields, lists, the sample submission, paths of items' files, and
+//! pairs of columns from which the answers can be computed.
 //!
 //! An intended feature may predict well, so a good prediction is not evidence. Three properties are evidence:
 //!
@@ -37,9 +37,12 @@ const LINES: usize = 300;
 /// A cell and the answer of its item.
 type CellAndAnswer<'a> = (&'a str, &'a str);
 
+/// `known` are the findings of other detectors about the label. If one of these findings is a
+/// leak in paths, paths are not examined.
 pub(super) fn find(
     view: &View<'_>,
     (label, targets): (&AnswerColumn, &Targets),
+    known: &[LeakFinding],
     tests: &mut Tests,
 ) -> Vec<LeakFinding> {
     let mut found = Vec::new();
@@ -48,28 +51,27 @@ pub(super) fn find(
     let groups = targets.folds.number_of_groups();
     let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
-        let is_value = matches!(
-            channel,
-            Channel::Column | Channel::Field | Channel::Aligned | Channel::Sample
-        );
-        if !is_value || values.len() < MIN_ROWS {
+        let detector = channel.detector();
+        let is_known = |one: &LeakFinding| one.detector == detector && one.level > LeakLevel::Note;
+        // A class in the paths is a leak, even if the intended features also predict the answers.
+        let is_new = channel.is_path(name) && !known.iter().any(is_known);
+        if !is_new && !is_value(*channel) || values.len() < MIN_ROWS {
             continue;
         }
         let cells = view.cells(values);
         if !seen.insert(cells.clone()) {
             continue;
         }
-        let pairs = cells.iter().enumerate();
-        let pairs: Vec<CellAndAnswer<'_>> = pairs
-            .filter_map(|(place, cell)| Some(((*cell)?, view.answer(label, place))))
-            .collect();
+        let pairs = cells.iter().zip(label.values.iter());
+        let pairs = pairs.filter_map(|(cell, answer)| Some(((*cell)?, answer)));
+        let pairs: Vec<CellAndAnswer<'_>> = pairs.collect();
         let may_be_code = has_groups && targets.folds.recur(&cells);
         let Some((how, p)) = exact_relation(*channel, &pairs, label, may_be_code) else {
             continue;
         };
         let p = tests.record(p);
         let what = format!("{name} {how} `{}`", label.name);
-        let finding = LeakFinding::new(LeakLevel::Leak, channel.detector(), what)
+        let finding = LeakFinding::new(LeakLevel::Leak, detector, what)
             .evidence(view.examples(label, &cells));
         found.push(finding.p_value(p));
         if found.len() >= 3 {
@@ -114,8 +116,8 @@ fn exact_relation(
         let classes = answers.iter().collect::<HashSet<_>>().len();
         if may_be_code && is_code(cells.len(), &answers, share) && guess < 0.95 {
             let right = purity(pairs.iter().copied());
-            // This channel is a file without ids whose lines are in the order of the items. If it contains as many
-            // different values as there are classes, it was probably made from the answers.
+            // A fact of `Channel::Aligned` is from a file without ids whose lines are in the order of the items. If the
+            // file contains as many different values as there are classes, it was probably made from the answers.
             let is_made = channel == Channel::Aligned && cells.len() == classes;
             if right >= 0.99 || is_made && right >= (guess + 0.3).min(0.9) {
                 let hits = (right * pairs.len() as f64) as usize;
@@ -165,7 +167,7 @@ pub(super) fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// Searches for a linear function that maps `numbers`, the cells, to `truth`, the answers. Returns the fraction of the
+/// Searches for a linear function that maps the cells (`numbers`) to the answers (`truth`). Returns the fraction of the
 /// different answers that the best function reproduces. Returns `None` if this fraction is small, or if there are only a
 /// few different answers.
 fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
@@ -218,14 +220,19 @@ const MAX_COLUMNS: usize = 30;
 /// Texts between the cells of two columns.
 const SEPARATORS: [&str; 6] = ["", "-", "_", " ", "/", ", "];
 
-/// Maximum error of a computed answer, relative to the answer. If the answer has few decimals, its rounding error is
-/// larger, and is allowed up to [`MAX_ROUNDED_ERROR`].
+/// Maximum error of a computed answer, relative to the answer. If the answer has few decimals, the answer's
+/// rounding error is larger. Then errors up to [`MAX_ROUNDED_ERROR`] are allowed.
 const MAX_ERROR: f64 = 1e-6;
 /// Maximum error of a computed answer whose rounding error is allowed, relative to the answer.
 const MAX_ROUNDED_ERROR: f64 = 1e-4;
 
 /// Maximum error of a sum or difference of doubles, relative to the larger number.
 const ROUNDING_ERROR: f64 = 4.0 * f64::EPSILON;
+
+/// Returns whether facts of this channel are values that may be the answers.
+fn is_value(channel: Channel) -> bool {
+    channel.is_intended() && channel != Channel::Look || channel == Channel::Sample
+}
 
 /// A fact with a public value for each chosen item.
 struct PublicValue<'a> {
@@ -256,14 +263,8 @@ fn flag(cell: &str) -> Option<bool> {
 }
 
 pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
-    let is_value = |channel: Channel| {
-        channel.is_intended() && channel != Channel::Look || channel == Channel::Sample
-    };
-    let facts = view
-        .facts
-        .all
-        .iter()
-        .filter(|((channel, _), _)| is_value(*channel));
+    let facts = view.facts.all.iter();
+    let facts = facts.filter(|((channel, name), _)| is_value(*channel) || channel.is_path(name));
     let sources = facts.filter_map(|((channel, name), values)| {
         let cells: Option<Vec<&str>> = view.cells(values).into_iter().collect();
         Some(PublicValue {
@@ -353,8 +354,11 @@ impl VerbatimSearch<'_> {
         shares.is_some_and(|share| (0.02..0.98).contains(&share))
     }
 
-    /// Finds lists in cells that contain the name of the answers' column for the items whose answer is 1, and columns of
-    /// ones and zeros for all elements of answers that are lists.
+    /// Finds public values that show all answers in the form of lists:
+    ///
+    /// - Answers are 1 or 0, and the list in a cell contains the name of the answer column only if the answer is 1.
+    /// - Answers are lists, and for each element there is a column of ones and zeros.
+    /// - Answers are lists, and a column contains the same lists.
     fn listed(&self) -> Option<LeakFinding> {
         let label = self.label.name.to_lowercase();
         if self.may_be_chance(self.sources.len(), &self.answers) {

@@ -60,11 +60,11 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 /// measured.
 const MAX_MEASURABLE: f64 = 0.9;
 
-/// Fraction of the variance from which on a single feature is a risk.
+/// If a single feature explains at least this fraction of the variance of the answers, the feature is a risk.
 const MAX_SINGLE: f64 = 0.99;
 
-/// Returns a note if the intended features nearly determine the answers, so that other facts add nothing. It is a risk if a
-/// single feature does, unless a leak was found.
+/// Returns a note if the intended features nearly determine the answers, so that other facts add nothing. If a
+/// single feature nearly determines the answers, and no leak was found, the finding is a risk instead of a note.
 fn masked(
     view: &View<'_>,
     (label, targets): (&AnswerColumn, &Targets),
@@ -139,7 +139,7 @@ fn find_for_label(
             findings.push(finding);
         }
     }
-    findings.extend(exact::find(view, (label, targets), tests));
+    findings.extend(exact::find(view, (label, targets), &findings, tests));
     findings
 }
 
@@ -162,8 +162,8 @@ pub(crate) fn best(
     if different.len() < 2 && !is_partial || different.is_empty() {
         return None;
     }
-    // Picture sizes are also features of the baseline, so they cannot explain more than the baseline. Therefore their
-    // prediction is measured without the baseline.
+    // Picture sizes are also features of the baseline, so they cannot explain more than the baseline. Therefore the
+    // prediction from picture sizes is measured without the baseline.
     let base = baseline.filter(|_| channel != Channel::Pixels);
     let mut predictions = Vec::new();
     if different.len() * 2 <= present {

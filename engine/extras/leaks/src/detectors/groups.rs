@@ -1,13 +1,14 @@
-//! `groups`: finds test items whose group also contains training items, by names of files in the bundle and by parts of
-//! ids. [`super::kin`] compares columns instead.
+//! `groups`: finds test items whose group also contains training items. Groups are recognized by names of files in the
+//! bundle and by parts of ids. [`super::kin`] recognizes groups by columns.
 //!
-//! - Names of files: a renamed test file is found in the bundle by its content. If a word of the old name (a speaker, a
-//!   recording) is also in names of training files, these files belong to the same group.
-//! - Parts of ids: items whose ids share a part (`0042_01` and `0042_02`) form a family. If families are in both parts,
-//!   and the answers within families are similar, training items reveal answers of test items.
+//! - Names of files: the bundle contains the original name of a renamed test file. If a word of the original name, such as
+//!   a speaker, is also in names of training files, the test file and these training files belong to the same group.
+//! - Parts of ids: items whose ids have a part in common (`0042_01` and `0042_02`) form a family. If a family contains
+//!   both test items and training items, and the family's answers are similar, its training items reveal answers of its
+//!   test items.
 //!
-//! The statistic of families is the mean agreement of pairs of members, over both parts. The agreement of two items is
-//! the product of their standardized answers, which has mean 0 and variance 1 if families have no effect.
+//! The test statistic is the mean agreement of pairs of items of the same family. The agreement of two items is the
+//! product of their standardized answers. This product has mean 0 and variance 1 if families have no effect.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -30,7 +31,7 @@ const MIN_GROUPS: usize = 10;
 /// Finds words that the preparation removed from the names of files. If test files and training files had such a word in
 /// common in the bundle, they belong to the same group.
 pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
-    // For each content: the new names of training files, and those of test files.
+    // For each content: the new names of training files and the new names of test files.
     let mut shown: HashMap<ContentDigest, [HashSet<&str>; 2]> = HashMap::new();
     for file in world.public.files.iter().filter(|file| file.bytes > 0) {
         let [train, test] = shown.entry(file.content).or_default();
@@ -41,7 +42,7 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             test.insert(file_name(&file.path));
         }
     }
-    // For each number of words in a name and each index: the words of training files, and those of test files.
+    // For each number of words in a name and each index of a word: the words in training names and in test names.
     let mut words: BTreeMap<(usize, usize), [Vec<&str>; 2]> = BTreeMap::new();
     let mut hidden = 0_usize;
     for file in &world.bundle {
@@ -84,13 +85,13 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
 /// Maximum number of members of a family. Larger sets of items are classes or sites, not families.
 const MAX_FAMILY: usize = 50;
 
-/// Maximum number of members of a family from which pairs are formed.
+/// Maximum number of members of a family that are paired with each other.
 const MAX_PAIRED: usize = 8;
 
 /// Maximum mean number of items per family. Items with a more frequent part of the id form a category.
 const MAX_MEAN_FAMILY: usize = 8;
 
-/// Minimum fraction of test items with a training item in their family.
+/// Minimum fraction of test items whose family contains a training item.
 const MIN_DIVIDED: f64 = 0.1;
 
 /// Minimum mean agreement of pairs of items within families.
@@ -141,7 +142,7 @@ pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFi
         }
         least = p;
         let what = format!(
-            "{:.0} % of the test items share word {} of their ids with items of the training part, and two such items have values of `{}` with a correlation of {agreement:.2} ({pairs} pairs of items in both parts)",
+            "{:.0} % of the test items share word {} of their ids with training items, and the values of `{}` of two items with the same word have a correlation of {agreement:.2} ({pairs} pairs of items of both parts)",
             100.0 * fraction,
             place + 1,
             label.name

@@ -1,7 +1,7 @@
 //! `answers-elsewhere`: finds the answers of an item in files whose names or directories contain the item's id.
 //!
-//! As a control, these files are also searched for the answers of a different item. So common words and frequent numbers
-//! are not reported.
+//! As a control, these files are also searched for the answers of a different item. Therefore common words and frequent
+//! numbers are not reported.
 
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakF
             .map(|[found, searched]| found as f64 / searched.max(1) as f64);
         let is_found = answers.own[0] >= MIN_FOUND && share >= 0.5 && share >= 3.0 * chance;
         let what = format!(
-            "files `{kind}` of test items contain {:.0} % of these items' answers in `{}`, but only {:.0} % of the answers of different items",
+            "files `{kind}` of test items contain {:.0} % of these items' answers in `{}`, but only {:.0} % of the answers of other items",
             100.0 * share,
             label.name,
             100.0 * chance
@@ -86,9 +86,10 @@ const MIN_FOUND: usize = 20;
 /// The answers that were searched for in files of the same kind.
 #[derive(Default)]
 struct AnswersInFiles {
-    /// Number of an item's answers that were found in its own files, and number of answers that were searched for.
+    /// Searches for the answers of the item to which a file belongs: the number of answers that were found, and the number
+    /// of answers that were searched for.
     own: [usize; 2],
-    /// The same two numbers for the answers of a different item.
+    /// Searches for the answers of a different item: the same two numbers.
     others: [usize; 2],
     examples: Vec<String>,
 }

@@ -1,8 +1,8 @@
 //! `groups` and `neighbours`: finds test items that are related to training items by a common group, by a close number,
 //! time or id, or by an id of a training item in the test item's row.
 //!
-//! The answer of a test item is predicted from the related training items. The relation is reported if this prediction
-//! explains enough of the variance that the baseline leaves unexplained.
+//! The answer of a test item is predicted from the answers of the related training items. The relation is reported if
+//! this prediction explains enough of the variance that the baseline leaves unexplained.
 //!
 //! The values of a column are groups only if few items have the same value. Otherwise they are categories, which are
 //! intended features.
@@ -21,7 +21,8 @@ use crate::world::rows_of_items;
 /// Minimum number of test items with related training items.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum fraction of the variance left unexplained by the baseline that the related items' answers must explain.
+/// Minimum fraction of the unexplained variance that the answers of related training items explain. The unexplained
+/// variance is the variance that the baseline leaves unexplained.
 const MIN_VARIANCE: f64 = 0.1;
 
 /// Minimum mean number of items per value for a column whose values are categories, not groups.
@@ -187,7 +188,7 @@ fn links<'a>(view: &View<'a>, train: &'a ColumnTable) -> Vec<ItemRelation<'a>> {
         return Vec::new();
     };
     let known: HashSet<&str> = ids.iter().collect();
-    // If training and test items are numbered separately, an id in a test table does not identify a training item.
+    // If ids are small numbers, or if both parts use the same ids, an id in a test table need not mean a training item.
     if world.has_plain_ids || world.ids.iter().any(|id| known.contains(id.as_str())) {
         return Vec::new();
     }

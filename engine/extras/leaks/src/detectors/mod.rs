@@ -40,7 +40,8 @@ pub const NAMES: &[&str] = &[
     "masked",
 ];
 
-/// Runs all detectors, the fastest ones first. `seen` contains the facts that were found while files were read.
+/// Runs all detectors, the fastest ones first. `seen` contains the facts that were collected while the
+/// files were read.
 pub(crate) fn all(world: &World, seen: ItemFacts, tests: &mut Tests) -> Vec<LeakFinding> {
     let mut found = item_files::find(world);
     found.extend(copies::find(world, tests));

@@ -8,9 +8,10 @@
 //! Random points in k dimensions meet [`MAX_OF_NEAREST`] with a probability of 2.3 times 0.05^k: 0.6 % for two
 //! dimensions, 0.03 % for three. The p-value is the tail of the binomial distribution for a probability of 1 %.
 //!
-//! Test files that share a section with a training file are also found: cropped pictures, or frames of the same film.
-//! Several of their fingerprints are equal and shifted by the same distance. Files can also share a background without a
-//! leak, so the answers of the training files must improve on the baseline.
+//! Test files that share a section with a training file are also found, for example cropped pictures, or frames of the
+//! same film. Two files share a section if several fingerprints of both files are equal and shifted by the same distance.
+//! Files can also share a background without a leak. Therefore these files are reported only if the answers of the
+//! training files improve on the baseline.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,8 +33,8 @@ const MAX_ROTATED: usize = 400;
 const MAX_OF_MEAN: f64 = 0.03;
 /// Maximum distance as a fraction of the 90th percentile of nearest-neighbour distances.
 const MAX_OF_NEAREST: f64 = 0.05;
-/// Minimum ratio of the distances to the twentieth nearest and to the nearest training file. Many files that are equally
-/// near follow a template or are frames of one recording.
+/// Minimum ratio of the distance to the twentieth nearest training file and the distance to the nearest one. Below this
+/// ratio, many training files are about equally near, for example because they are frames of one recording.
 const MIN_RATIO: f64 = 4.0;
 const TWENTIETH: usize = 20;
 /// Assumed probability that a file is near by chance.
@@ -65,7 +66,8 @@ pub(crate) fn find(world: &World, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Finds test files that are near a training file. If `rotated` is true, pictures are rotated, mirrored and inverted.
+/// Finds test files that are near a training file. If `rotated` is true, rotated, mirrored and inverted variants of test
+/// pictures are compared, too.
 fn find_near(
     world: &World,
     medium: Medium,
@@ -142,7 +144,8 @@ fn find_near(
 }
 
 impl<'a> Neighbour<'a> {
-    /// Finds the training file that is nearest to a picture, or to any variant of the picture if `rotated` is true.
+    /// Finds the training file that is nearest to a test file. If `rotated` is true, finds the training file that is nearest
+    /// to any rotated, mirrored or inverted variant of a test picture.
     fn find(test: &'a Sketched, train: &[&'a Sketched], rotated: bool) -> Option<Neighbour<'a>> {
         let variants = match rotated {
             true => test.sketch.variants(),
@@ -160,7 +163,8 @@ impl<'a> Neighbour<'a> {
                 continue;
             }
             let distance = |place: usize, most| variant.distance(&train.get(place)?.sketch, most);
-            // Most variants have no nearer file, so their twentieth neighbour is not computed.
+            // For most variants, no training file is nearer than the best one so far. Skip these variants without a search
+            // for the twentieth nearest file.
             if rotated && (0..train.len()).all(|place| distance(place, limit).is_none()) {
                 continue;
             }
@@ -201,7 +205,8 @@ const MAX_FILES: usize = 20;
 /// Shifts between two pictures are rounded to multiples of this number, so that nearly equal shifts are equal.
 const SHIFT_TOLERANCE: i64 = 8;
 
-/// For each hash of a fingerprint: the index of each training file that contains it, and its position in the file.
+/// For each hash of a fingerprint: the index of each training file with this fingerprint, and the fingerprint's position
+/// in the file.
 type FilesOfFingerprint = HashMap<u32, Vec<(usize, (u32, u16))>>;
 
 pub(crate) fn find_shifted(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {

@@ -6,8 +6,8 @@
 //! - at most a quarter of the distance to the twentieth nearest training row,
 //! - and at most 5 % of the typical distance of test rows to their nearest training rows.
 //!
-//! Rows can also be near by chance. So near rows are reported only if the answers of the training rows explain enough of
-//! the variance that the baseline leaves unexplained.
+//! Rows can also be near by chance. Therefore near rows are reported only if the answers of the training rows explain
+//! enough of the variance that the baseline leaves unexplained.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,8 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     find_near(view, false, tests).or_else(|| find_near(view, true, tests))
 }
 
-/// Finds near rows. If `scaled` is true, a row is also near its multiples, which may have a different unit.
+/// Finds near rows. If `scaled` is true, a row is also near all its multiples, for example the same row in
+/// another unit.
 fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFinding> {
     let (label, _) = view.targets().next()?;
     let train = view.world.train_table(label)?;
@@ -92,7 +93,7 @@ fn find_near(view: &View<'_>, scaled: bool, tests: &mut Tests) -> Option<LeakFin
     view.related("near", what, &near, 0.03, tests)
 }
 
-/// Returns the numbers of a column. `None` if it has too few numbers, or too few different numbers.
+/// Returns the numbers of a column. `None` if the column has too few numbers, or too few different numbers.
 fn varied(cells: &CellTexts) -> Option<Vec<f64>> {
     let is_varied = |numbers: &Vec<f64>| {
         let different: HashSet<u64> = numbers.iter().map(|one| one.to_bits()).collect();

@@ -49,7 +49,7 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {
     let count = rows.answers.iter().filter(|(_, is_test)| *is_test).count();
     let p = tests.record(tail_of_binomial(count, hits, chance.max(1e-3)));
     let what = format!(
-        "{what} `{}` of {hits} of {count} test items to the last digit",
+        "{what} exactly the `{}` of {hits} of {count} test items",
         label.name
     );
     Some(LeakFinding::new(LeakLevel::Leak, NAME, what).p_value(p))
@@ -183,7 +183,9 @@ impl<'a> RowsOfBothParts<'a> {
                 let pairs = rows.iter().zip(rows.iter().skip(1));
                 let pairs = pairs.filter(|(before, behind)| group_of(before) == group_of(behind));
                 for (name, numbers) in &self.numbers {
-                    let what = format!("the steps of `{name}` in the order of `{order}`{each} are");
+                    let what = format!(
+                        "the differences between consecutive cells of `{name}`, sorted by `{order}`{each}, are"
+                    );
                     let steps = pairs.clone().map(|(before, behind)| {
                         let step = value_of(numbers, *behind) - value_of(numbers, *before);
                         (*before, *behind, step)
@@ -201,8 +203,8 @@ impl<'a> RowsOfBothParts<'a> {
         None
     }
 
-    /// Finds a column with the mean or the sum of the answers of a group. If only one answer of the group is unknown,
-    /// this number reveals it.
+    /// Finds a column with the mean or the sum of the answers of a group. If only one answer of the group is unknown, the
+    /// mean or the sum reveals this answer.
     fn averaged(&self) -> Option<(String, usize, f64)> {
         for (group, groups) in &self.groups {
             let mut members: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -225,9 +227,10 @@ impl<'a> RowsOfBothParts<'a> {
             let single: Vec<(usize, f64, f64)> = single.collect();
             for (name, numbers) in &self.numbers {
                 let what = format!(
-                    "`{name}`, less the answers of the training part for the same `{group}`, shows"
+                    "`{name}` and the answers of the training items with the same `{group}` determine"
                 );
-                // The sum of a group is its mean times the number of rows, which also multiplies the rounding error.
+                // The sum of a group is the mean times the number of rows. The rounding error is also
+                // multiplied by the number of rows.
                 let of_means = single.iter().map(|(item, count, rest)| {
                     (*item, value_of(numbers, *item) * count - rest, *count)
                 });

@@ -1,4 +1,4 @@
-//! `shown-before`: finds information that the prepared test part shows, but not the bundle's original test part.
+//! `shown-before`: finds information that is in the prepared test part, but not in the bundle's original test part.
 //!
 //! The authors of a competition decided what participants see about test items. A test part that is made from training
 //! data must show nothing else, for example no column that only training data has.
@@ -48,7 +48,8 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
 /// Minimum fraction of the variance of the answers that a value must explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// Returns whether one of the fields or columns `names` predicts the answers, or whether this cannot be measured.
+/// Returns whether one of the fields or columns `names` predicts the answers. Also returns true if predictions cannot be
+/// measured.
 fn predicts(view: &View<'_>, tests: &mut Tests, names: &[String]) -> bool {
     let quoted = names
         .iter()
@@ -91,8 +92,8 @@ fn kinds(
 ) -> Vec<LeakFinding> {
     let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
     let mut found = Vec::new();
-    // Files with the same pattern of names are of one kind. If no kind is in both test parts, the original one is a
-    // stub, or its files are named differently. Kinds with a single file are ignored.
+    // Files with the same pattern of names are of one kind. If no kind is in both test parts, the original test part is
+    // a stub, or its files are named differently. Kinds with a single file are ignored.
     let counts = |(kind, files): (&String, &Vec<&PublicFile>)| {
         let is_single = files.len() < 2 && ContentKind::from_path(kind) != ContentKind::Records;
         shown.contains_key(kind) && !is_single
@@ -163,8 +164,8 @@ impl<'a> NamesOfFiles<'a> {
         self.files_of.contains_key(name)
     }
 
-    /// Returns whether a name in `files` files is an id. Each id is in less than a tenth of the files, because ids
-    /// differ.
+    /// Returns whether a name that occurs in `files` files is an id. An id occurs in less than a tenth of all files,
+    /// because different files contain different ids.
     fn is_id(&self, files: u64) -> bool {
         self.files >= MIN_ID_FILES && files * 10 < self.files
     }

@@ -150,8 +150,8 @@ fn shape(text: &str) -> Option<String> {
     Some(shape)
 }
 
-/// Lists the unusual characters of a cell: invisible characters, and spaces other than a plain one. Also reports words
-/// with two alphabets, and accents that are separate characters.
+/// Lists the unusual characters of a cell: invisible characters, and spaces other than a plain one. Also lists
+/// words that mix two alphabets, and accents that are separate characters.
 fn unusual(cell: &str) -> String {
     let mut letters = BTreeSet::new();
     for letter in cell.chars() {
@@ -197,7 +197,7 @@ pub(crate) enum CellKind {
     /// Most cells are texts of several words.
     Texts,
     /// The cells are integers that occur many times, such as numbers of stores. Their digits are not examined, because
-    /// they are intended features.
+    /// categories are intended features.
     Categories,
     Others,
 }

@@ -37,7 +37,8 @@ pub(crate) fn collect(world: &World, seen: ItemFacts) -> ItemFacts {
     facts
 }
 
-/// Adds facts about quotes and line endings of test tables, from the texts, because parsed tables contain neither.
+/// Adds facts about quotes and line endings of test tables. They are read from the text of the CSV files, because parsed
+/// tables contain neither quotes nor line endings.
 fn quotes(world: &World, facts: &mut ItemFacts) {
     for (shown, _, items) in world.test_tables() {
         let Some(Format::Csv(delimiter)) = Format::from_path(&shown.path) else {
@@ -84,7 +85,8 @@ fn collect_sample(world: &World, facts: &mut ItemFacts) {
     }
 }
 
-/// Returns whether a column of the sample submission only repeats a column of a test table. If so, it is not a fact.
+/// Returns whether a column of the sample submission only repeats a column of a test table. Such a
+/// column is not a fact.
 fn is_shown(world: &World, key: usize, cells: &CellTexts) -> bool {
     let own = world.items_of(&world.sample, key);
     world.test_tables().any(|(shown, _, items)| {

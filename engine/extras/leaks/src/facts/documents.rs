@@ -1,5 +1,5 @@
-//! Facts from JSON documents about the items whose ids they contain: the other fields of an object that contains the id,
-//! the object's position, and the key of the list that contains the object.
+//! Facts from JSON documents about the items whose ids occur in a document: the other fields of an object that contains
+//! an id, the object's position, and the key of the list that contains the object.
 //!
 //! Values are not parsed, because parsed values need up to 25 times as much memory as their text. Damaged documents are
 //! read up to the damage.
@@ -140,7 +140,8 @@ impl DocumentWalk<'_> {
         self.members(members, own, item, ["", shape]);
     }
 
-    /// Adds the members of an object whose path is `prefix`, and of nested objects, even of objects inside strings.
+    /// Adds the members of the object at the path `prefix` as facts. Members of nested objects are added, too, including
+    /// members of JSON objects inside strings.
     fn members(
         &mut self,
         members: ObjectMembers<'_>,
@@ -223,7 +224,7 @@ pub(crate) fn elements(cell: &str) -> BTreeSet<String> {
 /// Minimum number of objects in a list that is treated as a table.
 const MIN_ROWS: usize = 20;
 
-/// Maximum number of columns of a list that is treated as a table. An object with more keys probably has ids as keys.
+/// Maximum number of columns of a list that is treated as a table. If objects have more keys, the keys are probably ids.
 const MAX_COLUMNS: usize = 100;
 
 /// Maximum depth at which lists in objects are searched.

@@ -36,7 +36,8 @@ pub(crate) fn parts(name: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the number by which ids are ordered: all digits of the id, joined. `None` for no digits, or more than 18.
+/// Returns the number by which ids are ordered: all digits of the id, joined. `None` if the id has no digit or more
+/// than 18 digits.
 pub(crate) fn number(id: &str) -> Option<f64> {
     let mut words = words(id);
     words.retain(|word| word.starts_with(|c: char| c.is_ascii_digit()));
@@ -50,8 +51,9 @@ fn digits(id: &str) -> Option<u64> {
     id.get(begin..)?.parse().ok()
 }
 
-/// Returns whether the word at index `place` of the ids is a counter, for example of the pictures of a patient. If so,
-/// the other words have few different values, and at least half of their combinations with the numbers occur.
+/// Returns whether the word at index `place` of the ids is a counter, for example the number of a patient's picture. In
+/// this case, the other words have few different values, and at least half of all combinations of these values with the
+/// numbers of the counter are ids.
 fn is_counter(ids: &[String], place: usize) -> bool {
     let mut things: HashSet<String> = HashSet::new();
     let mut numbers: HashSet<&str> = HashSet::new();
@@ -76,7 +78,7 @@ fn is_counter(ids: &[String], place: usize) -> bool {
 /// Minimum length of ids that may contain a check digit.
 const MIN_CHECKED: usize = 6;
 
-/// Maximum length of ids each of whose characters is a fact.
+/// Maximum length of ids whose single characters are facts.
 const MAX_CHARACTERS: usize = 48;
 
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {

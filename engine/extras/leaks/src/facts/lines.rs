@@ -1,8 +1,8 @@
-//! Facts from text files. A line with the id of an item has several facts about this item: its other words, its
-//! position, and the presence of the id in the file. The words of an item's own file are also facts.
+//! Facts from text files. If a line contains the id of an item, the facts are the line's other words, the line's position,
+//! and the presence of the id in the file. The words of an item's own file are also facts.
 //!
 //! Files in formats without a reader, for example databases and pickles, are searched for strings. If a string contains
-//! an item's id, the strings before and after it are facts about the item.
+//! an item's id, the strings before and after this string are facts about the item.
 
 use std::borrow::Cow;
 
@@ -121,7 +121,7 @@ pub(crate) fn collect(path: &str, text: &str, item_of: ItemOf<'_>, facts: &mut I
     }
 }
 
-/// Returns whether a line is a comment or the header of a table. Its words are not content.
+/// Returns whether a line is a comment or the header of a table. The words of such a line are not content.
 fn is_head(kind: &str, number: usize, line: &str) -> bool {
     let mut table_ends = [".csv", ".tsv", ".dat"].iter();
     let is_table = table_ends.any(|end| kind.ends_with(end));
@@ -177,7 +177,7 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Item
     let what = format!("the length of the text of `{kind}`");
     facts.number(Channel::Look, &what, item, length as f64);
     let tail = text.len() - text.trim_end().len();
-    let what = format!("the spaces after the text of `{kind}`");
+    let what = format!("the amount of whitespace after the text of `{kind}`");
     facts.number(Channel::Form, &what, item, tail as f64);
     let what = format!("the line endings of `{kind}`");
     facts.add(Channel::Form, &what, item, line_endings(text));
@@ -195,7 +195,7 @@ const MAX_HEAD: usize = 1 << 16;
 /// Maximum number of strings of an item's own file that become facts.
 const MAX_TEXTS: usize = 24;
 
-/// Adds the strings around each string that contains an item's id. `shortest` is the length of the shortest id.
+/// Adds the strings before and after each string that contains an item's id. `shortest` is the length of the shortest id.
 pub(crate) fn collect_strings(
     path: &str,
     content: &[u8],
@@ -205,7 +205,8 @@ pub(crate) fn collect_strings(
 ) {
     let (mut before, mut named, mut place) = ("", None, 0_usize);
     for text in texts(content, MIN_TEXT) {
-        // If the id and the next string are not separated, `text` contains both, and its rest is the next string.
+        // If the id and the next string are not separated, `text` contains both. The rest of `text` after the id is then
+        // the next string.
         let following = match name_in(text, shortest, item_of) {
             Some((item, rest)) => {
                 place += 1;

@@ -1,4 +1,5 @@
-//! Reads metadata of PNG, JPEG, WAV and NumPy files: everything except pixels, samples and numbers.
+//! Reads metadata of PNG, JPEG, WAV and NumPy files: everything except the pixels of pictures, the samples of sounds, and
+//! the numbers of arrays.
 //!
 //! PNG, JPEG and RIFF files (such as WAV) consist of chunks with a name and a length, so one loop reads all of them.
 
@@ -19,9 +20,11 @@ struct ChunkForm {
     signature: &'static [u8],
     /// Offset of the first chunk.
     begin: usize,
-    /// The bytes of a chunk that contain its name and its length, and the offset of its content.
+    /// The range of bytes in a chunk that contains the chunk's name.
     name: Range<usize>,
+    /// The range of bytes in a chunk that contains the chunk's length.
     length: Range<usize>,
+    /// The offset of the content in a chunk.
     content: usize,
     is_big: bool,
     /// Number of bytes that the length counts in addition to the content.
@@ -72,7 +75,7 @@ const FORMS: [ChunkForm; 3] = [
 ];
 
 /// Chunks whose content is not a text: the name of the chunk, the name of the fact, and the bytes that are the fact's
-/// value. If the fact has no name, the chunk is skipped, because it depends on pixels or samples.
+/// value. If the fact has no name, the chunk is skipped, because its content depends on pixels or samples.
 const KNOWN: [(&[u8], &str, Range<usize>); 12] = [
     (b"IHDR", "the colour type and bit depth", 8..13),
     (b"IDAT", "the compression settings", 0..2),
@@ -204,10 +207,11 @@ fn hex(bytes: &[u8]) -> String {
     bytes.join(" ")
 }
 
-/// Maximum number of bytes of EXIF data that are read. Values may overlap, so their total length could be quadratic.
+/// Maximum number of bytes of EXIF data that are read. Values may overlap, so the total
+/// length of all values could be quadratic in the length of the data.
 const MAX_EXIF: usize = 1 << 14;
 
-/// Returns the tags of EXIF data. If they are damaged, returns the tags before the damage.
+/// Returns the tags of EXIF data. If the data are damaged, returns the tags before the damage.
 fn exif(data: &[u8]) -> Vec<(String, String)> {
     let data = data.get(..MAX_EXIF).unwrap_or(data);
     let read = exif::Reader::new()

@@ -16,7 +16,7 @@ pub(crate) mod tables;
 
 use std::collections::BTreeMap;
 
-/// The origin of a fact. It determines when the fact is a leak, and which detector reports it.
+/// The origin of a fact. The channel determines when the fact is a leak, and which detector reports the fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Channel {
     /// A column of a test table: an intended feature.
@@ -24,10 +24,10 @@ pub(crate) enum Channel {
     /// A value inside a file other than a test table: a field, a key, a variable, or a word of a line. Most of these
     /// values are intended features.
     Field,
-    /// A row of a file that has no ids, but as many rows as there are test items. It is reported only if it equals the
-    /// item's answer.
+    /// A row of a file that has no ids, but as many rows as there are test items. The row of an item is reported only if the
+    /// row equals the item's answer.
     Aligned,
-    /// A feature of a picture, a sound or other content, for the baseline. It is not reported as a fact.
+    /// A feature of a picture, a sound or other content, for the baseline. Such a feature is not reported as a fact.
     Look,
     /// Words in the names of files and directories.
     Name,
@@ -87,6 +87,11 @@ impl Channel {
         )
     }
 
+    /// Returns whether a fact is a part of the paths of an item's files: a directory, or a word of a name or an id.
+    pub(crate) fn is_path(self, name: &str) -> bool {
+        self == Channel::Name || self == Channel::Id && name.starts_with("word ")
+    }
+
     /// Returns whether facts of this channel are intended features.
     pub(crate) fn is_intended(self) -> bool {
         matches!(
@@ -99,7 +104,8 @@ impl Channel {
 /// Maximum number of facts. Documents whose keys are unknown ids would otherwise add one fact per id.
 const MAX_FACTS: usize = 3_000;
 
-/// Maximum length of a value in bytes. Longer values are truncated, because their beginnings suffice to distinguish them.
+/// Maximum length of a value in bytes. Longer values are truncated, because the first bytes suffice to distinguish
+/// values.
 const MAX_VALUE: usize = 2_000;
 
 /// Total length of all values, in bytes, above which values are truncated to [`MAX_SHORT_VALUE`].
@@ -107,7 +113,7 @@ const MAX_BYTES: usize = 256 << 20;
 /// Maximum length of a value in bytes, if all values together are longer than [`MAX_BYTES`].
 const MAX_SHORT_VALUE: usize = 64;
 
-/// A function that returns the item whose id, or whose file, a text names.
+/// A function that returns the item to which a text refers, by the item's id or by the name of the item's file.
 pub(crate) type ItemOf<'a> = &'a dyn Fn(&str) -> Option<usize>;
 
 /// The values of a fact by item. If an item has several values, the first one is used.

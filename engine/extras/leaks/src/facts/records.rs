@@ -48,7 +48,8 @@ pub(crate) fn collect_examples(
     }
 }
 
-/// Returns a feature's value as text. `None` unless there is a single value, which must be short UTF-8 if it is bytes.
+/// Returns a feature's value as text. `None` unless the feature has a single value. A value of bytes must be short and
+/// valid UTF-8.
 fn single_value(feature: &Feature) -> Option<String> {
     match feature {
         Feature::Bytes(list) => match list.as_slice() {

@@ -1,6 +1,6 @@
-//! Facts from tables: the columns of test tables, and the columns of other tables. The rows of another table belong to
-//! items by id, or by any other column with the same values. If a table has one row per item but no ids, its rows belong
-//! to items by their order.
+//! Facts from tables: the columns of test tables, and the columns of other tables. The rows of another table are
+//! assigned to items by the ids, or by any other column that has the same values in both tables. If a table has one row per
+//! item but no ids, its rows are assigned to the items in order.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -141,7 +141,7 @@ fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mu
     }
 }
 
-/// Returns the first row of each item, and the number of its rows.
+/// Returns the first row of each item, and the number of rows of each item.
 fn first_rows(rows: impl IntoIterator<Item = (usize, usize)>) -> (RowOfItem, RowOfItem) {
     let (mut first, mut counts) = (RowOfItem::new(), RowOfItem::new());
     for (row, item) in rows {
@@ -256,8 +256,9 @@ fn fields(
     }
 }
 
-/// Adds tables to `joined`, and returns whether any was added. A table is added if nearly all its keys are unique, and
-/// they contain the cells of a joined table. A key is one column, or several columns with the same names in both tables.
+/// Adds tables to `joined`, and returns whether any table was added. A table is added if nearly all its keys are unique,
+/// and if these keys contain the key cells of most items of a joined table. A key is one column, or several columns with
+/// the same names in both tables.
 fn join(
     world: &World,
     train_tables: &HashSet<usize>,
@@ -318,7 +319,8 @@ fn join(
 }
 
 /// Finds the row of each item in another table. `own` is the item's row in a joined table with the key columns `here`,
-/// and `there` maps keys to rows of the other table. Returns `None` if many items have no row, or the same row.
+/// and `there` maps keys to rows of the other table. Returns `None` if many items have no row, or if many items
+/// have the same row.
 fn matched(
     here: &[&CellTexts],
     own: &RowOfItem,
@@ -349,8 +351,8 @@ fn normal(cell: &str) -> String {
     stem.to_lowercase()
 }
 
-/// Maps each key to its row. Returns `None` unless nearly all keys are unique. Even measurements can be keys, so rows
-/// that were copied without ids are found.
+/// Maps each key to its row. Returns `None` unless nearly all keys are unique. Even measurements can be keys.
+/// Therefore rows that were copied without ids are found.
 fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     let count = columns.first()?.len();
     let mut rows = HashMap::new();
@@ -360,8 +362,8 @@ fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     (count >= MIN_KEYS && rows.len() * 10 >= count * 9).then_some(rows)
 }
 
-/// Adds the lines of text files, and the cells of tables without ids, if their number equals the number of test items or
-/// of rows of a test table. They may describe the test items in the same order.
+/// Adds the lines of text files, and the cells of tables without ids, if the number of lines or rows equals the number of
+/// test items or of rows of a test table. Such lines and rows may describe the test items in the same order.
 fn collect_aligned(world: &World, facts: &mut ItemFacts) {
     // The items in the order of the answers, and in the orders of test tables.
     let mut orders: Vec<Vec<usize>> = vec![(0..world.ids.len()).collect()];

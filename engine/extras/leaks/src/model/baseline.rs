@@ -1,8 +1,8 @@
 //! The baseline: a prediction of the answers from the intended features, by boosted regression trees. A fact is
 //! reported only if it improves on the baseline.
 //!
-//! Every feature is divided into 16 bins with about the same number of items. So the model learns trends, but cannot
-//! recognize a single training item by its values.
+//! Every feature is divided into 16 bins with about the same number of items. Therefore the model learns trends, but
+//! cannot recognize a single training item by the item's values.
 
 use std::collections::{HashMap, HashSet};
 
@@ -116,7 +116,7 @@ fn column_features(
         features.extend(meanings(&cells, &trained, targets, train));
         return features;
     }
-    // The number of spaces and punctuation marks is part of the spelling, so they are not counted.
+    // Spaces and punctuation marks are not counted, because their number is a part of the spelling.
     let letters = |cell: &str| cell.chars().filter(|c| c.is_alphanumeric()).count() as f64;
     let length = |cell: Option<&str>| cell.map_or(f64::NAN, letters);
     features.push(binned(&all().map(length).collect::<Vec<f64>>()));
@@ -170,7 +170,7 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     frequent.truncate(MAX_WORDS);
     let words = frequent.into_iter().map(|(word, _)| word);
     let place: HashMap<String, usize> = words.zip(0..).collect();
-    // Words after the first 40 share the last eight columns. Half of them are subtracted, so that the sums stay small.
+    // Words after the first 40 share the last eight columns. Half of these words are subtracted to keep the sums small.
     let (single, sums) = (40.min(place.len()), 8);
     let mut columns = vec![vec![0.0; texts.len()]; single + sums];
     for (item, text) in texts.iter().enumerate() {
@@ -232,8 +232,8 @@ enum TreeNode {
     Inner(TreeSplit, Box<TreeNode>, Box<TreeNode>),
 }
 
-/// Fits a model to the values `truth` of the items `known`, and predicts the items `wanted`. The mean of the known items
-/// is subtracted from the predictions.
+/// Fits a model to the values `truth` of the items `known`, and predicts the items `wanted`. The mean of the known
+/// values is subtracted from the predictions.
 pub(super) fn fit_and_predict(
     features: &[BinnedFeature],
     truth: &[f64],

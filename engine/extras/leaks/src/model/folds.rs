@@ -13,8 +13,8 @@ pub(crate) struct Folds {
     /// The group of each item. Empty if there are no such groups.
     groups: Vec<usize>,
     number_of_groups: usize,
-    /// Whether the groups are sections of an ordered list of items. Adjacent sections are in the same fold, because
-    /// their boundaries are only estimates.
+    /// Whether the groups are sections of an ordered list of items. Adjacent sections are in the same fold, because the
+    /// boundaries of sections are only estimates.
     are_sections: bool,
 }
 
@@ -58,7 +58,8 @@ impl Folds {
         (!self.groups.is_empty()).then_some(self.number_of_groups)
     }
 
-    /// Returns the number of independent observations: the groups of these items, or the items if there are no groups.
+    /// Returns the number of independent observations: the number of groups to which `items` belong, or the number of
+    /// `items` if there are no groups.
     pub(crate) fn observations(&self, items: impl Iterator<Item = usize>) -> usize {
         match self.groups.is_empty() {
             true => items.count(),
@@ -69,8 +70,8 @@ impl Folds {
         }
     }
 
-    /// Returns whether nearly all values of items occur in more than one group. If not, the values may be names of
-    /// groups.
+    /// Returns whether nearly all values occur in more than one group. Otherwise the values may be names of groups.
+    /// `values` contains the value of each item.
     pub(crate) fn recur(&self, values: &[Option<&str>]) -> bool {
         if self.groups.is_empty() {
             return true;

@@ -23,7 +23,8 @@ pub(crate) type Prediction = Vec<Option<Vec<f64>>>;
 pub(crate) struct Gain {
     /// The fraction of the answers' variance that the fact explains by itself.
     pub alone: f64,
-    /// The fraction of the variance left unexplained by the baseline that the fact explains.
+    /// The variance that the fact explains beyond the baseline, as a fraction of the variance that the baseline leaves
+    /// unexplained.
     pub beyond: f64,
     /// The variance that the fact explains beyond the baseline, as a fraction of the total variance.
     pub absolute: f64,
@@ -83,7 +84,7 @@ fn value_of(values: &[f64], place: usize) -> f64 {
 }
 
 /// Number of features of a least-squares fit: a constant, the baseline's prediction, the fact's prediction, and whether
-/// the latter is missing.
+/// the fact's prediction is missing.
 const WIDTH: usize = 4;
 
 /// The equations of a least-squares fit. The last column contains the right-hand sides.
@@ -152,7 +153,8 @@ fn solved(mut system: LinearSystem) -> [f64; WIDTH] {
     })
 }
 
-/// Returns the probability of a mean at least as large as that of these differences, if the true mean is 0.
+/// Returns the p-value of a one-sided test: the probability that the mean is at least as large as the mean of `differences`,
+/// if the true mean is 0.
 fn one_sided(differences: &[f64]) -> f64 {
     let count = differences.len() as f64;
     let mean = mean(differences);

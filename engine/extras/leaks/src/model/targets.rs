@@ -2,8 +2,8 @@
 //! answers from a single fact: from items with equal values, or with the nearest numbers.
 //!
 //! In two kinds of orders, neighbours have similar answers. If items are sorted by their answers, the order is a leak.
-//! If items of the same group (patients, sessions) are adjacent, it is not, because participants know no answer of the
-//! group.
+//! If items of the same group (patients, sessions) are adjacent, the order is not a leak, because participants know no
+//! answer of the group.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,8 @@ use crate::world::AnswerColumn;
 /// Maximum number of classes that have a column in the targets. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
 
-/// Answers as rows of numbers. Each of the most frequent classes has a column with 1 for its items and 0 for others.
+/// Answers as rows of numbers. Each of the most frequent classes has a column, which is 1 for items of this class and 0
+/// for other items.
 /// Numeric answers are replaced by normal quantiles of their ranks, so that outliers do not dominate.
 #[derive(Debug, Clone)]
 pub(crate) struct Targets {
@@ -30,7 +31,8 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// Converts the answers of test items. `None` if they are neither classes nor numbers, or all equal.
+    /// Converts the answers of test items. `None` if the answers are neither classes nor numbers, or if all
+    /// answers are equal.
     pub(crate) fn new(label: &AnswerColumn) -> Option<Targets> {
         let (mut classes, mut sorted) = (None, Vec::new());
         if label.is_class() {
@@ -64,7 +66,7 @@ impl Targets {
     }
 
     /// Converts other answers, for example those of training items, in the same way as the answers of test items. Returns
-    /// `None` if none of them is a known class, or if more than a tenth are not numbers.
+    /// `None` if no answer is a known class, or if more than a tenth of the answers are not numbers.
     pub(crate) fn encode(&self, answers: &CellTexts) -> Option<Vec<Vec<f64>>> {
         if let Some(classes) = &self.classes {
             let places: HashMap<&str, usize> =
@@ -114,8 +116,8 @@ fn score(rank: f64, count: usize) -> f64 {
 const NEIGHBOURS: usize = 2;
 
 /// Predicts the items of each fold from the items of other folds. `predict` receives the items of the fold, the other
-/// items, and the mean target of the others. This mean is subtracted, because it would reveal the fold of the predicted
-/// item.
+/// items, and the mean target of the other items. This mean is subtracted, because it would reveal the fold of the
+/// predicted item.
 fn across_folds(
     targets: &Targets,
     predict: impl Fn(&[usize], &[usize], &[f64]) -> Prediction,
@@ -292,7 +294,7 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
         let count = |class: usize| counts.get(class).copied().unwrap_or(others);
         let class = (0..=width).max_by(|one, other| count(*one).total_cmp(&count(*other)));
         let class = class.unwrap_or(width);
-        // The most frequent class changes at random near a boundary. So the class of a new block must be clearly more
+        // The most frequent class changes at random near a boundary. Therefore the class of a new block must be clearly more
         // frequent than the class of the previous block.
         let least = blocks
             .last()
@@ -301,6 +303,8 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
             blocks.push(class);
         }
     }
+    // Ignore the blocks of all other classes, because several other classes have several blocks.
+    blocks.retain(|class| *class < MAX_CLASSES);
     let classes = blocks.iter().collect::<HashSet<_>>().len();
     // If there are many classes, a few additional blocks are allowed.
     classes > 1 && blocks.len() <= classes + classes / 4

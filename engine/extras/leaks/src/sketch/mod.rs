@@ -5,7 +5,7 @@
 //! of its path is below a limit. When the training or test part has too many bytes or sketches, this limit is halved,
 //! and sketches above it are dropped.
 //!
-//! The number of bytes that are decoded between two halvings is limited. So the time grows only with the logarithm of
+//! The number of bytes that are decoded between two halvings is limited. Therefore the time grows only with the logarithm of
 //! the number of files.
 
 mod picture;
@@ -62,7 +62,7 @@ pub(crate) struct Sketch {
 
 const SCALE: f64 = 32_767.0;
 
-/// An exact square of a distance exceeds the sum of rounded squares by a smaller factor than this.
+/// Upper bound of the ratio of the exact square of a distance to the sum of rounded squares.
 const MARGIN: f64 = 1.00001;
 
 impl Sketch {
@@ -103,19 +103,20 @@ impl Sketch {
         picture::variants(&self.values)
     }
 
-    /// Returns the exact square of the distance in steps of 1/32767, 20 times as fast as [`distance`](Self::distance).
+    /// Returns the exact square of the distance, in units of the square of 1/32767. This method is 20 times as fast as
+    /// [`distance`](Self::distance).
     fn square_of_distance(&self, other: &Sketch) -> f64 {
         let both = f64::from(self.square) + f64::from(other.square);
         both - 2.0 * f64::from(product(&self.values, &other.values))
     }
 
-    /// Returns a lower bound of the distances to the other sketches, for each of several sketches.
+    /// Returns, for each sketch of `several`, a lower bound of the distances between this sketch and the sketches `others`.
     pub(crate) fn lower_bounds<'a>(
         several: &[&Sketch],
         others: impl Iterator<Item = &'a Sketch>,
     ) -> Vec<f64> {
         let mut nearest = vec![f64::INFINITY; several.len()];
-        // Sketches do not fit into the processor's cache, so each one is read only once.
+        // The other sketches do not fit into the processor's cache, so each of them is read only once.
         for other in others {
             for (sketch, nearest) in several.iter().zip(&mut nearest) {
                 if sketch.values.len() == other.values.len() {
@@ -127,7 +128,8 @@ impl Sketch {
         nearest.iter().map(bound).collect()
     }
 
-    /// Returns the distance of two sketches, between 0 and 2. `None` if it is at least `limit`, or if lengths differ.
+    /// Returns the distance of two sketches, between 0 and 2. `None` if the distance is at least
+    /// `limit`, or if the sketches have different lengths.
     pub(crate) fn distance(&self, other: &Sketch, limit: f64) -> Option<f64> {
         let limit = (limit * SCALE).powi(2);
         let mut sum = 0.0;
@@ -151,7 +153,8 @@ impl Sketch {
     }
 }
 
-/// Returns the scalar product of two unit vectors. It fits into 32 bits, because it is at most about 32767 squared.
+/// Returns the scalar product of two unit vectors whose elements are in steps of 1/32767. The product fits into 32 bits,
+/// because it is at most about 32767 squared.
 fn product(one: &[i16], other: &[i16]) -> i32 {
     let sum = |one: &[i16], other: &[i16]| {
         let products = one.iter().zip(other);
@@ -188,12 +191,13 @@ struct Pending {
     file: Vec<u8>,
 }
 
-/// Maximum number of small files that are sketched together, and of their bytes.
+/// Maximum number of small files that are sketched together.
 const MAX_PENDING: usize = 64;
+/// Maximum total length in bytes of small files that are sketched together.
 const MAX_PENDING_BYTES: usize = 1 << 20;
-/// Maximum number of bytes of a small file and, if it is a picture, of pixels. A large picture is sketched alone to save
-/// memory.
+/// Maximum length in bytes of a small file.
 const MAX_SMALL_BYTES: usize = 1 << 18;
+/// Maximum number of pixels of a small picture. A larger picture is sketched alone to save memory.
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
 const MAX_THREADS: usize = 4;
 
@@ -204,8 +208,9 @@ pub(crate) struct Wing {
     threads: usize,
     /// Maximum hash of the path of a file that is sketched.
     max_hash: u64,
-    /// Bytes decoded since the range of hashes was last halved, and their limit.
+    /// Number of bytes that were decoded since `max_hash` was last halved.
     spent: u64,
+    /// Maximum value of `spent`.
     budget: u64,
     /// Maximum number of sketches.
     room: usize,

@@ -16,8 +16,8 @@ const SIDE: usize = 16;
 const COLOURS: usize = 4;
 /// Maximum number of pixels of a picture that is decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-/// Minimum standard deviation of the brightness over the fields of a picture, where 255 is white. Other pictures are
-/// treated as empty.
+/// Minimum standard deviation of the brightness over the fields of a picture, where 255 is white. A picture with a
+/// smaller deviation is treated as empty.
 const MIN_DEVIATION: f64 = 6.0;
 
 pub(super) fn decode(file: &[u8]) -> Option<Pixels> {

@@ -1,9 +1,10 @@
 //! Fingerprints of small regions in a picture or sound. They find files that share a section: a cropped picture, the
 //! next frame of a film, or a sound with a different start.
 //!
-//! The hash of a picture's region is computed from the brightness of nine fields relative to the region's mean, the hash
-//! of a sound's region from sixteen samples. Only the regions with the smallest hashes are kept. So two files that share
-//! a section have many equal hashes, whose positions in both files differ by the same distance.
+//! The hash of a picture's region is computed from the brightness of nine fields relative to the region's mean. The hash
+//! of a sound's region is computed from sixteen samples. Only the regions with the smallest hashes are kept. Therefore two
+//! files that share a section have many equal hashes. The positions of these hashes in both files differ by the same
+//! distance.
 
 use std::collections::BTreeMap;
 
@@ -234,11 +235,12 @@ impl RegionRow {
 }
 
 /// Returns the summed-area table of a picture: for each corner of a pixel, the sum of all pixels above and left of it.
-/// The sum of a field needs only four of its numbers.
+/// The sum of a field is computed from only four numbers of this table.
 fn sums(pixels: &Pixels) -> Vec<u32> {
     let width = pixels.width;
     let stride = pixels.stride().max(1);
-    // Use the first and therefore high byte of a two-byte sample. Use green, which contributes most to brightness.
+    // Use the first byte of a two-byte sample, which is the high byte. Use the green sample of a colour picture, which
+    // contributes most to brightness.
     let channel = match stride / pixels.sample.max(1) {
         1 | 2 => 0,
         _ => pixels.sample,

@@ -7,18 +7,20 @@ use super::prints::Print;
 use super::{Sketch, prints};
 use crate::statistics::{deviation, mean};
 
-/// Number of sections of a sound for its sketch, and for its features.
+/// Number of sections of a sound from which its sketch is computed.
 const SECTIONS: usize = 256;
+/// Number of sections of a sound from which its features are computed.
 const FEATURE_SECTIONS: usize = 8;
 /// Value of a full-scale sample in fingerprints.
 const SAMPLE_STEPS: f64 = 32_768.0;
-/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. Other sounds are treated as
-/// silence.
+/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. A sound with a smaller
+/// deviation is treated as silence.
 const MIN_DEVIATION: f64 = 2e-4;
 /// Maximum number of samples from which features are computed.
 const MAX_SAMPLES: usize = 1 << 21;
 
-/// Returns the number of channels, and the samples of the first channel between -1 and 1. A file may be truncated.
+/// Returns the number of channels, and the samples of the first channel between -1 and 1. If the file is
+/// truncated, returns the samples before the end.
 fn samples(file: &[u8]) -> Option<(usize, Vec<f64>)> {
     let reader = WavReader::new(file).ok()?;
     let form = reader.spec();

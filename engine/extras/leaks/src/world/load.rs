@@ -34,8 +34,8 @@ pub struct LeakInput {
     /// A directory for temporary copies of archive members.
     pub temp: PathBuf,
     pub limits: DecodingLimits,
-    /// Memory for tables and texts, in bytes. Only an even sample of rows is read from larger tables, and larger texts
-    /// are skipped.
+    /// Memory for tables and texts, in bytes. If a table would need too much of this memory, only an even sample of the
+    /// table's rows is read. A text that would need too much is skipped.
     pub memory: u64,
     /// Number of threads. It does not change the findings.
     pub threads: usize,
@@ -129,7 +129,7 @@ fn files_of_bundle(
     };
     let seen = match bundle.is_dir() {
         true => entries::of_directory(bundle, resources, &mut visit),
-        // The bundle is an archive. `visit` removes this name from the paths of its members.
+        // The bundle is an archive. `visit` removes the name `bundle.zip` from the paths of the archive's members.
         false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
     };
     seen.map_err(|cause| failed(bundle, cause))?;
@@ -219,7 +219,7 @@ fn labels(
             rows: of_chosen.collect(),
         });
     }
-    // If no answer column is left, the sample submission contains the answers, so these columns are compared anyway.
+    // If no answer column is left, the sample submission contains all answers. Then the answers are compared anyway.
     if labels.is_empty() {
         labels = shown;
     }

@@ -43,7 +43,8 @@ pub(crate) struct World {
     has_digits: bool,
     /// Whether ids are small numbers, which other columns may contain by chance.
     pub has_plain_ids: bool,
-    /// Whether names of training files are also ids of test items, for example because both parts are numbered.
+    /// Whether names of training files are also ids of test items, for example because the files
+    /// of each part are numbered from 1.
     parts_share_ids: bool,
     has_numeric_ids: bool,
     /// Length of the shortest id in bytes.
@@ -51,7 +52,8 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Returns the minimum number of test items that a table or text must name, so that its ids are not a coincidence.
+    /// Returns the minimum number of test items that a table or text must name. If it names fewer, the names may be a
+    /// coincidence.
     pub(crate) fn min_items(&self) -> usize {
         self.ids.len().clamp(MIN_FEW_ITEMS, 20)
     }
@@ -74,7 +76,8 @@ impl World {
         item.is_multiple_of(self.step)
     }
 
-    /// Returns the item whose id is `text` or the file name in it. `None` if the item's facts are not collected.
+    /// Returns the item whose id is `text`, or the file name in `text` with or without its suffix. `None` if the item's
+    /// facts are not collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -277,7 +280,7 @@ impl World {
         None
     }
 
-    /// Returns the test item to which a path belongs. Its id is the stem, the file name, or one of the directories.
+    /// Returns the test item to which a path belongs. The item's id is the stem, the file name, or one of the directories.
     pub(crate) fn item_of_path(&self, path: &str) -> Option<usize> {
         let is_coincidence = self.has_plain_ids || self.parts_share_ids;
         match is_coincidence && is_train(path) && !is_test(path) {
@@ -309,8 +312,8 @@ impl World {
     }
 }
 
-/// Returns the number of different items in the rows of a table. `None` if it is less than half of `all`, or if more
-/// than a tenth of the rows belong to no item.
+/// Returns the number of different items in the rows of a table. `None` if this number is less than half of `all`,
+/// or if more than a tenth of the rows belong to no item.
 fn hits(items: &[Option<usize>], all: usize) -> Option<usize> {
     let known = items.iter().flatten();
     let hits = known.clone().collect::<HashSet<_>>().len();
@@ -329,7 +332,7 @@ pub(crate) fn rows_of_items(items: &[Option<usize>]) -> RowOfItem {
 #[derive(Debug, Clone)]
 pub(crate) struct AnswerColumn {
     pub name: String,
-    /// The answer of each item, in the first one of its rows.
+    /// The answer of each item. If an item has several rows, the answer in the first row.
     pub values: CellTexts,
     /// All rows of the chosen items, as pairs of item and answer.
     pub rows: Vec<(usize, String)>,

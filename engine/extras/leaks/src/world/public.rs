@@ -23,7 +23,8 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
-/// Maximum number of array files that are read as tables. More arrays probably belong to one item each.
+/// Maximum number of array files that are read as tables. If there are more array files, each of them
+/// probably belongs to one item.
 const MAX_ARRAYS: usize = 32;
 
 /// Maximum total length in bytes of the items' files whose content is examined.
@@ -53,7 +54,8 @@ struct Collected<'w> {
     content: PublicContent,
     tables: Vec<(String, ColumnTable)>,
     arrays: Vec<(String, Vec<CellTexts>)>,
-    /// Number of items' files whose content was not examined, because they exceed a limit.
+    /// Number of items' files whose content was not examined, because the file is too large, or
+    /// because the content of too many bytes was already examined.
     unexamined: u64,
     place: usize,
     examined_bytes: u64,
@@ -219,7 +221,7 @@ impl Collected<'_> {
             self.add_array(path, &place);
             return Ok(());
         }
-        // A table is not lost if its text was not kept, because it is read row by row.
+        // A table can be read even if its text was not kept, because tables are read row by row.
         let is_text_lost = kind.is_text() && !is_text_kept && format.is_none();
         let is_table_lost = !self.add_table(path, &place, format)?;
         if is_text_lost || is_table_lost {
@@ -371,7 +373,7 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table. Returns false only if it is too large. `format` is `None` for files that are not named like
+    /// Reads a table. Returns false only if the table is too large. `format` is `None` for files that are not named like
     /// tables.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
@@ -408,7 +410,7 @@ impl Collected<'_> {
 /// Maximum number of columns of an array that is read as a table.
 const MAX_COLUMNS: usize = 64;
 
-/// Combines arrays to tables. Arrays of the same length in an `.npz` file become one table, because ids and labels are
+/// Combines arrays into tables. Arrays of the same length in an `.npz` file become one table, because ids and labels are
 /// often stored in this form.
 fn tables_of_arrays(arrays: Vec<(String, Vec<CellTexts>)>) -> Vec<(String, ColumnTable)> {
     let mut files: BTreeMap<String, (Vec<String>, Vec<CellTexts>)> = BTreeMap::new();

@@ -59,7 +59,8 @@ enum ChunkSource {
     Available(Chunks<SequentialReader>),
     /// A reader waits for a chunk, or inflates it.
     Taken,
-    /// The member ended, or decoding failed. A reader that needs more bytes gets the end or error from its own decoder.
+    /// The member ended, or decoding failed. A reader that needs more bytes then decodes the member with its own decoder,
+    /// which returns the end or the error.
     Ended,
 }
 

@@ -22,7 +22,10 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a redacted file",
-            doc: "Copies a file of the bundle, but removes variables from MATLAB files (version 5). The file is a MATLAB file, or a zip or tar archive with MATLAB files, including those in nested archives.\n\nOther members are copied. 7z archives are copied unchanged, and MATLAB files in them keep their variables. MATLAB files of version 7.3 (HDF5) are an error.",
+            doc: "Copies a file of the bundle, but removes variables from MATLAB files (version 5). The file is a \
+            MATLAB file, or a zip or tar archive with MATLAB files, including MATLAB files in nested archives.\n\nAll \
+            other members of an archive are copied. 7z archives are copied unchanged, so MATLAB files in 7z archives \
+            keep their variables. MATLAB files of version 7.3 (HDF5) are an error.",
             keys: &[
                 SectionKey::required(
                     "redact_matlab",

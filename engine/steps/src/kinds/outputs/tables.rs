@@ -244,7 +244,9 @@ pub(crate) const LINES: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a text file",
-            doc: "A text file without a header: one line for each string in the query's first column. Every line ends with LF, and a missing string becomes an empty line.\n\nA second, boolean column is optional. If its value is false, no LF follows the line.",
+            doc: "A text file without a header: one line for each string in the query's first column. Every line ends \
+            with LF, and a missing string becomes an empty line.\n\nA second, boolean column is optional. If the \
+            value of this column is false, no LF follows the line.",
             keys: &[SectionKey::required(
                 "lines",
                 KeyType::Lines,
@@ -293,7 +295,7 @@ pub(crate) const PARQUET: StepKind = StepKind {
                   libraries, `prep` writes the same bytes as these versions. Without the two keys, `prep` uses its own \
                   writer.\n\n\
                   A published checksum can only match if the keys name the versions that wrote the published file. If \
-                  the checksum does not match, the run continues and reports it as `depends on the writer`.",
+                  the checksum does not match, the run continues, and reports the checksum as `depends on the writer`.",
             keys: &[
                 SectionKey::required("parquet", KeyType::Rows, "The rows.", "SELECT * FROM train"),
                 SectionKey::optional(
@@ -354,7 +356,7 @@ fn check_versions(declaration: &Declaration) -> Vec<Diagnostic> {
         },
         (Some(_), None) => fault(
             "fastparquet",
-            "`fastparquet` needs `pandas`, because the file contains both versions".into(),
+            "`fastparquet` needs `pandas`, because the Parquet file records the versions of both libraries".into(),
         ),
         (None, Some(_)) => fault(
             "pandas",

@@ -1,5 +1,5 @@
 //! Last stage of a publication: writes the listing with digests, and a manifest that marks the tree as complete. After the
-//! run, the caller adds the origin of the tree and the options.
+//! run, the caller adds the origin of the tree and the options of the run to the manifest.
 
 use std::path::Path;
 

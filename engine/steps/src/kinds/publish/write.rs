@@ -1,9 +1,9 @@
 //! Third stage of a publication: writes the files.
 //!
 //! Cached objects are linked or copied, and members of archives are inflated into the published file. Published files are
-//! read-only, except for the description.
+//! read-only, except for `public/description.md`.
 //!
-//! Evaluation harnesses overwrite the description, so it is never a hard link to the cache.
+//! Evaluation harnesses overwrite `public/description.md`. Therefore this file is never a hard link to the cache.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufRead, Write};

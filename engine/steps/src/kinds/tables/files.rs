@@ -23,7 +23,11 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of files",
-            doc: "Lists the files of the bundle or of a further source that match a pattern, one row per file, sorted by path in code-point order.\n\nColumns: `file` (the path), `path` (the rest of `file` after the directories of the pattern without wildcards), `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`, and a text column for each `{name}` of the pattern.\n\nFor `photos/s001.jpg`, `dir` and `folder` are `photos`, `name` is `s001.jpg`, `stem` is `s001`, and `ext` is `jpg`, without the dot.",
+            doc: "Lists the files of the bundle or of a further source that match a pattern, one row per file, sorted \
+            by path in code-point order.\n\nColumns: `file` (the path), `path` (the part of `file` after the \
+            pattern's leading directories without wildcards), `dir`, `folder` (last part of `dir`), `name`, `stem`, \
+            `ext`, `size`, and a text column for each `{name}` of the pattern.\n\nFor `photos/s001.jpg`, `dir` and \
+            `folder` are `photos`, `name` is `s001.jpg`, `stem` is `s001`, and `ext` is `jpg`, without the dot.",
             keys: &[
                 SectionKey::required(
                     "files",

@@ -27,7 +27,7 @@ pub(crate) const DIGESTS: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of digests",
-            doc: "One row per file. Columns: `file`; `sha256`, the SHA-256 of its content as 64 hex digits.",
+            doc: "One row per file. Columns: `file`; `sha256`, the SHA-256 of the file's content as 64 hex digits.",
             keys: &[SectionKey::required(
                 "digests",
                 KeyType::Files,
@@ -85,7 +85,9 @@ pub(crate) const HEADERS: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table of headers",
-            doc: "One row per file. Columns: `file`; `width` and `height` of images (PNG, JPEG, TIFF, GIF, BMP); `shape` (sizes of the axes, separated by `,`) and `dtype` of NumPy arrays. Properties that a file does not have are missing.",
+            doc: "One row per file. Columns: `file`; `width` and `height` of images (PNG, JPEG, TIFF, GIF, BMP); \
+            `shape` (sizes of the axes, separated by `,`) and `dtype` of NumPy arrays. If a file does not have a \
+            property, the cell of this property is missing.",
             keys: &[SectionKey::required(
                 "headers",
                 KeyType::Files,

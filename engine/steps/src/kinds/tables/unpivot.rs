@@ -20,7 +20,9 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "an unpivoted table",
-            doc: "Turns columns into rows, like pandas' `melt`. The result has all rows for the first of the columns, then all rows for the second, and so on. A row contains the other columns of the table, then the name of the unpivoted column, then its value.",
+            doc: "Turns columns into rows, like pandas' `melt`. The result has all rows for the first of the columns, \
+            then all rows for the second, and so on. Each row contains the other columns of the table, then the name \
+            of the unpivoted column, then the value in this column.",
             keys: &[
                 SectionKey::required("unpivot", KeyType::Table, "The table.", "labelled"),
                 SectionKey::required(

@@ -7,12 +7,15 @@
 //!           length, then the uncompressed data
 //! ```
 //!
-//! The bytes of numbers are grouped for compression: low bytes of offsets are noise, high bytes are nearly constant. The
-//! reader knows the number of values from earlier data. Therefore damaged data cannot make the reader decompress more
-//! values.
+//! A column of strings (`TextColumn`) consists of three columns of numbers and one column of bytes.
 //!
-//! Digests of listings are parts of keys, so all machines must compress to the same bytes. The output of zstd depends only
-//! on its version and the compression level. The output of zlib-rs also depends on the processor.
+//! The bytes of numbers are grouped for compression: low bytes of offsets are noise, high bytes are nearly constant. The
+//! reader knows the uncompressed length from earlier data. If the stored length is equal, the data are uncompressed.
+//! Damaged data cannot make the reader decompress more bytes than the uncompressed length.
+//!
+//! Cache keys contain digests of these data. Therefore all machines must compress the same data to the same bytes. The
+//! output of zstd depends only on its version and the compression level, but the output of zlib-rs also depends on the
+//! processor.
 
 use std::io;
 use std::io::{Read, Write};

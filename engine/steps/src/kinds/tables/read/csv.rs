@@ -201,7 +201,8 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a table that is read from several files",
-            doc: "Reads several CSV files and combines their rows, one file after another, as `pandas.concat` does. The table has the columns in `columns`, and the column `file`.",
+            doc: "Reads several CSV files and combines their rows, one file after another, as `pandas.concat` does. \
+            The table has the columns that the key `columns` lists, and the column `file`.",
             keys: &[
                 SectionKey::required(
                     "read_each",
