@@ -13,7 +13,7 @@ docs/python.md has examples.
 
 from mleprep._calls import (
     audit, diff, digest, export, fetch, fetch_check_rules, fetch_list, grade, grade_all, grade_score, leaks, list, load,
-    path, plan, report, run, summarize, validate,
+    path, plan, report, run, summarize, validate, why,
 )
 from mleprep._program import ProgramNotFound
 from mleprep._tables import Tables
@@ -25,7 +25,7 @@ from mleprep.errors import (
 from mleprep.results import (
     Audit, Bundle, BundleFile, BundleListing, Competition, Difference, Digest, Digests, Experiment, Export, Failure,
     FilesDigest, Finding, Grade, Leaks, Plan, Prepared, Ranking, Record, ReportPage, Results, Rules,
-    Runs, Step, Validation,
+    Runs, Step, Validation, Why,
 )
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "Digests", "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
     "Interrupted", "Leaks", "PipelineError", "Plan", "PrepError", "PrepWarning", "Prepared", "ProgramNotFound",
     "Ranking", "Record", "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step", "SystemFailure",
-    "Tables", "UsageError", "Validation", "__version__", "audit", "diff", "digest", "export", "fetch",
+    "Tables", "UsageError", "Validation", "Why", "__version__", "audit", "diff", "digest", "export", "fetch",
     "fetch_check_rules", "fetch_list", "grade", "grade_all", "grade_score", "leaks", "list", "load", "path", "plan",
-    "report", "run", "summarize", "validate",
+    "report", "run", "summarize", "validate", "why",
 ]

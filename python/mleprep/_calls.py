@@ -14,6 +14,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
@@ -24,7 +25,7 @@ from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepWarning, UsageError
 from mleprep.results import (
     Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan,
-    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, prepared_path,
+    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why, prepared_path,
 )
 
 
@@ -52,6 +53,15 @@ def list(ids: Ids = (), **options: Unpack[_options.Selection]) -> Results[Compet
 def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Results[Plan]:
     """Returns the steps that `run` would execute, and the reasons. Writes nothing."""
     return _call("plan", Results[Plan], _ids(ids), options)
+
+
+@verb
+def why(id: Ids, step: str | None = None, **options: Unpack[_options.Why]) -> Why:
+    """Returns why steps would run now, and why they last ran: `reason` and `last` of the steps.
+
+    With `step`, returns only this step, with its inputs. Writes nothing.
+    """
+    return _call("why", Why, [_id(id), *([] if step is None else [step])], options)
 
 
 @verb
@@ -88,13 +98,13 @@ def fetch_check_rules(ids: Ids = (), **options: Unpack[_options.FetchCheckRules]
 
 @verb
 def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) -> ReportPage:
-    """Writes an HTML page about prepared and graded data to the file `output`.
+    """Writes an HTML page about prepared and graded data to the file `output`. Creates its directory.
 
     Without ids, the page shows all prepared and graded competitions.
 
     Do not give the page to agents, because it shows the distribution of test labels.
     """
-    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_options.text(output)}"])
+    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_in_directory(output)}"])
 
 
 @verb
@@ -124,7 +134,7 @@ def diff(
     Examples: `diff(id, "v1", "fixed")`, `diff(id, Path("old"), Path("new"))`, `diff(id, "@1", "@0")`, and
     `diff("old/pipeline.yaml", "pipeline.yaml")`.
     """
-    first = _side(cast(Path_, what)) if new is None else _id(cast(Ids, what))
+    first = _side(cast(Path_, what)) if new is None else _id(cast(Ids, what), "what")
     sides = [_side(side) for side in (old, new) if side is not None]
     return _call("diff", Difference, [first, *sides], options, answers=(0, 1))
 
@@ -159,8 +169,12 @@ def grade(
     Raises `FileNotFoundError` if the file does not exist.
     """
     extra = () if log else ("--no-log",)
+    if options.get("reward") is not None:
+        _in_directory(cast(Path_, options["reward"]))
     with _as_file(submission, id) as path:
-        return _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra)
+        found = _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra)
+    is_file = isinstance(submission, (str, os.PathLike))
+    return found if is_file else replace(_about_frame(found, submission), submission_path=None)
 
 
 @verb
@@ -176,6 +190,9 @@ def grade_all(
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
     submission = options.get("submission_path") or "submission/submission.csv"
     given = [group for path in _paths(submissions) for group in _run_groups(path, submission)]
+    if not given:
+        help = "name lists of submissions, or directories of runs or of run groups"
+        raise UsageError("no submissions are given", code=2, help=help)
     return _call("grade_all", Results[Grade], given, options, extra=extra)
 
 
@@ -193,7 +210,8 @@ def validate(submission: Submission, id: Ids, **options: Unpack[_options.Submiss
     Raises `FileNotFoundError` if the file does not exist.
     """
     with _as_file(submission, id) as path:
-        return _call("validate", Validation, [_id(id), str(path)], options, answers=(0, 1))
+        found = _call("validate", Validation, [_id(id), str(path)], options, answers=(0, 1))
+    return found if isinstance(submission, (str, os.PathLike)) else _about_frame(found, submission)
 
 
 @verb
@@ -235,17 +253,21 @@ def load(
     return Tables(path(id, **options) / "public", library)
 
 
-def _ids(ids: Ids) -> Sequence[str]:
-    all_ids = [*ids] if isinstance(ids, Iterable) and not isinstance(ids, str) else [ids]
+def _ids(ids: Ids, name: str = "ids") -> Sequence[str]:
+    # A frame iterates over the names of its columns.
+    is_several = isinstance(ids, Iterable) and not isinstance(ids, str) and not hasattr(type(ids), "columns")
+    all_ids = [*cast(Iterable[str | Record], ids)] if is_several else [ids]
     for one in all_ids:
         if not isinstance(one, (str, Record)):
-            raise TypeError(f"`ids` must be an id, several ids or the result of a function, not {one!r}")
-    return [one.id if isinstance(one, Record) else one for one in all_ids]
+            shown = type(one).__name__ if hasattr(type(one), "columns") else repr(one)
+            kinds = "an id" if name == "id" else "an id, several ids"
+            raise TypeError(f"`{name}` must be {kinds} or the result of a function, not {shown}")
+    return [one.id if isinstance(one, Record) else cast(str, one) for one in all_ids]
 
 
-def _id(ids: Ids) -> str:
+def _id(ids: Ids, name: str = "id") -> str:
     """Returns the only id. Raises an exception for several competitions."""
-    found = _ids(ids)
+    found = _ids(ids, name)
     if len(found) != 1:
         raise TypeError(f"this function needs one competition, not {len(found)}")
     return found[0]
@@ -259,6 +281,13 @@ def _side(side: Path_) -> str:
 def _paths(paths: Path_ | Iterable[Path_]) -> Sequence[str]:
     all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     return [os.fspath(_options.existing(path)) for path in all_paths]
+
+
+def _in_directory(file: Path_) -> str:
+    """Creates the directory of a file to write, and returns the path of the file."""
+    path = _options.text(file)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    return path
 
 
 def _run_groups(path: str, submission: str) -> Sequence[str]:
@@ -279,8 +308,7 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
     directory = options.get("data_dir")
     if directory is None:
         given = _options.command_line("run", {"cache_dir": options.get("cache_dir")})
-        finished = _program.call(["--json", "config", *given])
-        found = _envelope.document(finished.stdout)
+        finished, found = _answer(["--json", "config", *given])
         if finished.code != 0:
             raise _envelope.error(finished.code, found, finished.stderr)
         directory = next(one["value"] for one in found["settings"] if one["name"] == "data_dir")
@@ -309,8 +337,7 @@ def _call(
     progress = options.get("progress", "progress" in _options.VERBS[name])
     # Raises the exception inside this block, so that the listener does not print the error as well.
     with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
-        finished = _program.call(["--json", word, *given, "--", *positional], on_message)
-        found = _envelope.document(finished.stdout)
+        finished, found = _answer(["--json", word, *given, "--", *positional], on_message)
         has_results = "competitions" in found or "experiments" in found
         if has_results and name == "run":
             # The program's result does not contain the data directory.
@@ -330,6 +357,33 @@ def _call(
             error.results = results if isinstance(results, Results) else None
             raise error
     return cast(_Kind, results)
+
+
+def _answer(
+    arguments: Sequence[str], on_message: _progress.Show | None = None
+) -> tuple[_program.Finished, dict[str, Any]]:
+    """Calls the program. Raises `ProgramNotFound` for another program, which prints neither JSON nor errors of `prep`."""
+    finished = _program.call(arguments, on_message)
+    found = _envelope.document(finished.stdout)
+    if not found and finished.code in range(100) and not re.search("^error: ", finished.stderr, re.MULTILINE):
+        raise _program.ProgramNotFound(_program.program(), "the program `prep`")
+    return finished, found
+
+
+_Judged = TypeVar("_Judged", Grade, Validation)
+#: Phrases about the file of a submission, and the phrases for a frame.
+_ABOUT_FRAMES = {"the file is empty": "the frame has no columns", "its first line has ": "the frame has "}
+
+
+def _about_frame(found: _Judged, submission: Submission) -> _Judged:
+    """Returns the result for a frame without mentions of the file that the package wrote. Names a column in the index."""
+    reason = found.reason or ""
+    for phrase, replacement in _ABOUT_FRAMES.items():
+        reason = reason.replace(phrase, replacement)
+    for name in getattr(getattr(submission, "index", None), "names", ()):
+        if f"column `{name}`: " in reason:
+            reason += f"; `{name}` is the index of the frame: call `reset_index()`"
+    return replace(found, reason=reason or None)
 
 
 _ORDER = "the submission is the first argument, and the id of the competition is the second one"

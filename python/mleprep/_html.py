@@ -14,6 +14,11 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
+def tables(*all_rows: Sequence[Mapping[str, object]], rest: int = 0) -> str:
+    """Returns a table for each sequence of rows that is not empty, and the number of the rows that are not shown."""
+    return "".join(map(table, filter(None, all_rows))) + (f"<p><em>and {rest} more</em></p>" if rest else "")
+
+
 def _row(tag: str, cells: Iterable[str]) -> str:
     return "<tr>" + "".join(f"<{tag} style='text-align:left'>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 

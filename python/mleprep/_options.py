@@ -13,19 +13,22 @@ import difflib
 import errno
 import functools
 import inspect
+import numbers
 import os
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypedDict, TypeVar, cast
 
 from mleprep.errors import UsageError
 
 Path_ = str | os.PathLike[str]
+Directory = Annotated[str | os.PathLike[str], "directory"]
 #: A file or directory that must exist.
 Input = Annotated[str | os.PathLike[str], "input"]
+InputDirectory = Annotated[str | os.PathLike[str], "input", "directory"]
 Progress = bool | Callable[[str], object]
 Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev", "own"]
 
@@ -35,12 +38,12 @@ class Variant(TypedDict, total=False):
 
 
 class Places(TypedDict, total=False):
-    data_dir: Annotated[Path_ | None, "directory of prepared competitions"]
-    pipelines: Annotated[Input | None, "directory of additional pipelines: DIR/ID/pipeline.yaml"]
+    data_dir: Annotated[Directory | None, "directory of prepared competitions"]
+    pipelines: Annotated[InputDirectory | None, "directory of additional pipelines: DIR/ID/pipeline.yaml"]
 
 
 class Common(Places, total=False):
-    cache_dir: Annotated[Path_ | None, "directory of the cache"]
+    cache_dir: Annotated[Directory | None, "directory of the cache"]
     jobs: Annotated[int | None, "number of steps that run at once"]
     memory: Annotated[str | int | None, "memory for all running steps, such as '8GB'"]
     verbose: Annotated[bool, "show more details in the messages"]
@@ -62,7 +65,7 @@ class Selection(Call, total=False):
 
 
 class Source(TypedDict, total=False):
-    source: Annotated[Input | None, "directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip"]
+    source: Annotated[InputDirectory | None, "directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip"]
 
 
 class Identity(TypedDict, total=False):
@@ -121,8 +124,7 @@ class Unit(TypedDict, total=False):
     unit: Annotated[str | None, "only a part of the selection: 'I/N', or 'N' in a job array"]
 
 
-class Preparation(Selection, Variant, Source, Expansion, Remote, total=False):
-    no_download: Annotated[bool, "send no request; a missing bundle is an error in `run`"]
+class Why(Call, Variant, Source, Expansion, total=False):
     from_cache: Annotated[bool, "if the bundle is missing, use the latest results in the cache"]
     partial: Annotated[bool | None, "download only the members of a bundle that the pipeline reads"]
     skip_bundle_verification: Annotated[bool | None, "accept a bundle whose MD5 is not the published one"]
@@ -130,12 +132,16 @@ class Preparation(Selection, Variant, Source, Expansion, Remote, total=False):
     forget_options: Annotated[bool, "use no options of the last run in the data directory"]
 
 
+class Preparation(Selection, Why, Remote, total=False):
+    no_download: Annotated[bool, "send no request; a missing bundle is an error in `run`"]
+
+
 class Run(Preparation, Limits, Unit, total=False):
     available: Annotated[bool, "download nothing; prepare the competitions whose bundles you have"]
     fail_fast: Annotated[bool, "start no further step once a competition has failed"]
     locked: Annotated[bool, "publish only what prep.lock in the data directory lists"]
     link_mode: Annotated[Literal["hardlink", "reflink", "copy"] | None, "how files share bytes with the cache"]
-    descriptions: Annotated[Input | None, "publish your own descriptions: DIR/ID.md or DIR/ID/description.md"]
+    descriptions: Annotated[InputDirectory | None, "publish your own descriptions: DIR/ID.md or DIR/ID/description.md"]
     remove_unpublished: Annotated[bool, "remove files in the prepared directory that no run published"]
     unseal: Annotated[bool, "write the plain answers of sealed competitions again"]
 
@@ -166,7 +172,7 @@ class Leaks(Selection, Variant, Source, total=False):
 
 
 class Audit(Leaks, total=False):
-    tree: Annotated[Input | None, "directory that another program prepared: with `public`, or with ID/prepared"]
+    tree: Annotated[InputDirectory | None, "directory that another program prepared: with `public`, or with ID/prepared"]
 
 
 class Digest(Selection, Variant, total=False):
@@ -185,7 +191,7 @@ class Export(Variant, Expansion, Call, total=False):
 class Summarize(Call, total=False):
     name: Annotated[str | None, "name of the experiment"]
     groups: Annotated[Input | None, "a CSV of experiment_id,run_group, in place of reports"]
-    runs: Annotated[Input | None, "directory of the run groups; default: the directory of the table"]
+    runs: Annotated[InputDirectory | None, "directory of the run groups; default: the directory of the table"]
     experiment: Annotated[str | None, "only this experiment of the table"]
     set: Annotated[Set | Input | None, "a set, or a file with one id per line; default: low, medium, high, all"]
     seeds: Annotated[int | None, "number of seeds; default: all complete ones"]
@@ -214,6 +220,8 @@ _WITHOUT_DATA = {"list", "plan", "run", "fetch", "fetch_list", "fetch_check_rule
 _OWN = {"check", "progress"}
 #: The parameters of each function: name of the function -> name of the parameter -> its type.
 VERBS: dict[str, dict[str, Any]] = {}
+#: Parameters that are not in a table and have one of the types in `_TYPES`.
+_CHECKED = {"log", "new", "old", "output", "reports", "score", "step", "submissions"}
 #: Parameters of functions that are not in a table, such as `score`.
 POSITIONAL: set[str] = set()
 
@@ -228,6 +236,11 @@ def verb(function: _Function) -> _Function:
     shown = typing.get_type_hints(typing.get_args(unpacked)[0])
     signature = inspect.signature(function)
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    order = [one.name for one in own if one.kind is not one.KEYWORD_ONLY]
+    # The functions check ids and submissions.
+    kinds = {name: kind.__origin__ for name, kind in table.items()} | {
+        name: kind for name, kind in typing.get_type_hints(function).items() if name in _CHECKED
+    }
     names = [*table, *(one.name for one in own)]
     POSITIONAL.update(one.name for one in own)
 
@@ -238,6 +251,10 @@ def verb(function: _Function) -> _Function:
                 near = difflib.get_close_matches(name, names, 1)
                 hint = f"; did you mean `{near[0]}`?" if near else ""
                 raise TypeError(f"{function.__name__}() has no parameter `{name}`{hint}")
+        for name, value in [*zip(order, arguments), *options.items()]:
+            # None is the default of each option.
+            if name in kinds and (value is not None or name not in table):
+                check_type(name, kinds[name], value, order)
         return function(*arguments, **options)
 
     def parameter(name: str) -> inspect.Parameter:
@@ -257,7 +274,6 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
             continue
         kind = VERBS[name][key].__origin__
         option = f"--{key.replace('_', '-')}"
-        _check_type(key, kind, value)
         if isinstance(value, bool):
             yield from [option] if value else [] if kind is bool else [f"{option}=no"]
             continue
@@ -266,18 +282,19 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
             is_data = key == "data_dir" and name not in _WITHOUT_DATA
             if ("'input'" in str(kind) or is_data) and not is_set:
                 one = existing(one)
-            if key in ("data_dir", "cache_dir"):
-                _check_directory(one)
+            if "'directory'" in str(kind):
+                _check_directory(one, is_prepared=key in ("data_dir", "cache_dir"))
             yield f"{option}={prefix}{text(one)}"
 
 
-def _check_type(key: str, kind: Any, value: object) -> None:
-    """Raises `TypeError` for a boolean in place of a value or the reverse, and `UsageError` for an invalid word."""
-    kinds = typing.get_args(kind) or (kind,)
-    if kind is bool and not isinstance(value, bool):
-        raise TypeError(f"`{key}` must be True or False, not {value!r}")
-    if isinstance(value, bool) and bool not in kinds:
-        raise TypeError(f"`{key}` needs a value, not {value!r}")
+def check_type(key: str, kind: Any, value: object, order: Sequence[str] = ()) -> None:
+    """Raises `TypeError` for a value of a wrong type, and `UsageError` for an invalid word."""
+    if not _is_a(value, kind):
+        shown = repr(value)
+        shown = type(value).__name__ if len(shown) > 80 or "\n" in shown else shown
+        hint = f"; the order of the arguments is {', '.join(order)}" if key in order[:-1] else ""
+        raise TypeError(f"`{key}` must be {' or '.join(dict.fromkeys(_names(kind)))}, not {shown}{hint}")
+    kinds = typing.get_args(kind) if typing.get_origin(kind) is not Literal else (kind,)
     words = [word for one in kinds if typing.get_origin(one) is Literal for word in typing.get_args(one)]
     is_closed = words and all(one in (bool, NoneType) or typing.get_origin(one) is Literal for one in kinds)
     if is_closed and not isinstance(value, bool) and value not in words:
@@ -285,12 +302,45 @@ def _check_type(key: str, kind: Any, value: object) -> None:
         raise UsageError(f"invalid value {value!r} for `{key}`", code=2, help=help)
 
 
-def _check_directory(path: Path_) -> None:
-    """Raises an exception if a data directory or a cache is a file, or the directory of one competition."""
+#: How messages name types. Numbers of NumPy have these types, too.
+_TYPES: dict[Any, tuple[Any, str]] = {
+    bool: (bool, "True or False"), int: (numbers.Integral, "an integer"), float: (numbers.Real, "a number"),
+    str: (str, "a text"), Literal: (str, "a text"), os.PathLike: (os.PathLike, "a path"), date: (date, "a date"),
+    Mapping: (Mapping, "a mapping"), Iterable: (Iterable, "several of them"), Callable: (Callable, "a function"),
+}  # fmt: skip
+
+
+def _kinds(kind: Any) -> Iterator[Any]:
+    """Yields the keys of `_TYPES` for a type."""
+    origin = typing.get_origin(kind)
+    if origin in (UnionType, typing.Union, Annotated):
+        inner = typing.get_args(kind)[:1] if origin is Annotated else typing.get_args(kind)
+        yield from (one for part in inner if part is not NoneType for one in _kinds(part))
+    else:
+        yield origin or kind
+
+
+def _is_a(value: object, kind: Any) -> bool:
+    if value is None:
+        return NoneType in typing.get_args(kind)
+    # A frame iterates over the names of its columns.
+    is_frame, is_bool = hasattr(type(value), "columns"), isinstance(value, bool)
+    for one in _kinds(kind):
+        if isinstance(value, _TYPES[one][0]) and (is_bool <= (one is bool)) and not is_frame:
+            return True
+    return False
+
+
+def _names(kind: Any) -> Iterator[str]:
+    return (_TYPES[one][1] for one in _kinds(kind))
+
+
+def _check_directory(path: Path_, is_prepared: bool) -> None:
+    """Raises an exception for a file, and if a data directory or a cache is the directory of one competition."""
     found = Path(os.path.abspath(os.path.expanduser(path)))
     if found.exists() and not found.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
-    for home in (found, found.parent, found.parent.parent):
+    for home in (found, found.parent, found.parent.parent) if is_prepared else ():
         places = [home / "prepared" / part for part in ("public", "private")]
         if any(place.is_dir() for place in places) and found in (home, home / "prepared", *places):
             # Directories of variants and packs may be between the data directory and the competition.
@@ -312,7 +362,7 @@ def _values(value: object) -> Iterator[tuple[str, Any]]:
 def text(value: object) -> str:
     if isinstance(value, date):
         return f"{value:%Y-%m-%d}"
-    return str(value) if isinstance(value, int | float) else os.path.expanduser(os.fspath(cast(Path_, value)))
+    return str(value) if isinstance(value, numbers.Real) else os.path.expanduser(os.fspath(cast(Path_, value)))
 
 
 def existing(path: Path_) -> Path:

@@ -28,11 +28,12 @@ Argument = str | os.PathLike[str]
 
 
 class ProgramNotFound(FileNotFoundError):
-    """`prep` does not exist, or is not a program. `named` is the path in the variable `PREP_BINARY`."""
+    """`prep` does not exist, or is another program. `named` is its path, usually from the variable `PREP_BINARY`."""
 
-    def __init__(self, named: str | None = None) -> None:
+    def __init__(self, named: str | None = None, expected: str = "a program") -> None:
         if named is not None:
-            super().__init__(f"{VARIABLE} names {named}, which is not a program.")
+            place = f"{VARIABLE} names {named}, which" if os.environ.get(VARIABLE) else named
+            super().__init__(f"{place} is not {expected}.")
             return
         super().__init__(
             f"The program `prep` is neither in {VARIABLE}, nor next to this Python, nor on the path. "

@@ -44,7 +44,7 @@ class Tables(Mapping[str, Any]):
     """The tables of a directory by name: `train` for train.csv. Reads a table at the first access."""
 
     def __init__(self, directory: Path, library: str | None = None) -> None:
-        self._library = _imported(library)
+        self._library = _imported(library, "mleprep.load")
         self._readers = _READERS[self._library.__name__]
         #: The file of each table, and the member if the file is a zip archive.
         self._places: dict[str, tuple[Path, str | None]] = {}
@@ -98,6 +98,9 @@ class Tables(Mapping[str, Any]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
 
+    # The comparison of mappings would read all tables and compare frames, which have no truth value.
+    __eq__, __hash__ = object.__eq__, object.__hash__
+
     def __len__(self) -> int:
         return len(self._places)
 
@@ -115,10 +118,17 @@ def _suffix(name: str) -> str:
     return os.path.splitext(stem)[1] if suffix in _COMPRESSED else suffix
 
 
-def _imported(library: str | None) -> ModuleType:
+def frame(rows: list[dict[str, Any]], library: str | None) -> Any:
+    """Returns a frame of pandas or polars."""
+    module = _imported(library, "to_frame")
+    return module.DataFrame(rows, **(_ALL_ROWS if module.__name__ == "polars" else {}))
+
+
+def _imported(library: str | None, function: str) -> ModuleType:
+    """Returns pandas or polars for a function. Without `library`, prefers pandas."""
     if library not in (None, *_READERS):
         raise ValueError(f"`library` must be one of {', '.join(_READERS)}, not {library!r}")
     for name in [library] if library else _READERS:
         if importlib.util.find_spec(name) is not None:
             return importlib.import_module(name)
-    raise ImportError(f"mleprep.load needs {library or ' or '.join(_READERS)}: pip install {library or 'pandas'}")
+    raise ImportError(f"{function} needs {library or ' or '.join(_READERS)}: pip install {library or 'pandas'}")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from mleprep import _html, _words
+from mleprep import _html, _tables, _words
 
 Json = dict[str, Any]
 #: How serious a hint at the answers is.
@@ -51,12 +51,16 @@ class Record:
 
     _COLUMNS = ""
 
+    def _rows(self) -> Sequence[Json]:
+        """Returns the rows of a record in a table: usually one."""
+        return [self._row()]
+
     def _details(self) -> Sequence[Json]:
-        """Returns the rows of a second table, which a notebook shows for a single record."""
+        """Returns the rows of a second table."""
         return ()
 
     def _repr_html_(self) -> str:
-        return "".join(map(_html.table, filter(None, ([self._row()], self._details()))))
+        return _html.tables(self._rows(), self._details())
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ class Competition(Record):
     state: str = ""
     #: Which prepared files have changed, and which files of other programs exist, in words.
     reason: str | None = None
+    #: The first prepared variant.
+    variant: str | None = None
     #: Prepared variants.
     variants: tuple[str, ...] = ()
     #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
@@ -94,6 +100,8 @@ class Step:
     runs: Literal["yes", "no", "maybe"] = "no"
     #: Why the step runs. `json` has further members, such as the inputs that changed.
     reason: str | None = None
+    #: The last run of the step, only in results of `why`: `key`, `record`, which contains its inputs, `reason`, `failed`.
+    last: Json | None = None
     json: Json = field(default_factory=dict, repr=False, compare=False, metadata={"source": dict})
 
 
@@ -158,6 +166,19 @@ class Plan(Record):
 
     def _details(self) -> Sequence[Json]:
         return [step.json for step in self.steps if step.runs != "no"]
+
+
+@dataclass(frozen=True)
+class Why(Record):
+    """Why steps would run, and why they last ran."""
+
+    variant: str
+    steps: tuple[Step, ...]
+    #: Options that have the values of the last run.
+    as_last_time: tuple[str, ...] = ()
+
+    def _details(self) -> Sequence[Json]:
+        return [{**step.json, "last": ((step.last or {}).get("reason") or {}).get("reason")} for step in self.steps]
 
 
 @dataclass(frozen=True)
@@ -263,6 +284,8 @@ class Grade(Record):
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False
+    #: The file of the submission. None for a frame, whose `report` names a temporary file.
+    submission_path: Path | None = member(lambda one: one["submission_path"] or None, default=None)
     #: The report's file. None without `output`.
     path: Path | None = member(lambda one: one.get("_path"), default=None)
 
@@ -445,8 +468,9 @@ class Difference(Record):
 
     def _repr_html_(self) -> str:
         files = [{"path": one["path"], "bytes": _html.shown(one.get("bytes"))} for one in self.outputs or ()]
-        parts = [[*self.pipeline], files, [*self.cells]]
-        return "".join(map(_html.table, filter(None, parts))) or "<em>no differences</em>"
+        shown = _html.tables(self.pipeline, files, self.cells) or "<em>no differences</em>"
+        not_compared = "<p><em>files not compared, because not both sides are prepared</em></p>"
+        return shown + (not_compared if self.outputs is None and self.id else "")
 
 
 @dataclass(frozen=True)
@@ -459,19 +483,32 @@ class Experiment(Record):
     #: Figures per competition.
     competitions: tuple[Json, ...] = ()
 
-    def _repr_html_(self) -> str:
-        sets = [
+    def _rows(self) -> Sequence[Json]:
+        return [
             {"experiment": self.id, "set": one["set"], **_means(one.get("metrics", {})), "error": one.get("error")}
             for one in self.sets
         ]
+
+    def _details(self) -> Sequence[Json]:
         has_figures = any("metrics" in one for one in self.sets)
-        return _html.table(sets) + ("" if has_figures else _html.table(self.competitions))
+        return () if has_figures else self.competitions
 
 
 def _means(metrics: Json) -> Json:
     return {name.removesuffix("_percentage"): value["mean"] for name, value in metrics.items() if value}
 
 
+def _plain(value: Any) -> Any:
+    """Returns a value for a cell of a frame: records as dictionaries without `json`, tuples as lists, paths as texts."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if is_dataclass(value):
+        return {name: _plain(one) for name, one in vars(value).items() if name != "json"}
+    return str(value) if isinstance(value, Path) else value
+
+
+#: Number of rows in the second table of several records, such as the steps of plans.
+_DETAILS = 100
 Row = TypeVar("Row", bound=Record)
 
 
@@ -496,9 +533,11 @@ class Results(Sequence[Row], Generic[Row]):
             return Results(self._rows[key])
         if isinstance(key, int):
             return self._rows[key]
-        for row in self._rows:
-            if row.id == key:
-                return row
+        found = [row for row in self._rows if row.id == key]
+        if len(found) > 1:
+            raise KeyError(f"{len(found)} results have the id `{key}`; index them by position")
+        if found:
+            return found[0]
         near = difflib.get_close_matches(key, self.ids, 1) or [one for one in self.ids if key in one][:1]
         raise KeyError(f"there is no `{key}` in the results" + (f"; did you mean `{near[0]}`?" if near else ""))
 
@@ -522,11 +561,20 @@ class Results(Sequence[Row], Generic[Row]):
         """Returns the ids in order."""
         return [row.id for row in self._rows]
 
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Returns a frame with a row for each record and a column for each field, without `json`.
+
+        Without `library`, uses pandas if it is installed, otherwise polars. Paths become texts, and records objects.
+        """
+        return _tables.frame([_plain(row) for row in self._rows], library)
+
     def _repr_html_(self) -> str:
         if len(self._rows) == 1 and not self.failed:
             return self._rows[0]._repr_html_()
-        parts = [[row._row() for row in self._rows], [failure._row() for failure in self.failed]]
-        return "".join(map(_html.table, filter(None, parts))) or "<em>no competitions</em>"
+        rows = [cells for row in self._rows for cells in row._rows()]
+        details = [{"id": row.id, **cells} for row in self._rows for cells in row._details()]
+        failures = [failure._row() for failure in self.failed]
+        return _html.tables(rows, failures, details[:_DETAILS], rest=len(details[_DETAILS:])) or "<em>no competitions</em>"
 
 
 class Runs(Results[Prepared]):

@@ -157,6 +157,14 @@ def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.Mon
         mleprep.grade(__file__, ID)
 
 
+@pytest.mark.parametrize("other", ["true", "cat"])
+def test_another_program_is_named(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+    monkeypatch.setenv("PREP_BINARY", other)
+    for call in (mleprep.list, lambda: mleprep.path(ID), lambda: mleprep.run(ID, progress=False)):
+        with pytest.raises(mleprep.ProgramNotFound, match=f"PREP_BINARY names {other}, which is not the program `prep`"):
+            call()
+
+
 def test_type_checkers_know_the_parameters(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     lines = [

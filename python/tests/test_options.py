@@ -10,6 +10,7 @@ import subprocess
 import typing
 
 import mleprep
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import ID
@@ -87,7 +88,8 @@ def test_command_lines() -> None:
         ("expand_archives", True, "--expand-archives"),
         ("expand_archives", False, "--expand-archives=no"),
         ("expand_archives", "instead", "--expand-archives=instead"),
-        ("skip_verification", "yes", "--skip-verification=yes"),
+        ("skip_verification", True, "--skip-verification"),
+        ("jobs", np.int64(2), "--jobs=2"),
         ("closed_after", datetime.date(2020, 1, 2), "--closed-after=2020-01-02"),
         ("closed_after", datetime.datetime(2020, 1, 2, 3), "--closed-after=2020-01-02"),
     ],
@@ -99,13 +101,13 @@ def test_values_of_options(key: str, value: object, expected: str) -> None:
 
 def test_word_that_is_not_in_the_table_is_an_error_with_the_allowed_words() -> None:
     found = set()
-    for name, table in _options.VERBS.items():
+    for table in _options.VERBS.values():
         for key, kind in table.items():
             words = re.findall(r"'([\w-]+)'", str(kind.__origin__)) if "Literal" in str(kind) and key != "set" else []
             if words:
                 found.add(key)
                 with pytest.raises(mleprep.UsageError, match=f"invalid value 'other' for `{key}`") as raised:
-                    [*_options.command_line(name, {key: "other"})]
+                    _options.check_type(key, kind.__origin__, "other")
                 assert re.findall(r"'([\w-]+)'", raised.value.help or "") == words
     assert found == {"expand_archives", "layout", "link_mode", "take"}
 
@@ -118,6 +120,16 @@ def test_data_dir_is_a_data_directory(name: str, data_dir: typing.Any) -> None:
         with pytest.raises(mleprep.UsageError, match="is the directory of a competition") as raised:
             [*_options.command_line(name, {"data_dir": data_dir / ID / inner})]
         assert raised.value.help == f"name the directory that contains it, {data_dir}"
+
+
+def test_directories_of_all_options_are_not_files() -> None:
+    names = {
+        (name, key) for name, table in _options.VERBS.items() for key, kind in table.items() if "'directory'" in str(kind)
+    }
+    assert {key for _, key in names} == {"data_dir", "cache_dir", "source", "pipelines", "descriptions", "tree", "runs"}
+    for name, key in names:
+        with pytest.raises(NotADirectoryError):
+            [*_options.command_line(name, {key: __file__})]
 
 
 def test_data_directory_of_a_variant_or_a_pack_is_named(tmp_path: typing.Any) -> None:
@@ -141,12 +153,28 @@ def test_reports_of_experiments_are_named(tmp_path: typing.Any) -> None:
         assert [*_options.command_line("report", {"grading": grading})] == expected
 
 
+FRAME = pd.DataFrame({"id": [ID]})
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: mleprep.run("x", skip_verificaton=True), "run() has no parameter `skip_verificaton`; did you mean `skip_verification`?"),
         (lambda: mleprep.run("x", available="yes"), "`available` must be True or False, not 'yes'"),
-        (lambda: mleprep.run("x", jobs=True), "`jobs` needs a value, not True"),
+        (lambda: mleprep.run("x", jobs=True), "`jobs` must be an integer, not True"),
+        (lambda: mleprep.run("x", jobs="two"), "`jobs` must be an integer, not 'two'"),
+        (lambda: mleprep.run("x", memory=["10GB"]), "`memory` must be a text or an integer, not ['10GB']"),
+        (lambda: mleprep.run("x", variant=["v1"]), "`variant` must be a text, not ['v1']"),
+        (lambda: mleprep.run("x", skip_verification="yes"), "`skip_verification` must be True or False, not 'yes'"),
+        (lambda: mleprep.run("x", progress="yes"), "`progress` must be True or False or a function, not 'yes'"),
+        (lambda: mleprep.path("x", data_dir=5), "`data_dir` must be a text or a path, not 5"),
+        (lambda: mleprep.export("x", None), "`output` must be a text or a path, not None"),
+        (lambda: mleprep.grade("x.csv", "x", log="no"), "`log` must be True or False, not 'no'"),
+        (lambda: mleprep.grade_all(FRAME, output="o"), "`submissions` must be a text or a path or several of them, not DataFrame"),
+        (lambda: mleprep.grade_score("x", 0.8), "`score` must be a number, not 'x'; the order of the arguments is score, id"),
+        (lambda: mleprep.grade_score(0.8, 0.8), "`id` must be an id or the result of a function, not 0.8"),
+        *((lambda name=name: getattr(mleprep, name)(FRAME), "`ids` must be an id, several ids or the result of a function, not DataFrame")
+          for name in ("run", "list", "fetch", "audit", "digest")),
         (lambda: mleprep.plan("x", lite=True), "plan() has no parameter `lite`"),
         (lambda: mleprep.path(["x", "y"]), "this function needs one competition, not 2"),
         (lambda: mleprep.grade("x", pd.DataFrame({"a": [1]})), "the submission is the first argument, and the id of the competition is the second one"),
@@ -223,6 +251,12 @@ def test_messages_name_parameters(text: str, expected: str) -> None:
     assert _words.translated(text) == expected
 
 
+@pytest.mark.parametrize("given", [(), []])
+def test_missing_submissions_are_an_error_with_the_parameters(given: list[str]) -> None:
+    with pytest.raises(mleprep.UsageError, match="no submissions are given\n"):
+        mleprep.grade_all(given, output="reports")
+
+
 @pytest.mark.parametrize("reports", [(), []])
 def test_missing_reports_are_an_error_with_the_parameters(reports: list[str]) -> None:
     with pytest.raises(mleprep.UsageError, match="no reports are given\n.*`groups`"):
@@ -230,8 +264,8 @@ def test_missing_reports_are_an_error_with_the_parameters(reports: list[str]) ->
 
 
 def test_errors_name_arguments_of_the_functions(tmp_path: typing.Any) -> None:
-    with pytest.raises(mleprep.UsageError, match="^invalid value 'x' for `score`: expected a number$"):
-        mleprep.grade_score("x", ID)  # type: ignore[arg-type]
+    with pytest.raises(mleprep.UsageError, match="^invalid value 'x' for `memory`"):
+        mleprep.plan(ID, memory="x", progress=False)
     (tmp_path / "a.csv").touch()
     with pytest.raises(mleprep.UsageError, match="no competition is named") as raised:
         mleprep.grade_all([tmp_path / "a.csv"], output=tmp_path, progress=False)

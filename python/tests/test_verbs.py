@@ -79,6 +79,7 @@ def test_public_tables_are_frames(data_dir: Path) -> None:
     assert tables["train"].shape[0] == 270 and tables["train"] is tables["train"]
     assert mleprep.validate(tables["sample_submission"], ID, data_dir=data_dir)
     assert "train.csv" in tables._repr_html_() and "train" in repr(tables)
+    assert tables == tables and tables != mleprep.load(ID, data_dir=data_dir)
     with pytest.raises(KeyError, match="no table 'trian'; the tables are"):
         tables["trian"]
     pizza = mleprep.load(PIZZA, data_dir=data_dir)
@@ -154,8 +155,8 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     assert mleprep.diff(ID, variants, str(variants), **data).is_equal
     copy = mleprep.export(ID, tmp_path / "copy", private=True, **data)
     assert copy.path == tmp_path / "copy" and copy.private and len(copy.files) == 5 and (tmp_path / "copy" / ID / "prepared" / "private").is_dir()
-    page = mleprep.report(ID, output=tmp_path / "page.html", **data)
-    assert page.path == tmp_path / "page.html" and page.path.stat().st_size == page.bytes and page.ids == [ID]
+    page = mleprep.report(ID, output=tmp_path / "new" / "page.html", **data)
+    assert page.path == tmp_path / "new" / "page.html" and page.path.stat().st_size == page.bytes and page.ids == [ID]
     assert str(page.path) in repr(page) and str(page.bytes) in repr(page)
     [listing] = mleprep.fetch_list(ID, source=SAMPLES, no_download=True, **data)
     assert [one.path for one in listing.files] == ["train.csv"] and listing.files[0].used
@@ -168,6 +169,79 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     for details in (plan._repr_html_(), audit._repr_html_()):
         assert details.count("<table>") == 2
     assert "first_run" in plan._repr_html_() and "no rule explains this difference" in audit._repr_html_()
+
+
+def test_several_records_are_shown_with_their_reasons(variants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data: Any = {"data_dir": variants, "progress": False}
+    [audit] = mleprep.audit(ID, source=SAMPLES, **data)
+    several = mleprep.Results([audit, audit])._repr_html_()
+    assert several.count("no rule explains this difference") == 2 * audit._repr_html_().count("no rule explains")
+    plans = mleprep.plan([PIZZA, PICTURES], no_download=True, **data)
+    count = sum(step.runs != "no" for plan in plans for step in plan.steps)
+    assert plans._repr_html_().count("first_run") == count - 2 and f">{PICTURES}</td><td " in plans._repr_html_()
+    monkeypatch.setattr("mleprep.results._DETAILS", 5)
+    assert plans._repr_html_().endswith(f"<p><em>and {count - 5} more</em></p>")
+    figures = {"valid_submissions_percentage": {"mean": 25.0}}
+    experiments = [mleprep.Experiment(id, ({"set": "low", "metrics": figures},)) for id in ("a", "b")]
+    assert mleprep.Results(experiments)._repr_html_().count(">25</td>") == 2
+
+
+def test_files_that_are_not_compared_are_mentioned(variants: Path) -> None:
+    data: Any = {"data_dir": variants, "progress": False}
+    assert "not compared" in mleprep.diff(PIZZA, "v1", "v1", **data)._repr_html_()
+    assert "not compared" not in mleprep.diff(ID, "v1", "v1", **data)._repr_html_()
+
+
+def test_reasons_of_steps(variants: Path) -> None:
+    data: Any = {"data_dir": variants, "source": SAMPLES, "progress": False}
+    every = mleprep.why(ID, **data)
+    assert (every.id, every.variant, every.as_last_time) == (ID, "v1", ("skip_verification",)) and len(every.steps) > 5
+    one = mleprep.why(mleprep.list(ID, data_dir=variants), step="public/test.csv", **data)
+    [step] = one.steps
+    assert step.name == "public/test.csv" and step.last and step.last["record"]["inputs"]
+    assert one._repr_html_().count("<table>") == 2
+    with pytest.raises(mleprep.UsageError, match="has no step `split`") as raised:
+        mleprep.why(ID, "split", **data)
+    assert raised.value.help == f'`mleprep.why("{ID}")` lists its steps'
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_results_become_frames(variants: Path, library: Any) -> None:
+    pytest.importorskip(library)
+    data: Any = {"data_dir": variants, "progress": False}
+    found = mleprep.list(**data)
+    frame = found.to_frame(library)
+    assert [*frame["id"]] == found.ids and "json" not in frame.columns
+    ids = [ID, "leaf-classification"]
+    runs = mleprep.run(ids, source=SAMPLES, no_download=True, skip_verification=True, check=False, **data)
+    frame = runs.to_frame(library)
+    assert [*frame["path"]] == [str(one.path) for one in runs] and "json" not in str(frame["failures"][1])
+    grade = mleprep.grade_score(0.5, ID)
+    many = [mleprep.Grade(ID, None if place < 200 else 0.5, json=grade.json) for place in range(201)]
+    assert mleprep.Results(many).to_frame(library)["score"][200] == 0.5
+
+
+def test_frames_are_not_files_in_results(variants: Path, tmp_path: Path) -> None:
+    sample = mleprep.load(ID, data_dir=variants, library="pandas")["sample_submission"]
+    sample.to_csv(tmp_path / "a.csv", index=False)
+    data: Any = {"data_dir": variants}
+    assert mleprep.grade(tmp_path / "a.csv", ID, **data).submission_path == tmp_path / "a.csv"
+    assert mleprep.grade(sample, ID, **data).submission_path is None
+    for frame, expected in (
+        (pd.DataFrame(), "the frame has no columns"),
+        (sample.T, "the frame has 30 columns, but none"),
+        (sample.set_index("PassengerId"), "`PassengerId` is the index of the frame: call `reset_index()`"),
+    ):
+        reason = mleprep.grade(frame, ID, **data).reason
+        assert reason and expected in reason and "file" not in reason and "line" not in reason
+        assert mleprep.validate(frame, ID, **data).reason == reason
+
+
+def test_id_of_several_records_is_an_error(variants: Path) -> None:
+    [one] = mleprep.list(ID, data_dir=variants)
+    assert one.variant == "v1"
+    with pytest.raises(KeyError, match=f"2 results have the id `{ID}`; index them by position"):
+        mleprep.Results([one, one])[ID]
 
 
 def test_medal_of_a_score() -> None:
@@ -448,7 +522,7 @@ def test_errors_are_shown_with_the_next_message_or_hidden() -> None:
     assert shown == []
 
 
-@pytest.mark.parametrize("call", ['run("leaf-classification", no_download=True)', 'list("leaf")', 'run("x", jobs="x")'])
+@pytest.mark.parametrize("call", ['run("leaf-classification", no_download=True)', 'list("leaf")', 'run("x", memory="x")'])
 def test_error_appears_once(call: str, tmp_path: Path) -> None:
     # Notebooks set these variables.
     around = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
