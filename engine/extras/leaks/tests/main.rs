@@ -1,6 +1,10 @@
 //! Searches for leaks in small generated competitions.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
 
 mod channels;
 mod honest;
