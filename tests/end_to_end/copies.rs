@@ -55,8 +55,7 @@ const WAYS: [&str; 19] = [
     "touch data/gallery/prepared data/gallery/prepared/public data/gallery/prepared/public/train",
     "find data -exec touch -d 2001-02-03 {} +",
     "chmod -R u+w data",
-    // Deletes the record of the lock; other programs add files and remove them again.
-    "rm data/gallery/prepared.lock",
+    // Other programs add files and remove them again.
     "touch data/gallery/prepared/public/notes.txt && rm data/gallery/prepared/public/notes.txt",
     // Moves the files to a content-addressed cache, as DVC does, and links or copies them back.
     "mkdir cas && find data/gallery/prepared -type f | while read f; do \
@@ -365,7 +364,7 @@ fn a_run_never_overwrites_a_file_that_no_run_published() {
 fn equal_files_of_other_programs_are_adopted() {
     let sandbox = prepared();
     let home = sandbox.data().join(ID);
-    for name in ["prepared.json", "prepared.files", "prepared.lock"] {
+    for name in ["prepared.json", "prepared.files"] {
         fs::remove_file(home.join(name)).expect("removed");
     }
     sandbox.write("data/gallery/notes.txt", "mine");

@@ -39,6 +39,8 @@ pub struct LockGuard {
     file: Option<File>,
     /// `Some` if processes on other machines may request the lock as well.
     lease: Option<Lease>,
+    /// Whether the file is removed when the lock is released.
+    removes: bool,
 }
 
 impl LockGuard {
@@ -65,6 +67,10 @@ impl Drop for LockGuard {
         // The lease is released first, so that the next holder of the file lock finds it free.
         self.lease = None;
         if let Some(file) = &self.file {
+            if self.removes && is_file_at(file, &self.path).unwrap_or(false) {
+                // If the file remains, the next holder uses it.
+                let _ = std::fs::remove_file(&self.path);
+            }
             // After an error, the lock ends when the last process that shares the file closes it.
             let _ = file.unlock();
         }
@@ -72,13 +78,18 @@ impl Drop for LockGuard {
 }
 
 /// Takes the exclusive lock on the file `path`, which is created if missing. Returns `None` if another guard holds the
-/// lock.
+/// lock. The guard removes the file when it is dropped, because other users cannot copy the file. But it does not remove
+/// the file on a file system that several machines share.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
 pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     // The file need not be on the disk of the cache.
-    acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)
+    let guard = acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)?;
+    Ok(guard.map(|mut guard| {
+        guard.removes = guard.lease.is_none();
+        guard
+    }))
 }
 
 /// Same as [`try_lock_file`], but waits up to `limit` while another guard holds the lock.
@@ -160,6 +171,7 @@ pub(crate) fn acquire_with(
         path: path.to_owned(),
         file: locked.then_some(file),
         lease: None,
+        removes: false,
     };
     if locked && !is_shared(path) {
         return Ok(Some(guard));
@@ -182,6 +194,7 @@ pub(crate) fn share_existing(path: &Path, wait: bool) -> Result<Option<LockGuard
         path: path.to_owned(),
         file: None,
         lease: None,
+        removes: false,
     };
     let file = match File::open(path) {
         Ok(file) => file,
@@ -265,6 +278,7 @@ impl LockGuard {
             path: path.to_owned(),
             file: None,
             lease: Some(lease),
+            removes: false,
         })
     }
 }
@@ -350,11 +364,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let mode = || path.metadata().unwrap().mode() & 0o777;
-        drop(try_lock_file(&path).unwrap().unwrap());
+        let guard = try_lock_file(&path).unwrap().unwrap();
         assert_eq!(mode() >> 1 & 0o222, mode() & 0o222, "{:o}", mode());
+        drop(guard);
+        assert!(!path.exists());
         for (before, after) in [(0o644, 0o600), (0o664, 0o660), (0o666, 0o666)] {
+            File::create(&path).unwrap();
             std::fs::set_permissions(&path, PermissionsExt::from_mode(before)).unwrap();
-            drop(try_lock_file(&path).unwrap().unwrap());
+            let _guard = try_lock_file(&path).unwrap().unwrap();
             assert_eq!(mode(), after, "{before:o}");
         }
     }

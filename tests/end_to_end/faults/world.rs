@@ -82,12 +82,7 @@ impl World {
         let ending = self.prepare(ENOUGH);
         assert_eq!(ending, Ending::Done, "{note}: the next run");
         let names = self.sandbox.names_in_home(&self.id);
-        let expected = [
-            "prepared",
-            "prepared.files",
-            "prepared.json",
-            "prepared.lock",
-        ];
+        let expected = ["prepared", "prepared.files", "prepared.json"];
         assert_eq!(names, expected, "{note}");
         let left = names_in(&self.sandbox.store().join("tmp"));
         assert!(left.is_empty(), "{note}: left in the store: {left:?}");

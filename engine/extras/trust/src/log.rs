@@ -457,6 +457,7 @@ mod tests {
         let began = std::time::Instant::now();
         writer.append(fields(2)).unwrap();
         assert!(began.elapsed() < LOCK_TIMEOUT / 2);
+        let _guard = prep_cache::try_lock_file(&writer.guard()).unwrap();
         let mode = writer.guard().metadata().unwrap().mode();
         assert_eq!(mode >> 1 & 0o222, mode & 0o222, "{mode:o}");
     }
