@@ -113,8 +113,10 @@ impl Server {
     /// If the server serves a single competition, opens its answers now, and returns the reason if this fails. After such a
     /// failure, the server tries again at each request.
     pub fn trouble(&self) -> Option<prep_app::Error> {
-        let id = self.shared.competition.as_ref()?;
-        self.shared.gradings.get(id).err()
+        self.shared
+            .gradings
+            .get(self.shared.competition.as_ref()?)
+            .err()
     }
 
     pub fn address(&self) -> std::io::Result<SocketAddr> {

@@ -267,10 +267,11 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
     let facts = facts.filter(|((channel, name), _)| is_value(*channel) || channel.is_path(name));
     let sources = facts.filter_map(|((channel, name), values)| {
         let cells: Option<Vec<&str>> = view.cells(values).into_iter().collect();
+        let (channel, cells) = (*channel, cells?);
         Some(PublicValue {
-            channel: *channel,
+            channel,
             name,
-            cells: cells?,
+            cells,
         })
     });
     let sources: Vec<PublicValue<'_>> = sources.collect();
