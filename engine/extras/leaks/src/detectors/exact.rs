@@ -48,8 +48,8 @@ pub(super) fn find(
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     // If there are only a few groups, any property of groups may determine their answers by chance.
-    let groups = targets.folds.number_of_groups();
-    let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
+    let has_groups =
+        !matches!(targets.folds.number_of_groups(), Some(groups) if groups < MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
         let detector = channel.detector();
         let is_known = |one: &LeakFinding| one.detector == detector && one.level > LeakLevel::Note;
@@ -267,11 +267,10 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
     let facts = facts.filter(|((channel, name), _)| is_value(*channel) || channel.is_path(name));
     let sources = facts.filter_map(|((channel, name), values)| {
         let cells: Option<Vec<&str>> = view.cells(values).into_iter().collect();
-        let (channel, cells) = (*channel, cells?);
         Some(PublicValue {
-            channel,
+            channel: *channel,
             name,
-            cells,
+            cells: cells?,
         })
     });
     let sources: Vec<PublicValue<'_>> = sources.collect();
