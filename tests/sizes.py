@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
-    "leaks": 8_080,
+    "leaks": 8_081,
     "remote": 3_040,
     "report": 2_555,
     "draft": 1_850,

@@ -48,8 +48,8 @@ pub(super) fn find(
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     // If there are only a few groups, any property of groups may determine their answers by chance.
-    let has_groups =
-        !matches!(targets.folds.number_of_groups(), Some(groups) if groups < MIN_GROUPS);
+    let groups = targets.folds.number_of_groups();
+    let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
         let detector = channel.detector();
         let is_known = |one: &LeakFinding| one.detector == detector && one.level > LeakLevel::Note;
