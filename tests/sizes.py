@@ -21,7 +21,7 @@ BUDGETS = {
     "remote": 3_040,
     "report": 2_555,
     "draft": 1_850,
-    "serve": 1_389,
+    "serve": 1_392,
     "trust": 830,
     "experiments": 750,
     "mcp": 492,
