@@ -259,7 +259,7 @@ class Grade(Record):
     thresholds: dict[str, float] = member(_thresholds, default_factory=dict)
     variant: str = "v1"
     comparable_with_v1: bool = False
-    #: Whether the submission is byte-identical to the answers.
+    #: Whether the submission is identical to the answers.
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False

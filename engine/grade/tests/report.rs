@@ -124,7 +124,7 @@ fn copy_of_the_answers_is_not_comparable() {
     assert_eq!(value["submission_is_answers"], true);
     assert_eq!(value["comparable_with_v1"], false);
     let reason = &value["not_comparable_because"][0];
-    assert_eq!(reason, "the submission is byte-identical to the answers");
+    assert_eq!(reason, "the submission is identical to the answers");
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub fn remarks(printer: &Printer, reports: &[&CompetitionReport]) {
     without_leaderboard(printer, reports);
     for report in reports.iter().filter(|report| report.is_answers) {
         printer.warning(format!(
-            "{} is byte-identical to the answers of `{}`, so its score is not a result",
+            "{} is identical to the answers of `{}`, so its score is not a result",
             report.submission_path, report.competition_id
         ));
     }

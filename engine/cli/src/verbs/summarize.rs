@@ -537,7 +537,7 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     let copies: Vec<&str> = copies.map(|one| one.competition.as_str()).collect();
     if !copies.is_empty() {
         session.printer.warning(format!(
-            "{label}submissions are byte-identical to the answers: {}",
+            "{label}submissions are identical to the answers: {}",
             copies.join(", ")
         ));
     }

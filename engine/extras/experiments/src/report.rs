@@ -24,7 +24,7 @@ pub struct GradedRun {
     pub submission: Option<String>,
     pub created_at: Option<String>,
     pub variant: Option<String>,
-    /// Whether the submission was byte-identical to the answers.
+    /// Whether the submission was identical to the answers.
     pub is_answers: bool,
     /// Whether the score cannot be compared with upstream's scores.
     pub is_not_comparable: bool,

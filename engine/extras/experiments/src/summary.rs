@@ -65,7 +65,7 @@ pub struct CompetitionSummary {
     pub silver: usize,
     pub bronze: usize,
     pub any_medal: usize,
-    /// Number of runs whose submission was byte-identical to the answers.
+    /// Number of runs whose submission was identical to the answers.
     pub copies: usize,
     /// Number of runs whose score cannot be compared with upstream's scores.
     pub not_comparable: usize,

@@ -42,7 +42,7 @@ pub struct CompetitionReport {
     pub variant: GradedData,
     /// The reason why there is no score.
     pub reason: Option<Refusal>,
-    /// Whether the submission is byte-identical to the answers. [`new`](Self::new) sets `false`.
+    /// Whether the submission is identical to the answers. [`new`](Self::new) sets `false`.
     pub is_answers: bool,
     /// Whether a query of the competition's author computes the score. [`new`](Self::new) sets `false`.
     pub has_own_metric: bool,
@@ -193,7 +193,7 @@ impl CompetitionReport {
     /// Returns the reasons why the score cannot be compared with the benchmark's scores.
     pub fn not_comparable_because(&self) -> Vec<&str> {
         let of_data = self.variant.not_comparable_because.iter();
-        let copied = "the submission is byte-identical to the answers";
+        let copied = "the submission is identical to the answers";
         let of_submission = self.is_answers.then_some(copied);
         of_data.map(String::as_str).chain(of_submission).collect()
     }
