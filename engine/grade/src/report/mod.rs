@@ -297,14 +297,10 @@ fn text(value: &JsonValue, indent: Option<usize>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`. The name of a second report in the same
-/// second contains `-GMT-2` instead of `-GMT`.
-pub fn file_name(at: Timestamp, number: u32) -> String {
+/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`.
+pub fn file_name(at: Timestamp) -> String {
     let time = at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H-%M-%S");
-    match number {
-        0 | 1 => format!("{time}-GMT_grading_report.json"),
-        number => format!("{time}-GMT-{number}_grading_report.json"),
-    }
+    format!("{time}-GMT_grading_report.json")
 }
 
 /// Formats a time like Python's `datetime.isoformat`, with microseconds only if they are not 0.
