@@ -408,6 +408,8 @@ class Digest(Record):
     description: str | None
     leaderboard: str | None
     rules: str | None
+    #: Published files that are missing or changed, so that the digest is not that of the published data.
+    difference: str | None
 
     _COLUMNS = "id variant short digest"
 
