@@ -23,7 +23,7 @@ BUDGETS = {
     "draft": 1_850,
     "serve": 1_389,
     "trust": 830,
-    "experiments": 750,
+    "experiments": 785,
     "mcp": 492,
 }
 LITERAL_OR_COMMENT = re.compile(

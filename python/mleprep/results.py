@@ -554,6 +554,8 @@ class ReportPage(Results[Record]):
 
     path: Path
     bytes: int
+    #: Runs that were graded several times, per experiment. Each grading is treated as a run.
+    repeated_runs: tuple[Json, ...]
 
     def __repr__(self) -> str:
         return f"ReportPage(path={str(self.path)!r}, bytes={self.bytes}, ids={self.ids})"

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use prep_core::units;
 use prep_experiments::{
-    Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, Set, SetSummary,
-    read_report, reports_at, summarise,
+    Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
+    SetSummary, read_report, reports_at, summarise,
 };
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
@@ -541,6 +541,7 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
             copies.join(", ")
         ));
     }
+    warn_repeated(session, label, &experiment.repeated_runs);
     // Other competitions than the benchmark's have no published scores.
     let not_comparable = competitions
         .iter()
@@ -552,6 +553,22 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
             joined(ids.into_iter(), MAX_NAMES)
         ));
     }
+}
+
+/// Warns about runs that were graded several times.
+pub fn warn_repeated(session: &CliSession, label: &str, repeated: &[RepeatedRun]) {
+    let Some(first) = repeated.first() else {
+        return;
+    };
+    let (runs, were) = match repeated.len() {
+        1 => ("1 run".to_owned(), "was"),
+        more => (units::count(more as u64, "run"), "were"),
+    };
+    session.printer.warning(format!(
+        "{label}{runs} {were} graded several times, and each grading is treated as a run of its own, so standard errors are \
+         too small: {} of `{}` has {} gradings; pass only one report of each run",
+        first.submission_path, first.competition, first.gradings
+    ));
 }
 
 pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
@@ -576,6 +593,7 @@ pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
             "budget": budgets.of(&experiment.name),
             "sets": sets.collect::<Vec<_>>(),
             "competitions": experiment.competitions,
+            "repeated_runs": experiment.repeated_runs,
         })
     });
     json!({ "experiments": experiments.collect::<Vec<_>>() })
