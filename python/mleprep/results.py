@@ -280,7 +280,7 @@ class Grade(Record):
     thresholds: dict[str, float] = member(_thresholds, default_factory=dict)
     variant: str = "v1"
     comparable_with_v1: bool = False
-    #: Whether the submission is byte-identical to the answers.
+    #: Whether the submission is identical to the answers.
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False
@@ -431,6 +431,8 @@ class Digest(Record):
     description: str | None
     leaderboard: str | None
     rules: str | None
+    #: Published files that are missing or changed, so that the digest is not that of the published data.
+    difference: str | None
 
     _COLUMNS = "id variant short digest"
 
@@ -600,6 +602,8 @@ class ReportPage(Results[Record]):
 
     path: Path
     bytes: int
+    #: Runs that were graded several times, per experiment. Each grading is treated as a run.
+    repeated_runs: tuple[Json, ...]
 
     def __repr__(self) -> str:
         return f"ReportPage(path={str(self.path)!r}, bytes={self.bytes}, ids={self.ids})"

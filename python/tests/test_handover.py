@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import mleprep
+import pandas as pd
 import pytest
 from conftest import ID, ROOT
 from mleprep import _private, _program
@@ -86,8 +87,11 @@ def test_copy_of_the_answers_is_reported(data_dir: Path, caplog: pytest.LogCaptu
     competition = Registry(data_dir).get_competition(ID)
     grade = mleprep.grade(competition.answers, ID, data_dir=data_dir, log=False)
     assert grade.is_answers and grade.comparable_with_v1 is False
+    table = pd.read_csv(competition.answers)
+    assert mleprep.grade(table, ID, data_dir=data_dir, log=False).is_answers
+    assert not mleprep.grade(table[::-1], ID, data_dir=data_dir, log=False).is_answers
     mlebench.grade.grade_csv(competition.answers, competition)
-    assert "byte-identical to the answers" in caplog.text
+    assert "identical to the answers" in caplog.text
 
 
 def test_reason_of_a_grade_is_a_text(data_dir: Path, tmp_path: Path) -> None:

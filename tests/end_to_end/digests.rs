@@ -43,6 +43,29 @@ fn digests_equal_those_of_the_documented_shell_command() {
 }
 
 #[test]
+fn digests_of_changed_data_have_a_warning() {
+    let sandbox = Harbour::prepared();
+    let prepared = sandbox.prepared(Harbour::ID);
+    assert!(digest(&sandbox)["difference"].is_null());
+    for path in ["public/train.csv", "private/test.csv"] {
+        let (path, file) = (path, prepared.join(path));
+        let text = fs::read(&file).expect("a file");
+        fs::write(&file, [&text[..], b"\n"].concat()).expect("a write");
+        let ended = sandbox.prep(&["digest", Harbour::ID]).code(0);
+        let what = format!("published data: changed or missing: {path}");
+        ended.says(&[
+            "the digest of `harbour` is not that of",
+            &what,
+            "`prep run harbour`",
+        ]);
+        let difference = digest(&sandbox)["difference"].to_string();
+        assert!(difference.contains(path), "{difference}");
+        fs::write(&file, text).expect("a write");
+        assert!(digest(&sandbox)["difference"].is_null());
+    }
+}
+
+#[test]
 fn digests_depend_only_on_content() {
     let one = Harbour::prepared();
     let other = Sandbox::new();

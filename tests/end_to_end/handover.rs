@@ -305,7 +305,7 @@ fn copy_of_the_answers_is_reported_by_all_who_grade() {
         assert_eq!(report["digests"]["submission"], digest, "{way}: {report}");
         let because = report["not_comparable_because"].to_string();
         assert!(
-            because.contains("byte-identical to the answers"),
+            because.contains("identical to the answers"),
             "{way}: {because}"
         );
     };
@@ -313,7 +313,7 @@ fn copy_of_the_answers_is_reported_by_all_who_grade() {
         .prep(&["grade", Harbour::ID, "work/copy.csv", "--json"])
         .code(0);
     check("grade", &graded.competition());
-    graded.says(&["work/copy.csv is byte-identical to the answers of `harbour`"]);
+    graded.says(&["work/copy.csv is identical to the answers of `harbour`"]);
     sandbox.write(
         "list.jsonl",
         "{\"competition_id\": \"harbour\", \"submission_path\": \"work/copy.csv\"}\n",

@@ -123,6 +123,16 @@ fn frequent_mistakes_have_a_remedy() {
             &["the id comes before the path of a file"],
         ),
         (
+            &["why", Harbour::ID, "train.csv"],
+            2,
+            &["did you mean `public/train.csv`?"],
+        ),
+        (
+            &["plan", "https://www.kaggle.com/competitions/harbour/data"],
+            2,
+            &["did you mean `harbour`?"],
+        ),
+        (
             &["run", Harbour::ID, "--memory", "8"],
             2,
             &["`8` has no unit; write for example 8GB"],

@@ -985,6 +985,9 @@ fn mle_dojo_reads_an_export() {
         ]
     );
     assert_eq!(names_in(&home), ["data", "info", "manifest.json"]);
+    for path in ["info", "data/private"].map(|place| format!("{place}/private_leaderboard.csv")) {
+        assert!(read("manifest.json").contains(&path), "{path}");
+    }
     export(&["-o", "public"]).code(0);
     assert_eq!(names_in(&sandbox.path("public/harbour/data")), ["public"]);
     export(&["-o", "all.tar", "--private"]).code(0);

@@ -35,6 +35,47 @@ fn written(sandbox: &Sandbox, document: &serde_json::Value) -> String {
     path
 }
 
+/// A run that was graded twice is not a second seed.
+#[test]
+fn runs_that_were_graded_twice_have_a_warning() {
+    let sandbox = Harbour::prepared();
+    let submission = "id,docked\n1,1\n";
+    for run in ["a", "b"] {
+        let path = format!("runs/g/{}_{run}/submission/submission.csv", Harbour::ID);
+        sandbox.write(&path, submission);
+    }
+    let grade = ["grade", "runs/g", "-o", "rep"];
+    // The table has a column with the paths, because both runs are about one competition.
+    let path = format!("{}_b/submission/submission.csv", Harbour::ID);
+    let graded = sandbox.prep(&grade).code(0);
+    graded.shows(&["competition  path", &path]);
+    let warning = "graded several times";
+    let once = sandbox.prep(&["summarize", "rep"]).code(0);
+    assert!(!once.stderr.contains(warning), "{}", once.stderr);
+    sandbox.prep(&grade).code(0);
+    let twice = sandbox.prep(&["summarize", "rep"]).code(0);
+    twice.says(&[
+        "2 runs were graded several times",
+        "`harbour` has 2 gradings",
+    ]);
+    let json = sandbox.prep(&["summarize", "rep", "--json"]).code(0).json();
+    assert_eq!(json["experiments"][0]["repeated_runs"][1]["gradings"], 2);
+    let page = [
+        "report",
+        "-o",
+        "a.html",
+        "--grading",
+        "x=rep",
+        "--grading",
+        "x=rep",
+        "--json",
+    ];
+    let page = sandbox.prep(&page).code(0);
+    let json = page.json();
+    page.says(&["x: 2 runs were graded several times"]);
+    assert_eq!(json["repeated_runs"][0]["runs"][0]["gradings"], 4);
+}
+
 #[test]
 fn json_of_one_submission_names_its_report() {
     let sandbox = Harbour::prepared();

@@ -264,7 +264,7 @@ const ATTACKS: &[Attack] = &[
         "answers as submission",
         |w| w.verify(&w.grade("grader", ANSWERS), &[]),
         1,
-        "byte-identical to the answers",
+        "identical to the answers",
     ),
     Attack(
         "removed line",

@@ -257,6 +257,10 @@ impl Catalog {
             if id.starts_with("public/") || id.starts_with("private/") {
                 return error.help("the id comes before the path of a file");
             }
+            // The address of a competition on Kaggle contains its id.
+            if let Some(part) = id.split('/').find(|part| self.entries.contains_key(*part)) {
+                return error.suggest(Some(part));
+            }
             match (self.suggestion(id), self.similar(id).as_slice()) {
                 (Some(near), _) => error.suggest(Some(near)),
                 (None, []) => error.help(Remedy::ListCompetitions),

@@ -68,14 +68,18 @@ pub(crate) fn report_digests(
     }
 }
 
-/// Returns the digests of a prepared competition.
+/// Returns the digests of a prepared competition, and describes published files that are missing or changed, if any.
 ///
 /// Reads the prepared files only if the recorded digests are missing or outdated. Data that another program prepared have
 /// no recorded variant, so this function treats them as `v1`.
 ///
 /// # Errors
 /// Returns an error if the competition is not prepared, if a file cannot be read, or if the pipeline has mistakes.
-pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<DatasetDigests, Error> {
+pub fn facts(
+    catalog: &Catalog,
+    settings: &Settings,
+    id: &str,
+) -> Result<(DatasetDigests, Option<String>), Error> {
     let entry = catalog.get(id)?;
     let directory = settings.prepared_dir(id);
     let manifest = prepared::manifest(&settings.data_dir, id)?;
@@ -86,10 +90,14 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Dataset
     if !directory.is_dir() {
         return Err(prepared::not_prepared(id));
     }
+    let mut difference = None;
     let recorded = match manifest.filter(|manifest| manifest.complete) {
         Some(manifest) => {
             let tree =
                 prepared::examine(&manifest, &settings.data_dir, settings, ExaminedFiles::All)?;
+            if !tree.has_published_content() {
+                difference = tree.difference();
+            }
             manifest.trees.filter(|_| tree.has_recorded_digests())
         }
         None => None,
@@ -100,7 +108,8 @@ pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Dataset
     };
     let rules = rules(&entry.load(&variant)?);
     let facts = DatasetDigests::new(&variant, &trees, leaderboard(entry), rules);
-    Ok(facts.with_description(description(&settings.data_dir, id)))
+    let facts = facts.with_description(description(&settings.data_dir, id));
+    Ok((facts, difference))
 }
 
 fn read(settings: &Settings, id: &str) -> Result<Trees, Error> {

@@ -98,7 +98,7 @@ pub use packs::check::{NOT_REPRODUCIBLE, PackCheck, PackChecks, SILENT_FAILURE};
 pub use packs::lock::LockComparison;
 pub use packs::{InstalledPack, installed_packs};
 pub use permissions::{Permission, PermissionCheck};
-pub use prep_audit::{AuditReport, Block, Cause, Verdict};
+pub use prep_audit::{AuditReport, BUNDLE_NOT_VERIFIED, Block, Cause, Verdict};
 pub use prep_cache::LinkMode;
 pub use prep_core::Remedy;
 pub use prep_diff::{FileDifference, TableDifference};

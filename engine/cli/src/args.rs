@@ -273,6 +273,7 @@ mod usage_tests {
         for (arguments, suggested) in [
             (["init", "a"], Some("'pipeline new'")),
             (["status", "a"], Some("'list'")),
+            (["ls", "a"], Some("'list'")),
             (["clean", "a"], Some("'cache gc'")),
             (["grade-sample", "a"], Some("'grade ID SUBMISSION.csv'")),
             (["valid", "a"], Some("'validate'")),

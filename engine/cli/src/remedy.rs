@@ -88,10 +88,15 @@ pub fn words(remedy: &Remedy) -> Option<String> {
     words_in(remedy, VERB.get_or_init(VerbOptions::default))
 }
 
-/// Returns the command with this command's data and one more option.
-pub fn run_command(id: &str, option: &str) -> String {
-    let data = VERB.get_or_init(VerbOptions::default).data.concat();
-    format!("prep run {id}{data} {option}")
+/// Returns the command `prep VERB ID` with the options that decide which data this process reads.
+pub fn command(verb: &str, id: &str) -> String {
+    let data = VERB.get_or_init(VerbOptions::default).data.iter();
+    // Bundles do not depend on the variant.
+    let data = data.filter(|option| verb != "fetch" || !option.starts_with(" --variant"));
+    format!(
+        "prep {verb} {id}{}",
+        data.map(String::as_str).collect::<String>()
+    )
 }
 
 fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {

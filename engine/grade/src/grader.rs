@@ -14,6 +14,7 @@ use crate::rules::required_rows;
 use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::spec::{self, GradeSpec, SpecRule};
 use crate::table::answers::{self, AnswersError};
+use crate::table::column::GradedColumn;
 use crate::table::key::{Identifier, key};
 use crate::table::pair::Pair;
 use crate::table::submission::{self, ScannedSubmission};
@@ -232,24 +233,41 @@ impl Grader {
         pair.engine = self.engine.as_deref();
         pair.recognise(self.named_columns(&self.spec.rules));
         let outcome = self.apply(&mut pair);
-        outcome.map_err(|refusal| pair.without_quotes(self.with_missing_id(&pair, refusal)))
+        outcome.map_err(|refusal| pair.without_quotes(self.with_odd_id(&pair, refusal)))
     }
 
-    /// If the submission has too few rows, adds an identifier without a row to the message.
-    fn with_missing_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
-        let is_short = (1..pair.answers.len()).contains(&pair.submission.len());
+    /// If the number of rows is wrong, adds an identifier without a row, or an unknown or repeated identifier to the message.
+    fn with_odd_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
+        let (expected, found) = (pair.answers.len(), pair.submission.len());
+        let is_short = (1..expected).contains(&found);
+        let is_long = (expected + 1..=MANY_ROWS).contains(&found);
         let id = self.identifiers().into_iter().next();
-        let id = id.filter(|_| is_short && refusal.kind == RefusalKind::RowCount);
-        if let Some((answers, submission)) = id.and_then(|id| pair.both(id).ok()) {
-            let rows = 0..submission.len();
-            let ids: HashSet<Identifier<'_>> = rows.map(|row| key(&submission, row)).collect();
-            let missing = (0..answers.len()).find(|row| !ids.contains(&key(&answers, *row)));
-            if let Some(row) = missing {
-                let id = answers.for_message(row);
-                refusal
-                    .message
-                    .push_str(&format!("; there is no row for {id}"));
-            }
+        let id = id.filter(|_| (is_short || is_long) && refusal.kind == RefusalKind::RowCount);
+        let Some((answers, submission)) = id.and_then(|id| pair.both(id).ok()) else {
+            return refusal;
+        };
+        let added = if is_short {
+            let known = identifiers_in(&submission);
+            let missing = (0..expected).find(|row| !known.contains(&key(&answers, *row)));
+            missing.map(|row| format!("there is no row for {}", answers.for_message(row)))
+        } else {
+            let mut known = identifiers_in(&answers);
+            let is_unknown = |row: &usize| !known.contains(&key(&submission, *row));
+            let unknown = (0..found).find(is_unknown).map(|row| ("an unknown", row));
+            let mut rules = self.spec.rules.iter();
+            let repeats = rules.any(|rule| matches!(rule.rule.rows(), RowPolicy::Times(2..)));
+            let odd = unknown.or_else(|| {
+                let mut rows = 0..if repeats { 0 } else { found };
+                rows.find(|row| !known.remove(&key(&submission, *row)))
+                    .map(|row| ("the repeated", row))
+            });
+            odd.map(|(kind, row)| {
+                let (file_row, id) = (submission.file_row(row), submission.for_message(row));
+                format!("row {file_row} has {kind} identifier {id}")
+            })
+        };
+        if let Some(added) = added {
+            refusal.message.push_str(&format!("; {added}"));
         }
         refusal
     }
@@ -262,7 +280,7 @@ impl Grader {
                 self.check_rows(pair, rules)?;
                 knows_rows = true;
             }
-            rule.rule.apply(pair)?;
+            first_in_file(pair, |pair| rule.rule.apply(pair))?;
             rules = later;
             if pair.submission.len() > MANY_ROWS {
                 let wanted: Vec<&str> = self.named_columns(later).collect();
@@ -272,7 +290,7 @@ impl Grader {
         if !knows_rows {
             self.check_rows(pair, rules)?;
         }
-        let mut score = self.spec.metric.metric.score(pair)?;
+        let mut score = first_in_file(pair, |pair| self.spec.metric.metric.score(pair))?;
         if (self.spec.scale, self.spec.offset) != (1.0, 0.0) {
             score.value = self.spec.scale * score.value + self.spec.offset;
         }
@@ -310,6 +328,28 @@ impl Grader {
         }
         Ok(())
     }
+}
+
+fn identifiers_in<'a>(column: &GradedColumn<'a>) -> HashSet<Identifier<'a>> {
+    (0..column.len()).map(|row| key(column, row)).collect()
+}
+
+/// Calls `check`, which reports the first invalid row. If rules have sorted the rows, calls `check` again with the rows in
+/// the order of the file, so that the message names the first invalid row of the file.
+fn first_in_file<T>(
+    pair: &mut Pair<'_>,
+    check: impl Fn(&mut Pair<'_>) -> Result<T, Refusal>,
+) -> Result<T, Refusal> {
+    check(pair).map_err(|refusal| {
+        if refusal.row.is_none() || !pair.sort_by_file() {
+            return refusal;
+        }
+        let is_earlier = |other: &Refusal| {
+            other.row.is_some_and(|row| Some(row) < refusal.row)
+                && other.kind != RefusalKind::Answers
+        };
+        check(pair).err().filter(is_earlier).unwrap_or(refusal)
+    })
 }
 
 /// Returns the columns of two tables, each once.
@@ -417,6 +457,88 @@ mod tests {
                 panic!("{submission} is valid");
             };
             assert_eq!(refusal.to_string(), expected, "{submission}");
+        }
+    }
+
+    #[test]
+    fn messages_name_the_first_invalid_row_of_the_file_and_the_mistake() {
+        let y = json!({ "columns": "y", "of": "submission" });
+        let align = json!({ "align": "id" });
+        let (accuracy, log_loss) = (json!({ "accuracy": "y" }), json!({ "log_loss": "y" }));
+        let (brier, rmsle) = (json!({ "brier": "y" }), json!({ "rmsle": "y" }));
+        let with = |rule: Value| json!([align, rule]);
+        let plain = || json!([align]);
+        let text = "id,y\n3,maybe\n4,0\n1,perhaps\n2,1\n";
+        let range = "id,y\n3,-7\n4,0\n1,-9\n2,1\n";
+        let empty = "id,y\n3,\n4,0\n1,\n2,1\n";
+        for (rules, metric, submission, expected) in [
+            (
+                with(json!({ "numeric": y })),
+                &accuracy,
+                text,
+                "column `y`, row 1: found `maybe`",
+            ),
+            (
+                with(json!({ "finite": "y" })),
+                &accuracy,
+                empty,
+                "column `y`, row 1: found nothing",
+            ),
+            (
+                with(json!({ "range": { "columns": "y", "min": 0, "max": 1 } })),
+                &accuracy,
+                range,
+                "column `y`, row 1: found `-7",
+            ),
+            (plain(), &accuracy, text, "column `y`, row 1: found `maybe`"),
+            (plain(), &log_loss, text, "column `y`, row 1: found `maybe`"),
+            (plain(), &brier, text, "column `y`, row 1: found `maybe`"),
+            (plain(), &brier, range, "column `y`, row 1: found `-7"),
+            (plain(), &rmsle, range, "column `y`, row 1: found `-7"),
+            (
+                json!(["columns", align]),
+                &accuracy,
+                "Id,Y\n1,1\n",
+                "it also lacks y (rename `Y`)",
+            ),
+            (
+                json!(["same_rows", align]),
+                &accuracy,
+                "id,y\n1,1\n2,1\n9,1\n3,1\n4,1\n",
+                "expected 4; row 3 has an unknown identifier `9`",
+            ),
+            (
+                json!(["same_rows", align]),
+                &accuracy,
+                "id,y\n1,1\n2,1\n3,1\n2,1\n4,1\n",
+                "expected 4; row 4 has the repeated identifier `2`",
+            ),
+            (
+                json!(["same_rows", align]),
+                &accuracy,
+                "id,y\n1,1\n2,1\n4,1\n",
+                "expected 4; there is no row for `3`",
+            ),
+            (
+                plain(),
+                &accuracy,
+                "```csv\nid,y\n1,1\n```\n",
+                "Markdown fence in line 1",
+            ),
+        ] {
+            let section = json!({ "rules": rules, "metric": metric });
+            let grader = Grader::parse(&section).unwrap();
+            let answers = grader.read_answers(b"id,y\n1,1\n2,0\n3,1\n4,0\n").unwrap();
+            let GradeOutcome::Invalid(refusal) =
+                grader.grade_bytes(&answers, submission.as_bytes())
+            else {
+                panic!("{submission} is valid");
+            };
+            let message = refusal.to_string();
+            assert!(
+                message.contains(expected),
+                "{section} {submission}: {message}"
+            );
         }
     }
 }

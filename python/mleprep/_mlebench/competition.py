@@ -101,7 +101,7 @@ def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[fl
     """Grades a file. Returns the rounded score, or the reason why the submission has no score."""
     found = program.score(competition_id, submission, answers)
     if found["is_answers"]:
-        logger.warning(f"The submission {submission} is byte-identical to the answers, so its score is not a result.")
+        logger.warning(f"The submission {submission} is identical to the answers, so its score is not a result.")
     rounded = found["rounded"]
     return (None if rounded is None else float(rounded)), found["reason"]
 

@@ -52,7 +52,7 @@ class ProgramError(RuntimeError):
 def score(competition_id: str, table: Path, answers: Path) -> dict[str, Any]:
     """Grades a table against answers. Returns `score` and `rounded`, which are None for an invalid table, and `reason`.
 
-    `is_answers` states whether the table and the answers are the same bytes.
+    `is_answers` states whether the table is identical to the answers.
 
     Files `*.frame` are typed frames. All other files are CSVs.
     """

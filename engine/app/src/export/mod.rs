@@ -106,6 +106,17 @@ pub struct ExportedFile {
     schema: Option<Schema>,
 }
 
+impl ExportedFile {
+    fn of_text(path: String, text: &str) -> ExportedFile {
+        ExportedFile {
+            path,
+            bytes: text.len() as u64,
+            md5: prep_cache::hex(&Md5::digest(text)),
+            schema: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct CopiedFile {
     /// Path below the competition's directory.
@@ -208,9 +219,14 @@ pub fn export(
     for path in &empty {
         copier.directory(path).map_err(failed)?;
     }
-    for (name, text) in &texts {
-        copier.text(name, text).map_err(failed)?;
+    for (path, text) in texts {
+        copier.text(&path, &text).map_err(failed)?;
+        exported.bytes += text.len() as u64;
+        exported.files.push(ExportedFile::of_text(path, &text));
     }
+    exported
+        .files
+        .sort_by(|one, other| one.path.cmp(&other.path));
     if layout == PackLayout::MleBench {
         let croissant = croissant::describe(&exported, &pipeline);
         copier.text(CROISSANT, &croissant).map_err(failed)?;

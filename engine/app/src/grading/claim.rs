@@ -150,7 +150,7 @@ impl Expectations<'_> {
         let entry = self.catalog.find(id)?;
         let settings = self.settings.of_variant(variant);
         match digests::facts(self.catalog, &settings, id) {
-            Ok(facts) if facts.variant == variant => Some(facts.to_lock_entry()),
+            Ok((facts, _)) if facts.variant == variant => Some(facts.to_lock_entry()),
             _ => {
                 let rules = digests::rules(&entry.load(variant).ok()?);
                 Some(LockedDataset::new(digests::leaderboard(entry), rules))

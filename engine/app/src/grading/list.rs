@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, ToSpan};
 use prep_contents::parallel;
 use prep_core::Failure;
 use prep_formats::json::JsonValue;
@@ -176,6 +176,8 @@ fn signed_list(key: &SigningKey, mut report: JsonObject) -> JsonObject {
 
 /// Writes a report under a unique name, even if other processes write reports into the same directory in the same
 /// second. The file appears complete or not at all.
+///
+/// The name contains the first second from `now` that is free. Therefore the order of the names is that of the reports.
 fn save(
     mut file: NamedTempFile,
     directory: &Path,
@@ -184,14 +186,16 @@ fn save(
 ) -> std::io::Result<PathBuf> {
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
-    let mut number = 1;
+    let mut time = now;
     loop {
-        let path = directory.join(file_name(now, number));
+        let path = directory.join(file_name(time));
         match file.persist_noclobber(&path) {
             Ok(_) => return Ok(path),
             Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => {
                 file = failed.file;
-                number += 1;
+                time = time
+                    .saturating_add(1.second())
+                    .map_err(std::io::Error::other)?;
             }
             Err(failed) => return Err(failed.error),
         }
@@ -267,11 +271,7 @@ mod tests {
             }
         });
         let names = names(dir.path());
-        let expected: Vec<String> = {
-            let mut names: Vec<String> = (1..=6).map(|number| file_name(now, number)).collect();
-            names.sort();
-            names
-        };
+        let expected: Vec<String> = (0..6_i64).map(|at| file_name(now + at.seconds())).collect();
         assert_eq!(names, expected);
         let mut texts: Vec<String> = names
             .iter()
@@ -279,5 +279,16 @@ mod tests {
             .collect();
         texts.sort();
         assert_eq!(texts, ["0", "1", "2", "3", "4", "5"]);
+    }
+
+    #[test]
+    fn later_reports_have_later_names() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = Timestamp::UNIX_EPOCH;
+        let paths = [0_i64, 0, 0, 1, 1, 9].map(|second| {
+            let file = ReportFile::create(dir.path()).unwrap().file;
+            save(file, dir.path(), "", now + second.seconds()).unwrap()
+        });
+        assert!(paths.is_sorted(), "{paths:?}");
     }
 }

@@ -219,9 +219,7 @@ impl Submission {
     /// # Errors
     /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes.
     pub(super) fn read(&self) -> Result<ReadSubmission<'_>, SubmissionError> {
-        if self.format == SubmissionFormat::Frame {
-            let frame = typed::parse(&self.bytes()?);
-            let frame = frame.map_err(|error| SubmissionError::Frame(prep_core::chain(&error)))?;
+        if let Some(frame) = self.frame()? {
             return Ok(ReadSubmission::Frame(frame));
         }
         let content = match &self.content {
@@ -232,6 +230,19 @@ impl Submission {
         };
         let scanned = ScannedSubmission::scan(content).map_err(|error| self.read_error(error))?;
         Ok(ReadSubmission::Csv(scanned))
+    }
+
+    /// Reads a typed frame. Returns `None` for a CSV.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes.
+    pub(super) fn frame(&self) -> Result<Option<Frame>, SubmissionError> {
+        if self.format == SubmissionFormat::Csv {
+            return Ok(None);
+        }
+        let frame = typed::parse(&self.bytes()?);
+        let frame = frame.map_err(|error| SubmissionError::Frame(prep_core::chain(&error)))?;
+        Ok(Some(frame))
     }
 
     /// Returns the content of the submission's file.

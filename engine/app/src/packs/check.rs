@@ -280,7 +280,7 @@ fn prepare_once(
         .map(|trial| &trial["sample"]["valid"]);
     check.is_sample_valid = sample.and_then(serde_json::Value::as_bool);
     let settings = task.settings.of_variant(&task.options.variant);
-    let facts = digests::facts(&task.catalog, &settings, id)?;
+    let (facts, _) = digests::facts(&task.catalog, &settings, id)?;
     let manifest = prepared::manifest(&settings.data_dir, id)?;
     Ok(manifest.map(|manifest| (facts, manifest)))
 }

@@ -111,6 +111,7 @@ fn read_at(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
 #[derive(Debug, Clone, Default)]
 pub struct Expected {
     pub md5: Option<String>,
+    /// The rounded size in bytes.
     pub size: Option<u64>,
     /// Members of a verified bundle with the MD5 `md5`, if they are recorded.
     pub members: Option<Vec<RawMember>>,
@@ -346,15 +347,22 @@ impl Bundle<'_> {
         }
         let mut finding = self.finding(Cause::BundleCutOff);
         finding = match self.expected.size {
-            Some(size) => {
-                finding.example(format!("the file has {} of {size} bytes", self.raw.bytes))
-            }
+            Some(size) => finding.example(self.sizes(size)),
             None => finding.example(format!(
                 "the file ends after {} bytes, and the central directory is missing",
                 self.raw.bytes
             )),
         };
         Ok(vec![finding])
+    }
+
+    /// Compares the size of the file with the published size, which is rounded.
+    fn sizes(&self, published: u64) -> String {
+        format!(
+            "the file has {}; the published bundle has about {}",
+            units::bytes(self.raw.bytes),
+            units::bytes(published)
+        )
     }
 
     fn damage(&self, list: &[RawMember]) -> Result<Vec<AuditFinding>, ContentsError> {
@@ -527,13 +535,16 @@ impl Bundle<'_> {
                 1 => "the only member matches its CRC".to_owned(),
                 count => format!("all {count} members match their CRCs"),
             };
-            return Ok(vec![
-                self.finding(Cause::BundleOtherMd5)
-                    // The caller lowers the harm if all outputs have their published checksums.
-                    .raised(Harm::Content, BUNDLE_NOT_VERIFIED)
-                    .proof(proof)
-                    .example(format!("MD5 {}", self.raw.md5)),
-            ]);
+            let finding = self
+                .finding(Cause::BundleOtherMd5)
+                // The caller lowers the harm if all outputs have their published checksums.
+                .raised(Harm::Content, BUNDLE_NOT_VERIFIED)
+                .proof(proof)
+                .example(format!("MD5 {}", self.raw.md5));
+            return Ok(vec![match self.expected.size {
+                Some(size) => finding.example(self.sizes(size)),
+                None => finding,
+            }]);
         };
         self.compare_members(&files, known)
     }

@@ -1,6 +1,7 @@
 //! Formats grading reports as tables and JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use prep_core::units;
 use prep_grade::report::ListedSubmission;
@@ -81,7 +82,7 @@ pub fn remarks(printer: &Printer, reports: &[&CompetitionReport]) {
     without_leaderboard(printer, reports);
     for report in reports.iter().filter(|report| report.is_answers) {
         printer.warning(format!(
-            "{} is byte-identical to the answers of `{}`, so its score is not a result",
+            "{} is identical to the answers of `{}`, so its score is not a result",
             report.submission_path, report.competition_id
         ));
     }
@@ -161,16 +162,34 @@ pub fn thresholds(found: Thresholds) -> String {
     )
 }
 
+/// Returns a table with a row per report. If a competition has several reports, a column shows the paths of their
+/// submissions, without their common directory.
 pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
-    let mut table =
-        PrintedTable::with_header("competition  >score  medal  above median  submission");
+    let mut ids = BTreeSet::new();
+    let has_paths = !reports.iter().all(|report| ids.insert(&report.competition_id));
+    let columns = ">score  medal  above median  submission";
+    let header = match has_paths {
+        true => format!("competition  path  {columns}"),
+        false => format!("competition  {columns}"),
+    };
+    let common = common_directory(
+        reports
+            .iter()
+            .map(|report| Path::new(&report.submission_path)),
+    );
+    let mut table = PrintedTable::with_header(&header);
     for report in reports {
         let submission = match &report.reason {
             Some(refusal) => format!("invalid: {refusal}"),
             None => "valid".to_owned(),
         };
-        table.row(vec![
-            report.competition_id.clone(),
+        let mut cells = vec![report.competition_id.clone()];
+        if has_paths {
+            let path = Path::new(&report.submission_path);
+            let path = path.strip_prefix(&common).unwrap_or(path);
+            cells.push(path.display().to_string());
+        }
+        cells.extend([
             score(report),
             medal(report).to_owned(),
             match (report.thresholds, report.medals.above_median) {
@@ -181,8 +200,22 @@ pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
             .to_owned(),
             submission,
         ]);
+        table.row(cells);
     }
     table
+}
+
+/// Returns the longest directory that contains all paths that have a directory. It is empty if there is no such directory.
+fn common_directory<'a>(paths: impl Iterator<Item = &'a Path>) -> PathBuf {
+    let directories = paths.filter_map(Path::parent);
+    let directories = directories.filter(|directory| !directory.as_os_str().is_empty());
+    let directories = directories.map(Path::to_owned);
+    let common = directories.reduce(|one, other| {
+        let pairs = one.components().zip(other.components());
+        let equal = pairs.take_while(|(one, other)| one == other);
+        equal.map(|(component, _)| component).collect()
+    });
+    common.unwrap_or_default()
 }
 
 /// Returns a table with a row per report, followed by totals.
@@ -200,4 +233,23 @@ pub fn summary(reports: &[&CompetitionReport]) -> String {
         count(|report| report.medals.silver),
         count(|report| report.medals.bronze),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_directories_ignore_paths_without_a_directory() {
+        for (paths, expected) in [
+            ("runs/a/s/x.csv runs/b/s/x.csv None", "runs"),
+            ("runs/a/x.csv runs/a/y.csv", "runs/a"),
+            ("/r/a/x.csv /r/b/x.csv", "/r"),
+            ("a/x.csv b/x.csv", ""),
+            ("None", ""),
+        ] {
+            let found = common_directory(paths.split(' ').map(Path::new));
+            assert_eq!(found, Path::new(expected), "{paths}");
+        }
+    }
 }

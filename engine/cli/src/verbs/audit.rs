@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{
-    Audit, AuditReport, Block, BundleAudit, Catalog, Cause, LeakLevel, LeakReport, OutputsAudit,
-    PreparationOptions, Remedy, RememberedOptions, Settings, TreeAudit, Verdict,
+    Audit, AuditReport, BUNDLE_NOT_VERIFIED, Block, BundleAudit, Catalog, Cause, LeakLevel,
+    LeakReport, OutputsAudit, PreparationOptions, Remedy, RememberedOptions, Settings, TreeAudit,
+    Verdict,
 };
 use prep_core::units;
 use serde_json::json;
@@ -113,12 +114,7 @@ pub fn exit(verdict: Verdict) -> Exit {
 }
 
 fn audit_text(audit: &Audit) -> String {
-    let mut text = format!(
-        "{}: {}; {}\n",
-        audit.id,
-        verdict(audit.verdict),
-        audit.conclusion
-    );
+    let mut text = format!("{}: {}; {}\n", audit.id, verdict(audit), audit.conclusion);
     text.push_str(&format!(
         "  bundle   {}\n",
         audit
@@ -149,13 +145,24 @@ fn audit_text(audit: &Audit) -> String {
     text
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
+fn verdict(audit: &Audit) -> &'static str {
+    match audit.verdict {
         Verdict::Equal => "nothing differs",
         Verdict::SameContent => "the same content",
+        Verdict::ContentDiffers if is_unproven(audit) => "content may differ",
         Verdict::ContentDiffers => "content differs",
         Verdict::AnswersDiffer => "answers differ",
     }
+}
+
+/// Returns whether the only difference is the MD5 of the bundle, and no member is known to differ.
+fn is_unproven(audit: &Audit) -> bool {
+    let outputs = audit.outputs.as_ref().map(|part| &part.report);
+    let tree = audit.tree.as_ref().map(|part| &part.report);
+    let mut others = [outputs, tree].into_iter().flatten();
+    let mut bundle = audit.bundle.iter().flat_map(|part| &part.report.blocks);
+    others.all(|report| report.verdict <= Verdict::SameContent)
+        && bundle.all(|block| block.rules.contains(&BUNDLE_NOT_VERIFIED))
 }
 
 fn bundle(part: &BundleAudit) -> String {
@@ -243,8 +250,8 @@ fn command_for(block: &Block, audit: &Audit) -> Option<String> {
             ),
             _ => ("--skip-bundle-verification", "accepts the bundle"),
         };
-        let command = remedy::run_command(&audit.id, accept);
-        return Some(format!("`{command}` {result}"));
+        let command = remedy::command("run", &audit.id);
+        return Some(format!("`{command} {accept}` {result}"));
     }
     if is(&[Cause::FilesEdited]) {
         let id = audit.id.clone();
@@ -254,8 +261,8 @@ fn command_for(block: &Block, audit: &Audit) -> Option<String> {
     let bundle = audit.bundle.as_ref()?;
     let is_downloaded = block.cause.starts_with("bundle-") && block.advice.contains("download");
     is_downloaded.then(|| {
-        let (id, path) = (&audit.id, bundle.path.display());
-        format!("remove {path}, then run `prep fetch {id}`")
+        let (command, path) = (remedy::command("fetch", &audit.id), bundle.path.display());
+        format!("remove {path}, then run `{command}`")
     })
 }
 

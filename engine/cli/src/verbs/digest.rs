@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::error::Exit;
 use crate::options::VariantArg;
 use crate::output::table::PrintedTable;
+use crate::remedy;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -50,7 +51,8 @@ impl DigestArgs {
         let outcomes = session.for_each_id_shown("reading", &ids, |id| {
             Ok(prep_app::facts(&catalog, &settings, id)?)
         });
-        let found: Vec<(&str, &DatasetDigests)> = outcomes.results().collect();
+        let results = outcomes.results();
+        let found: Vec<_> = results.map(|(id, (facts, _))| (id, facts)).collect();
         if session.printer.json {
             session.printer.json(&json!({
                 "competitions": outcomes.json(to_json),
@@ -70,6 +72,14 @@ impl DigestArgs {
                 .printer
                 .message("no competition is prepared in the data directory");
         }
+        for (id, (_, difference)) in outcomes.results() {
+            if let Some(difference) = difference {
+                session.printer.warning(format!(
+                    "the digest of `{id}` is not that of the published data: {difference}; `{}` publishes them again",
+                    remedy::command("run", id)
+                ));
+            }
+        }
         Ok(outcomes.exit())
     }
 }
@@ -78,7 +88,7 @@ fn root(found: &[(&str, &DatasetDigests)]) -> Sha256 {
     combined_digest(found.iter().map(|(id, facts)| (*id, facts.digest())))
 }
 
-fn to_json(id: &str, facts: &DatasetDigests) -> Value {
+fn to_json(id: &str, (facts, difference): &(DatasetDigests, Option<String>)) -> Value {
     json!({
         "id": id,
         "variant": facts.variant,
@@ -89,6 +99,7 @@ fn to_json(id: &str, facts: &DatasetDigests) -> Value {
         "answers": facts.answers,
         "leaderboard": facts.leaderboard,
         "rules": facts.rules,
+        "difference": difference,
     })
 }
 

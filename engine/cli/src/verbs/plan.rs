@@ -111,7 +111,12 @@ impl WhyArgs {
 
 fn unknown(id: &str, wanted: &str, steps: &[PlannedStep]) -> CliError {
     let error = CliError::usage(format!("competition `{id}` has no step `{wanted}`"));
-    match prep_spec::nearest(wanted, steps.iter().map(|step| step.step.as_str())) {
+    let names = || steps.iter().map(|step| step.step.as_str());
+    let is_end = |name: &&str| name.rsplit_once('/').is_some_and(|(_, end)| end == wanted);
+    match names()
+        .find(is_end)
+        .or_else(|| prep_spec::nearest(wanted, names()))
+    {
         Some(near) => error.suggest(Some(near)),
         None => error.help(format!("`prep why {id}` lists its steps")),
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use prep_app::{Catalog, FailedRun, PreparationOptions, RememberedOptions, Task};
 use prep_core::units;
+use prep_experiments::RepeatedRun;
 use prep_report::{GradedExperiment, ReportSubject};
 use serde_json::{Value, json};
 
@@ -15,6 +16,7 @@ use crate::output::progress::activity::Activity;
 use crate::request::{DownloadLimits, Purpose};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
+use crate::verbs::summarize;
 
 /// Write an HTML page about prepared and graded data
 #[derive(Debug, Args)]
@@ -59,6 +61,19 @@ impl ReportArgs {
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
         let mut graded = self.grading_reports()?;
         leave_out_unknown(session, &task.catalog, &mut graded);
+        let repeated: Vec<(&str, Vec<RepeatedRun>)> = graded
+            .iter()
+            .map(|one| {
+                (
+                    one.name.as_str(),
+                    prep_experiments::repeated_runs(&one.runs),
+                )
+            })
+            .filter(|(_, repeated)| !repeated.is_empty())
+            .collect();
+        for (name, repeated) in &repeated {
+            summarize::warn_repeated(session, &format!("{name}: "), repeated);
+        }
         let variant = self.variant.as_deref();
         let ids = self
             .selection
@@ -86,6 +101,10 @@ impl ReportArgs {
                 "competitions": ids.iter().map(|id| to_json(&task.catalog, id)).collect::<Vec<_>>(),
                 "path": self.output,
                 "bytes": html.len(),
+                "repeated_runs": repeated.iter().map(|(name, repeated)| json!({
+                    "experiment": name,
+                    "runs": repeated,
+                })).collect::<Vec<_>>(),
             })
         };
         let text = || {

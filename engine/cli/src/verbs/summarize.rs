@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use prep_core::units;
 use prep_experiments::{
-    Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, Set, SetSummary,
-    read_report, reports_at, summarise,
+    Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
+    SetSummary, read_report, reports_at, summarise,
 };
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
@@ -539,10 +539,11 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     let copies: Vec<&str> = copies.map(|one| one.competition.as_str()).collect();
     if !copies.is_empty() {
         session.printer.warning(format!(
-            "{label}submissions of these competitions are byte-identical to the answers: {}",
+            "{label}submissions of these competitions are identical to the answers: {}",
             copies.join(", ")
         ));
     }
+    warn_repeated(session, label, &experiment.repeated_runs);
     // Other competitions than the benchmark's have no published scores.
     let not_comparable = competitions
         .iter()
@@ -554,6 +555,22 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
             joined(ids.into_iter(), MAX_NAMES)
         ));
     }
+}
+
+/// Warns about runs that were graded several times.
+pub fn warn_repeated(session: &CliSession, label: &str, repeated: &[RepeatedRun]) {
+    let Some(first) = repeated.first() else {
+        return;
+    };
+    let (runs, were) = match repeated.len() {
+        1 => ("1 run".to_owned(), "was"),
+        more => (units::count(more as u64, "run"), "were"),
+    };
+    session.printer.warning(format!(
+        "{label}{runs} {were} graded several times, and each grading is treated as a run of its own, so standard errors are \
+         too small: {} of `{}` has {} gradings; pass only one report of each run",
+        first.submission_path, first.competition, first.gradings
+    ));
 }
 
 pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
@@ -578,6 +595,7 @@ pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
             "budget": budgets.of(&experiment.name),
             "sets": sets.collect::<Vec<_>>(),
             "competitions": experiment.competitions,
+            "repeated_runs": experiment.repeated_runs,
         })
     });
     json!({ "experiments": experiments.collect::<Vec<_>>() })

@@ -6,9 +6,11 @@
 //! The file with the run groups is CSV with the columns `experiment_id,run_group`. A run group is a directory with one file
 //! `*grading_report*.json`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prep_formats::json::{self, JsonObject, JsonValue, WriteOptions};
+use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GradedRun {
@@ -23,8 +25,10 @@ pub struct GradedRun {
     pub valid: bool,
     pub submission: Option<String>,
     pub created_at: Option<String>,
+    /// SHA-256 of the submission. Upstream's reports do not have it.
+    pub submission_digest: Option<String>,
     pub variant: Option<String>,
-    /// Whether the submission was byte-identical to the answers.
+    /// Whether the submission was identical to the answers.
     pub is_answers: bool,
     /// Whether the score cannot be compared with upstream's scores.
     pub is_not_comparable: bool,
@@ -43,6 +47,34 @@ impl GradedRun {
     pub fn any_medal(&self) -> bool {
         self.gold || self.silver || self.bronze
     }
+}
+
+/// A run with several entries: they have the same competition, path and digest of the submission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RepeatedRun {
+    pub competition: String,
+    pub submission_path: String,
+    /// Number of entries, at least 2.
+    pub gradings: usize,
+}
+
+/// Returns the runs that were graded several times, sorted. Upstream's reports have no digests, so their entries are
+/// compared by time.
+pub fn repeated_runs(runs: &[GradedRun]) -> Vec<RepeatedRun> {
+    let mut entries: BTreeMap<_, usize> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.exists) {
+        let content = run.submission_digest.as_ref().or(run.created_at.as_ref());
+        if let Some(place) = run.submission.as_ref().zip(content) {
+            *entries.entry((&run.competition, place)).or_default() += 1;
+        }
+    }
+    let repeated = entries.into_iter().filter(|(_, gradings)| *gradings > 1);
+    let repeated = repeated.map(|((competition, (path, _)), gradings)| RepeatedRun {
+        competition: competition.clone(),
+        submission_path: path.clone(),
+        gradings,
+    });
+    repeated.collect()
 }
 
 /// Reads the runs in a grading report, sorted by competition. Runs of a competition keep their order.
@@ -124,6 +156,10 @@ fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
         valid: flag(entry, "valid_submission")?,
         submission: text("submission_path"),
         created_at: text("created_at"),
+        submission_digest: entry
+            .get("digests")
+            .and_then(|digests| digests.get("submission")?.as_str())
+            .map(str::to_owned),
         variant: text("variant"),
         is_answers: entry.get("submission_is_answers") == Some(&JsonValue::Bool(true)),
         is_not_comparable: entry.get("comparable_with_v1") == Some(&JsonValue::Bool(false)),
@@ -315,6 +351,32 @@ mod tests {
     use super::*;
 
     const ENTRY: &str = r#""gold_medal": true, "silver_medal": false, "bronze_medal": false, "above_median": true, "submission_exists": true, "valid_submission": true"#;
+
+    #[test]
+    fn runs_that_were_graded_twice_are_found() {
+        // Path, digest and time of each entry. Upstream's reports have no digest.
+        for (entries, expected) in [
+            ("a:1:1 a:1:2", "a*2"),
+            ("a:1:1 b:1:2 a:2:3", ""),
+            ("b:1:1 a:1:1 b:1:2 a:1:3 a:1:4", "a*3 b*2"),
+            ("a::1 a::1 a::2 :1:1 :1:1", "a*2"),
+        ] {
+            let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            let run = |entry: &str| GradedRun {
+                exists: true,
+                submission: entry.split(':').next().and_then(some),
+                submission_digest: entry.split(':').nth(1).and_then(some),
+                created_at: entry.split(':').nth(2).and_then(some),
+                ..GradedRun::failed("c")
+            };
+            let runs: Vec<GradedRun> = entries.split(' ').map(run).collect();
+            let found = repeated_runs(&runs);
+            let found = found
+                .iter()
+                .map(|one| format!("{}*{}", one.submission_path, one.gradings));
+            assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{entries}");
+        }
+    }
 
     #[test]
     fn a_report_has_a_list_of_entries_or_is_a_single_entry() {

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::report;
-use crate::report::{ExperimentsError, GradedRun};
+use crate::report::{ExperimentsError, GradedRun, RepeatedRun};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
@@ -21,6 +21,8 @@ pub struct Experiment {
     pub sets: Vec<(String, Result<SetSummary, String>)>,
     /// All competitions with a run, sorted by id.
     pub competitions: Vec<CompetitionSummary>,
+    /// Runs that were graded several times. Each grading is a run in the figures, as in upstream's script.
+    pub repeated_runs: Vec<RepeatedRun>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,7 +67,7 @@ pub struct CompetitionSummary {
     pub silver: usize,
     pub bronze: usize,
     pub any_medal: usize,
-    /// Number of runs whose submission was byte-identical to the answers.
+    /// Number of runs whose submission was identical to the answers.
     pub copies: usize,
     /// Number of runs whose score cannot be compared with upstream's scores.
     pub not_comparable: usize,
@@ -99,6 +101,7 @@ pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) 
     Experiment {
         name: name.to_owned(),
         competitions: competitions.collect(),
+        repeated_runs: report::repeated_runs(runs),
         sets: seeds_by_set
             .iter()
             .map(|(set, seeds)| {

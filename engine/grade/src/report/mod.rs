@@ -42,7 +42,7 @@ pub struct CompetitionReport {
     pub variant: GradedData,
     /// The reason why there is no score.
     pub reason: Option<Refusal>,
-    /// Whether the submission is byte-identical to the answers. [`new`](Self::new) sets `false`.
+    /// Whether the submission is identical to the answers. [`new`](Self::new) sets `false`.
     pub is_answers: bool,
     /// Whether a query of the competition's author computes the score. [`new`](Self::new) sets `false`.
     pub has_own_metric: bool,
@@ -193,7 +193,7 @@ impl CompetitionReport {
     /// Returns the reasons why the score cannot be compared with the benchmark's scores.
     pub fn not_comparable_because(&self) -> Vec<&str> {
         let of_data = self.variant.not_comparable_because.iter();
-        let copied = "the submission is byte-identical to the answers";
+        let copied = "the submission is identical to the answers";
         let of_submission = self.is_answers.then_some(copied);
         of_data.map(String::as_str).chain(of_submission).collect()
     }
@@ -297,14 +297,10 @@ fn text(value: &JsonValue, indent: Option<usize>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`. The name of a second report in the same
-/// second contains `-GMT-2` instead of `-GMT`.
-pub fn file_name(at: Timestamp, number: u32) -> String {
+/// Returns the name of a report file: `2026-11-21T12-56-43-GMT_grading_report.json`.
+pub fn file_name(at: Timestamp) -> String {
     let time = at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H-%M-%S");
-    match number {
-        0 | 1 => format!("{time}-GMT_grading_report.json"),
-        number => format!("{time}-GMT-{number}_grading_report.json"),
-    }
+    format!("{time}-GMT_grading_report.json")
 }
 
 /// Formats a time like Python's `datetime.isoformat`, with microseconds only if they are not 0.

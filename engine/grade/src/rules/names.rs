@@ -1,7 +1,7 @@
 //! Rules about the names of columns.
 
-use prep_spec::joined;
 use prep_spec::words::KeyType;
+use prep_spec::{joined, nearest};
 use serde::Deserialize;
 
 use super::kind::{Rule, RuleKind};
@@ -53,7 +53,14 @@ fn require_all(pair: &Pair<'_>, names: &[&str]) -> Result<(), Refusal> {
     required.map_err(|mut refusal| {
         // A file with one column has another delimiter, or is not a table.
         if !others.is_empty() && pair.submission.names().count() > 1 {
-            let others = joined(others.iter().copied(), MAX_NAMES);
+            let unused = |name: &&str| !names.contains(name);
+            let unused: Vec<&str> = pair.submission.names().filter(unused).collect();
+            let others = others.iter().map(|name| {
+                let near = nearest(name, unused.iter().copied());
+                let near = near.map(|near| format!(" (rename `{near}`)"));
+                format!("{name}{}", near.unwrap_or_default())
+            });
+            let others = joined(others, MAX_NAMES);
             refusal
                 .message
                 .push_str(&format!("; it also lacks {others}"));

@@ -278,6 +278,20 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// Puts the rows of both tables into the order of the submission's file, so that paired rows stay paired. Returns false
+    /// if the rows already have this order, or if the tables have different numbers of rows.
+    pub(crate) fn sort_by_file(&mut self) -> bool {
+        let rows: Vec<u32> = self.submission.file_positions().collect();
+        if rows.is_sorted() || self.answers.len() != rows.len() {
+            return false;
+        }
+        let mut order: Vec<u32> = (0..).take(rows.len()).collect();
+        order.sort_by_key(|position| rows.get(*position as usize).copied());
+        self.answers.select(order.clone());
+        self.submission.select(order);
+        true
+    }
+
     /// Like [`both`](Self::both), but for metrics that compare the tables cell by cell. Fails if the tables have different
     /// numbers of rows, or no rows.
     pub fn cells(&self, column: &str) -> Result<(GradedColumn<'_>, GradedColumn<'_>), Refusal> {

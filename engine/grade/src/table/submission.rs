@@ -158,6 +158,10 @@ fn detect_format(bytes: &[u8]) -> Option<&'static str> {
         (b"\xfe\xff", "UTF-16 text; convert it to UTF-8"),
         (b"%PDF", "a PDF"),
         (b"\x89PNG", "a PNG image"),
+        (
+            b"```",
+            "text with a Markdown fence in line 1; remove the lines with ```",
+        ),
         (b"\xd0\xcf\x11\xe0", "an Excel workbook"),
         (b"\x93NUMPY", "a NumPy array"),
     ];

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use prep_formats::pandas::{CellValue, Frame, FrameColumn};
+use prep_grade::Grader;
 use prep_spec::Pipeline;
 use serde_json::Value;
 
@@ -61,8 +62,8 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     let Some((answers, _)) = tables::frame(&prepared.join(answers)) else {
         return Vec::new();
     };
-    let mut names = Vec::new();
-    if let Some(metric) = grade.value.rules.get("metric") {
+    let mut names = true_columns(&grade.value.rules, &answers);
+    if let (true, Some(metric)) = (names.is_empty(), grade.value.rules.get("metric")) {
         collect_texts(metric, pipeline, &mut names);
     }
     names.retain(|name| answers.column(name).is_some());
@@ -78,6 +79,13 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
         .iter()
         .filter_map(|name| label(name, &answers, &public));
     labels.take(MAX_LABELS).collect()
+}
+
+/// Returns the columns of the answers with the true values of the metric. Returns none if the metric is a query.
+fn true_columns(rules: &Value, answers: &Frame) -> Vec<String> {
+    let columns = answers.columns.iter().map(|column| column.name.clone());
+    let columns: Vec<String> = columns.collect();
+    Grader::parse(rules).map_or(Vec::new(), |grader| grader.true_columns(Some(&columns)))
 }
 
 /// Adds all strings in `value`, the setting of the metric, to `names`, because some of these strings name columns. If a
@@ -315,8 +323,10 @@ mod tests {
     #[test]
     fn one_hot_answers_are_matched_with_the_column_of_class_names() {
         let train = table("id,author\n1,A\n2,B\n3,A\n4,A\n");
-        let names = ["A".to_owned(), "B".to_owned()];
-        let found = one_hot(&names, &frame("id,A,B\n5,1,0\n6,0,1\n"), &[&train]).unwrap();
+        let rules = serde_json::json!({ "metric": { "log_loss": { "all_except": "id" } } });
+        let answers = frame("id,A,B\n5,1,0\n6,0,1\n");
+        let names = true_columns(&rules, &answers);
+        let found = one_hot(&names, &answers, &[&train]).unwrap();
         assert_eq!(found.name, "author");
         let Spread::Classes(classes) = found.spread else {
             panic!("classes");
