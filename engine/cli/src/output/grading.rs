@@ -166,7 +166,9 @@ pub fn thresholds(found: Thresholds) -> String {
 /// submissions, without their common directory.
 pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
     let mut ids = BTreeSet::new();
-    let has_paths = !reports.iter().all(|report| ids.insert(&report.competition_id));
+    let has_paths = !reports
+        .iter()
+        .all(|report| ids.insert(&report.competition_id));
     let columns = ">score  medal  above median  submission";
     let header = match has_paths {
         true => format!("competition  path  {columns}"),
