@@ -462,7 +462,6 @@ mod tests {
 
     #[test]
     fn messages_name_the_first_invalid_row_of_the_file_and_the_mistake() {
-        let y = json!({ "columns": "y", "of": "submission" });
         let align = json!({ "align": "id" });
         let (accuracy, log_loss) = (json!({ "accuracy": "y" }), json!({ "log_loss": "y" }));
         let (brier, rmsle) = (json!({ "brier": "y" }), json!({ "rmsle": "y" }));
@@ -473,7 +472,7 @@ mod tests {
         let empty = "id,y\n3,\n4,0\n1,\n2,1\n";
         for (rules, metric, submission, expected) in [
             (
-                with(json!({ "numeric": y })),
+                with(json!({ "numeric": "y" })),
                 &accuracy,
                 text,
                 "column `y`, row 1: found `maybe`",
