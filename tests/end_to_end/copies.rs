@@ -42,7 +42,7 @@ fn grade(sandbox: &Sandbox, data: &str) -> Ended {
 }
 
 /// Shell commands that leave the same bytes in `data`.
-const WAYS: [&str; 19] = [
+const WAYS: [&str; 18] = [
     "cp -r data other && rm -rf data && mv other data",
     "cp -a data other && rm -rf data && mv other data",
     "mkdir other && tar -C data -cf - . | tar -C other -xf - && rm -rf data && mv other data",
