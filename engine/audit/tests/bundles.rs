@@ -100,13 +100,13 @@ const CASES: &[Case] = &[
         "truncated",
         |good| good[..70_000].to_vec(),
         &["bundle-cut-off"],
-        "70000 of",
+        "the file has 70000 bytes; the published bundle has about",
     ),
     (
         "truncated within the central directory",
         |good| good[..good.len() - 40].to_vec(),
         &["bundle-cut-off"],
-        " of ",
+        "bytes; the published bundle has about",
     ),
     (
         "zeros at the end",

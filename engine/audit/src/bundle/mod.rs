@@ -359,8 +359,8 @@ impl Bundle<'_> {
     /// Compares the size of the file with the published size, which is rounded.
     fn sizes(&self, published: u64) -> String {
         format!(
-            "the file has {}; the published bundle has about {}",
-            units::bytes(self.raw.bytes),
+            "the file has {} bytes; the published bundle has about {}",
+            self.raw.bytes,
             units::bytes(published)
         )
     }
