@@ -86,6 +86,10 @@ impl ServeArgs {
             printer.message(line(event));
         });
         let server = Server::bind(options, settings.clone(), catalog, log).map_err(failed)?;
+        let address = server.address().map_err(|error| failed(error.into()))?;
+        session
+            .printer
+            .message(format!("listening on http://{address}"));
         if let Some(error) = server.trouble() {
             let error = CliError::from(error);
             let help = error.action().map(|help| format!("; {help}"));
@@ -96,10 +100,6 @@ impl ServeArgs {
             );
             session.printer.warning(warning);
         }
-        let address = server.address().map_err(|error| failed(error.into()))?;
-        session
-            .printer
-            .message(format!("listening on http://{address}"));
         server.run(stopped()).map_err(failed)?;
         Ok(Exit::Success)
     }
