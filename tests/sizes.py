@@ -20,7 +20,7 @@ BUDGETS = {
     "leaks": 8_081,
     "remote": 3_040,
     "report": 2_560,
-    "draft": 1_850,
+    "draft": 1_852,
     "serve": 1_392,
     "trust": 830,
     "experiments": 785,

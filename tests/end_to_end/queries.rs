@@ -356,7 +356,7 @@ fn invalid_setting_reports_its_place() {
             split("sample, test_size: 13, seed: 0"),
             4,
             "13,",
-            &["of 12"],
+            &["only 12 items"],
         ),
         (
             split("python_sample, test_size: 13, seed: 0"),

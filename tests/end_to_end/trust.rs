@@ -396,7 +396,7 @@ const ATTACKS: &[Attack] = &[
                 .prep(&[&grade[..], &["--sign", "grader"]].concat())
         },
         6,
-        "with --no-log",
+        "--no-log",
     ),
     Attack(
         "not logged",

@@ -77,13 +77,27 @@ impl Drop for LockGuard {
     }
 }
 
-/// Takes the exclusive lock on the file `path`, which is created if missing. Returns `None` if another guard holds the
-/// lock. The guard removes the file when it is dropped, because other users cannot copy the file. But it does not remove
-/// the file on a file system that several machines share.
+/// Takes the exclusive lock on the file `path`, which contains data and is created if missing. Returns `None` if another
+/// guard holds the lock.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
-pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
+pub fn try_lock_data(path: &Path) -> Result<Option<LockGuard>, StoreError> {
+    let opened = open(path, 0o666).map_err(|source| StoreError::io("lock", path, source));
+    let guard =
+        opened.and_then(|file| acquire_open(file, path, Mode::Exclusive, false, Lease::try_take));
+    // The file need not be on the disk of the cache.
+    guard.map_err(StoreError::outside)
+}
+
+/// Takes the exclusive lock of the lock file `path`. Returns `None` if another guard holds the lock.
+///
+/// The lock file exists only while the lock is held, because other users could not copy a directory that contains the
+/// file. On a file system that several machines share, the file remains.
+///
+/// # Errors
+/// If the file cannot be created or locked.
+pub fn try_lock(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     // The file need not be on the disk of the cache.
     let guard = acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)?;
     Ok(guard.map(|mut guard| {
@@ -92,14 +106,14 @@ pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     }))
 }
 
-/// Same as [`try_lock_file`], but waits up to `limit` while another guard holds the lock.
+/// Same as [`try_lock`], but waits up to `limit` while another guard holds the lock.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
-pub fn lock_file_within(path: &Path, limit: Duration) -> Result<Option<LockGuard>, StoreError> {
+pub fn lock_within(path: &Path, limit: Duration) -> Result<Option<LockGuard>, StoreError> {
     let began = Instant::now();
     loop {
-        let guard = try_lock_file(path)?;
+        let guard = try_lock(path)?;
         if guard.is_some() || began.elapsed() > limit {
             return Ok(guard);
         }
@@ -150,16 +164,26 @@ pub(crate) fn acquire_with(
     wait: bool,
     take: impl FnOnce(&Path, Mode) -> io::Result<Option<Lease>>,
 ) -> Result<Option<LockGuard>, StoreError> {
-    let error = |source| StoreError::io("lock", path, source);
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(NEW_MODE)
-        .open(path)
-        .map_err(error)?;
+    let file = open(path, NEW_MODE).map_err(|source| StoreError::io("lock", path, source))?;
     close_to_readers(&file);
+    acquire_open(file, path, mode, wait, take)
+}
+
+/// Opens a file, which is created with the permissions `mode` if it does not exist.
+fn open(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    options.mode(mode).open(path)
+}
+
+fn acquire_open(
+    file: File,
+    path: &Path,
+    mode: Mode,
+    wait: bool,
+    take: impl FnOnce(&Path, Mode) -> io::Result<Option<Lease>>,
+) -> Result<Option<LockGuard>, StoreError> {
+    let error = |source| StoreError::io("lock", path, source);
     let Some(locked) = lock_open_file(&file, mode, wait).map_err(error)? else {
         return Ok(None);
     };
@@ -364,27 +388,38 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let mode = || path.metadata().unwrap().mode() & 0o777;
-        let guard = try_lock_file(&path).unwrap().unwrap();
+        let guard = try_lock(&path).unwrap().unwrap();
         assert_eq!(mode() >> 1 & 0o222, mode() & 0o222, "{:o}", mode());
         drop(guard);
         assert!(!path.exists());
         for (before, after) in [(0o644, 0o600), (0o664, 0o660), (0o666, 0o666)] {
             File::create(&path).unwrap();
             std::fs::set_permissions(&path, PermissionsExt::from_mode(before)).unwrap();
-            let _guard = try_lock_file(&path).unwrap().unwrap();
+            let _guard = try_lock(&path).unwrap().unwrap();
             assert_eq!(mode(), after, "{before:o}");
         }
+    }
+
+    #[test]
+    fn a_locked_data_file_keeps_its_mode_and_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("data");
+        std::fs::write(&path, "content").unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+        drop(try_lock_data(&path).unwrap().unwrap());
+        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o644);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "content");
     }
 
     #[test]
     fn the_wait_for_a_lock_is_limited() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        let held = try_lock_file(&path).unwrap();
+        let held = try_lock(&path).unwrap();
         let limit = Duration::from_millis(30);
-        assert!(lock_file_within(&path, limit).unwrap().is_none());
+        assert!(lock_within(&path, limit).unwrap().is_none());
         drop(held);
-        assert!(lock_file_within(&path, limit).unwrap().is_some());
+        assert!(lock_within(&path, limit).unwrap().is_some());
     }
 
     #[test]
@@ -392,7 +427,7 @@ mod tests {
     -> Result<(), Box<dyn std::error::Error>> {
         let directory = tempfile::tempdir()?;
         let path = directory.path().join("lock");
-        let lock = try_lock_file(&path)?.ok_or("not locked")?;
+        let lock = try_lock(&path)?.ok_or("not locked")?;
         lock.check()?;
         let lost = LockGuard::lost(&directory.path().join("another"))?.check();
         let error = lost.expect_err("the lock is lost");

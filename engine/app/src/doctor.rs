@@ -86,6 +86,9 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
                     ErrorKind::PermissionDenied => failed.help(
                         "change the owner or mode of this directory, or use another directory",
                     ),
+                    ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                        failed.help("move the file away, or use another directory")
+                    }
                     _ => failed,
                 }
             }
@@ -208,8 +211,8 @@ fn excludes_itself(dir: &Path) -> Result<bool, Error> {
     let probe =
         tempfile::tempdir_in(dir).map_err(|error| Error::writing("write to", dir, &error))?;
     let path = probe.path().join("lock");
-    let first = prep_cache::try_lock_file(&path)?;
-    let second = prep_cache::try_lock_file(&path)?;
+    let first = prep_cache::try_lock(&path)?;
+    let second = prep_cache::try_lock(&path)?;
     Ok(first.is_some() && second.is_none())
 }
 

@@ -532,8 +532,8 @@ mod tests {
             ("version 3\n", "the lock file has version 3"),
             ("", "the line `version 2` is missing"),
             ("a v1 public x\n", "the line `version 2` is missing"),
-            ("version 1\na v1 public\n", "line 2 is not"),
-            ("version 1\na v1 rules x\na v1 rules y\n", "line 3 is not"),
+            ("version 1\na v1 public\n", "line 2 does not"),
+            ("version 1\na v1 rules x\na v1 rules y\n", "line 3 does not"),
         ] {
             let error = Lockfile::parse(text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

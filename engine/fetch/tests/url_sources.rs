@@ -266,7 +266,7 @@ fn an_extraction_waits_for_the_lock_of_the_download() -> Outcome {
     let sources = place.target().parent().unwrap().to_path_buf();
     fs::create_dir(&sources)?;
     let partial = sources.join(format!("{FILE}.partial"));
-    let lock = prep_cache::try_lock_file(&partial)?.ok_or("locked")?;
+    let lock = prep_cache::try_lock_data(&partial)?.ok_or("locked")?;
     let data = place.fixture.data();
     thread::scope(|scope| {
         let source = offline(&data, sha256(&bytes));

@@ -274,7 +274,11 @@ impl FileGroup {
     fn of_classes(&self) -> String {
         let zips = |part| if is_zip(part) { "*.zip" } else { part };
         let mut parts: Vec<&str> = self.pattern.split('/').map(zips).collect();
-        if let Some(class) = parts.iter_mut().rfind(|part| !part.contains('*')) {
+        let start = parts.iter().rposition(|part| *part == "*.zip");
+        let mut inside = parts
+            .iter_mut()
+            .skip(start.map_or(0, |archive| archive + 1));
+        if let Some(class) = inside.rfind(|part| !part.contains('*')) {
             *class = "*";
         }
         parts.join("/")

@@ -58,7 +58,7 @@ impl Partial {
         if let Some(directory) = target.parent() {
             prep_cache::create_directory(directory).map_err(error("create the directory of"))?;
         }
-        let Some(lock) = prep_cache::try_lock_file(&path)? else {
+        let Some(lock) = prep_cache::try_lock_data(&path)? else {
             return Ok(LockOutcome::Busy);
         };
         let file = OpenOptions::new()
