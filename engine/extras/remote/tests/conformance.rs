@@ -279,7 +279,7 @@ fn read_errors_are_cache_misses_and_reported_once() {
         (Fault::Slow, "does not respond in time"),
         (Fault::Fails, "HTTP status 500"),
         (Fault::Refuses, "rejects the credentials"),
-        (Fault::Clock, "set the clock"),
+        (Fault::Clock, "clock"),
     ] {
         let (faulty, two, id, object) = machine_with_fault(fault);
         assert!(two.store.find(&id, "c").unwrap().is_none(), "{fault:?}");
