@@ -97,7 +97,7 @@ pub fn try_lock_data(path: &Path) -> Result<Option<LockGuard>, StoreError> {
 ///
 /// # Errors
 /// If the file cannot be created or locked.
-pub fn try_lock(path: &Path) -> Result<Option<LockGuard>, StoreError> {
+pub fn try_lock_at(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     // The file need not be on the disk of the cache.
     let guard = acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)?;
     Ok(guard.map(|mut guard| {
@@ -106,14 +106,14 @@ pub fn try_lock(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     }))
 }
 
-/// Same as [`try_lock`], but waits up to `limit` while another guard holds the lock.
+/// Same as [`try_lock_at`], but waits up to `limit` while another guard holds the lock.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
-pub fn lock_within(path: &Path, limit: Duration) -> Result<Option<LockGuard>, StoreError> {
+pub fn lock_at_within(path: &Path, limit: Duration) -> Result<Option<LockGuard>, StoreError> {
     let began = Instant::now();
     loop {
-        let guard = try_lock(path)?;
+        let guard = try_lock_at(path)?;
         if guard.is_some() || began.elapsed() > limit {
             return Ok(guard);
         }
@@ -388,14 +388,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
         let mode = || path.metadata().unwrap().mode() & 0o777;
-        let guard = try_lock(&path).unwrap().unwrap();
+        let guard = try_lock_at(&path).unwrap().unwrap();
         assert_eq!(mode() >> 1 & 0o222, mode() & 0o222, "{:o}", mode());
         drop(guard);
         assert!(!path.exists());
         for (before, after) in [(0o644, 0o600), (0o664, 0o660), (0o666, 0o666)] {
             File::create(&path).unwrap();
             std::fs::set_permissions(&path, PermissionsExt::from_mode(before)).unwrap();
-            let _guard = try_lock(&path).unwrap().unwrap();
+            let _guard = try_lock_at(&path).unwrap().unwrap();
             assert_eq!(mode(), after, "{before:o}");
         }
     }
@@ -415,11 +415,11 @@ mod tests {
     fn the_wait_for_a_lock_is_limited() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        let held = try_lock(&path).unwrap();
+        let held = try_lock_at(&path).unwrap();
         let limit = Duration::from_millis(30);
-        assert!(lock_within(&path, limit).unwrap().is_none());
+        assert!(lock_at_within(&path, limit).unwrap().is_none());
         drop(held);
-        assert!(lock_within(&path, limit).unwrap().is_some());
+        assert!(lock_at_within(&path, limit).unwrap().is_some());
     }
 
     #[test]
@@ -427,7 +427,7 @@ mod tests {
     -> Result<(), Box<dyn std::error::Error>> {
         let directory = tempfile::tempdir()?;
         let path = directory.path().join("lock");
-        let lock = try_lock(&path)?.ok_or("not locked")?;
+        let lock = try_lock_at(&path)?.ok_or("not locked")?;
         lock.check()?;
         let lost = LockGuard::lost(&directory.path().join("another"))?.check();
         let error = lost.expect_err("the lock is lost");

@@ -211,8 +211,8 @@ fn excludes_itself(dir: &Path) -> Result<bool, Error> {
     let probe =
         tempfile::tempdir_in(dir).map_err(|error| Error::writing("write to", dir, &error))?;
     let path = probe.path().join("lock");
-    let first = prep_cache::try_lock(&path)?;
-    let second = prep_cache::try_lock(&path)?;
+    let first = prep_cache::try_lock_at(&path)?;
+    let second = prep_cache::try_lock_at(&path)?;
     Ok(first.is_some() && second.is_none())
 }
 

@@ -180,7 +180,7 @@ pub fn seal(
         let message = format!("the private files of `{id}` are already sealed");
         return Err(Error::new(Failure::Input, message).help(Remedy::Unseal { id: id.to_owned() }));
     }
-    let lock = prep_cache::try_lock(&data_dir.join(id).join("prepared.lock"))?;
+    let lock = prep_cache::try_lock_at(&data_dir.join(id).join("prepared.lock"))?;
     let Some(_lock) = lock else {
         let message = format!("cannot seal `{id}`: a run is publishing it");
         return Err(Error::new(Failure::Machine, message).help("try again when the run has ended"));

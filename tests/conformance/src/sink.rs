@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use prep_cache::{Digest, LockGuard, try_lock};
+use prep_cache::{Digest, LockGuard, try_lock_at};
 use prep_core::{Context, Inputs, Sink, StepError};
 
 use crate::Violation;
@@ -94,7 +94,7 @@ fn lock(case: &SinkCase<'_>) -> Result<Option<LockGuard>, Violation> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).or_violation(FREE)?;
     }
-    match try_lock(&path).or_violation(FREE)? {
+    match try_lock_at(&path).or_violation(FREE)? {
         Some(guard) => Ok(Some(guard)),
         None => Err(Violation::new(FREE, path.display())),
     }

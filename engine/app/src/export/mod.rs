@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use md5::{Digest as _, Md5};
-use prep_cache::{LockGuard, try_lock};
+use prep_cache::{LockGuard, try_lock_at};
 use prep_core::{Cancel, CancellableReader, Failure, Remedy};
 use prep_fetch::bundle_stem;
 use prep_formats::archive::ArchiveError;
@@ -439,12 +439,12 @@ impl TemporaryCopy {
             File::open(parent).and_then(|directory| directory.lock().map(|()| directory));
         for left in temporary_directories(parent) {
             // A directory that cannot be removed only takes space.
-            if let Ok(Some(_lock)) = try_lock(&left.join(LOCK)) {
+            if let Ok(Some(_lock)) = try_lock_at(&left.join(LOCK)) {
                 let _ = fs::remove_dir_all(&left);
             }
         }
         let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-        let lock = try_lock(&dir.path().join(LOCK)).ok().flatten();
+        let lock = try_lock_at(&dir.path().join(LOCK)).ok().flatten();
         Ok(TemporaryCopy { dir, _lock: lock })
     }
 

@@ -106,7 +106,7 @@ pub(crate) fn update(
 /// Acquires the lock that a process must hold to write the lockfile.
 fn lock_for_writing(path: &Path) -> Result<prep_cache::LockGuard, Error> {
     let guard = path.with_file_name(".prep.lock.guard");
-    prep_cache::lock_within(&guard, LOCK_TIMEOUT)?.ok_or_else(|| {
+    prep_cache::lock_at_within(&guard, LOCK_TIMEOUT)?.ok_or_else(|| {
         let message = format!("{} is locked by another process", guard.display());
         Error::new(Failure::Machine, message)
     })

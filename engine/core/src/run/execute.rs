@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use prep_cache::{
-    Digest, LedgerEntry, LockGuard, Offer, StoreError, Usage, create_directory, try_lock,
+    Digest, LedgerEntry, LockGuard, Offer, StoreError, Usage, create_directory, try_lock_at,
     unix_seconds,
 };
 
@@ -95,7 +95,7 @@ fn try_lock(
                         }
                     })?;
                 }
-                try_lock(&path)?
+                try_lock_at(&path)?
             }
         },
         _ => return Ok(Some(None)),

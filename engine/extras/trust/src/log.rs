@@ -168,7 +168,7 @@ impl LogWriter {
         // Threads wait for this lock, and processes for the next one.
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let guard = self.guard();
-        let locked = prep_cache::lock_within(&guard, LOCK_TIMEOUT).map_err(io::Error::other)?;
+        let locked = prep_cache::lock_at_within(&guard, LOCK_TIMEOUT).map_err(io::Error::other)?;
         let _lock = locked.ok_or_else(|| {
             let text = format!("another process has locked {}", guard.display());
             io::Error::new(io::ErrorKind::TimedOut, text)
@@ -456,7 +456,7 @@ mod tests {
         let began = std::time::Instant::now();
         writer.append(fields(2)).unwrap();
         assert!(began.elapsed() < LOCK_TIMEOUT / 2);
-        let _guard = prep_cache::try_lock(&writer.guard()).unwrap();
+        let _guard = prep_cache::try_lock_at(&writer.guard()).unwrap();
         let mode = writer.guard().metadata().unwrap().mode();
         assert_eq!(mode >> 1 & 0o222, mode & 0o222, "{mode:o}");
     }

@@ -199,7 +199,7 @@ impl TreeExamination<'_> {
         let _lock = match remember {
             Remember::No => return,
             Remember::Locked => None,
-            Remember::IfUnlocked => match prep_cache::try_lock(&lock_file(&home)) {
+            Remember::IfUnlocked => match prep_cache::try_lock_at(&lock_file(&home)) {
                 Ok(Some(lock)) => Some(lock),
                 _ => return,
             },

@@ -120,7 +120,7 @@ fn update(
     change: impl FnOnce(&mut Manifest),
 ) -> Result<(), StepError> {
     let home = data_dir.join(competition);
-    let Some(_lock) = prep_cache::try_lock(&lock_file(&home))? else {
+    let Some(_lock) = prep_cache::try_lock_at(&lock_file(&home))? else {
         return Ok(());
     };
     let manifest = Manifest::read(data_dir, competition).map_err(StepError::machine)?;

@@ -36,7 +36,7 @@ pub fn remove_published(
     if dry_run || !home.is_dir() {
         return Ok(Some(removed));
     }
-    let Some(_guard) = prep_cache::try_lock(&lock)? else {
+    let Some(_guard) = prep_cache::try_lock_at(&lock)? else {
         return Ok(None);
     };
     for path in &paths {

@@ -43,7 +43,7 @@ pub fn verify_after_restart(
     boot: Option<&str>,
 ) -> Result<VerifiedTree, StepError> {
     let home = data_dir.join(competition);
-    let Some(_lock) = prep_cache::try_lock(&lock_file(&home))? else {
+    let Some(_lock) = prep_cache::try_lock_at(&lock_file(&home))? else {
         // The other process may be changing the tree.
         return Ok(VerifiedTree::Busy);
     };
@@ -76,7 +76,7 @@ pub fn verify_after_restart(
 /// Marks a file, for example `private/test.csv`, as changed, so that the next publication reads it.
 pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let (home, now) = (data_dir.join(competition), SystemTime::now());
-    let Some(_lock) = prep_cache::try_lock(&lock_file(&home))? else {
+    let Some(_lock) = prep_cache::try_lock_at(&lock_file(&home))? else {
         // If the other process keeps the damaged file, the next check finds the damage again.
         return Ok(());
     };
