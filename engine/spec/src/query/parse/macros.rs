@@ -146,6 +146,15 @@ impl Parser<'_> {
             return Err(Fault::new("bad-macro", at, message)
                 .help("each string creates a column, so write each string only once"));
         }
+        if let Some(text) = texts
+            .iter()
+            .find(|text| name == "multi_hot" && text.contains(','))
+        {
+            let message =
+                format!("`multi_hot` never finds `{text}`, because it splits cells at commas");
+            return Err(Fault::new("bad-macro", at, message)
+                .help("replace the comma, in the column and in the list"));
+        }
         if texts.len() > MAX_COLUMNS {
             let message = format!("`{name}` creates more than {MAX_COLUMNS} columns");
             return Err(Fault::new("query-too-long", at, message)

@@ -104,7 +104,7 @@ fn located(query: &Query, failure: Failure, error: FilesError) -> StepError {
             Some("select a `path` without `..`, relative to the directory of the output".to_owned())
         }
         FilesError::TwoFiles { .. } => {
-            let help = "select a different `path` for each file, for example `stem || '_' || name AS path`";
+            let help = "select a different `path` for each file, for example `printf('%05d.%s', _row, ext) AS path`";
             Some(help.to_owned())
         }
         FilesError::Repeated { .. } => Some(repeated_help(query)),
