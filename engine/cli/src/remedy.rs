@@ -92,7 +92,8 @@ pub fn words(remedy: &Remedy) -> Option<String> {
 pub fn command(verb: &str, id: &str) -> String {
     let data = VERB.get_or_init(VerbOptions::default).data.iter();
     // Bundles do not depend on the variant.
-    let data = data.filter(|option| verb != "fetch" || !option.trim_start().starts_with("--variant"));
+    let data =
+        data.filter(|option| verb != "fetch" || !option.trim_start().starts_with("--variant"));
     format!(
         "prep {verb} {id}{}",
         data.map(String::as_str).collect::<String>()
