@@ -362,7 +362,7 @@ fn invalid_setting_reports_its_place() {
             split("python_sample, test_size: 13, seed: 0"),
             4,
             "13,",
-            &["of 12"],
+            &["only 12 items"],
         ),
         (
             split("first_fit, test_size: 13, groups: k"),
