@@ -7,7 +7,6 @@ use std::process::Command;
 
 use crate::support::{Archive, Ended, Harbour, Member, Sandbox, names_in};
 
-/// The directory of packs below the sandbox.
 const PACKS: &str = "home/.local/share/prep/packs";
 
 const HEAD: &str = "name: lab\nversion: 2026.1\nupstream: { repository: https://example.org/lab, commit: abc }\n\
@@ -137,7 +136,6 @@ fn a_pack_is_used_under_its_ids() {
     let page = fs::read_to_string(page).expect("a page");
     assert!(page.contains("lab/harbour") && page.contains("2024-01-01 to 2024-03-01"));
 
-    // A variant and a competition of the same name are separate.
     sandbox.prep(&["remove", "lab/harbour", "--yes"]).code(0);
     assert!(!prepared.exists());
     sandbox.prep(&["pack", "remove", "lab"]).code(0);
@@ -874,7 +872,6 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         .competition();
     let public = digest["public"]["sha256"].as_str().expect("a digest");
     assert!(lock.contains(public), "{lock}");
-    // Writing the digests of one competition keeps those of the other.
     sandbox.bundle("Quay", &Harbour::bundle(&Harbour::table()));
     check(&["Quay", "--write", "lab/pack.lock"]).code(0);
     let lock = fs::read_to_string(sandbox.path("lab/pack.lock")).expect("a lock");
