@@ -645,3 +645,47 @@ fn a_feature_that_explains_all_answers_is_a_risk() {
     };
     assert!(findings.iter().any(is_named), "{findings:#?}");
 }
+
+/// A feature can predict the answers so well that a class in the ids adds little. The class is a leak anyway.
+#[test]
+fn classes_in_ids_are_found_next_to_features_of_any_strength() {
+    for noise in [40, 120, 800] {
+        for is_leak in [true, false] {
+            let mut data = Data::default();
+            let class = |number: usize| draw(number, 3);
+            let id = |number: usize| {
+                let shown = if is_leak {
+                    class(number)
+                } else {
+                    draw(number + 7_000, 3)
+                };
+                format!("x{}_k{shown}_{number:04}", draw(number + 9_000, 2))
+            };
+            let feature = |number: usize| {
+                let spread = (0..4).map(|part| draw(number * 4 + part + 20_000, noise));
+                400 * class(number) + spread.sum::<usize>()
+            };
+            let cells = |number: usize| {
+                format!(
+                    "{},{},{}",
+                    id(number),
+                    feature(number),
+                    draw(number + 60_000, 9_000)
+                )
+            };
+            data.table(
+                "train.csv",
+                "id,a,b,y",
+                (300..600).map(|number| format!("{},k{}", cells(number), class(number))),
+            );
+            data.table("test.csv", "id,a,b", (0..300).map(cells));
+            data.answers = (0..300)
+                .map(|number| (id(number), format!("k{}", class(number))))
+                .collect();
+            let findings = data.search(None).findings;
+            let mut leaks = findings.iter().filter(|one| one.level == LeakLevel::Leak);
+            let is_found = leaks.any(|one| one.what.contains("word 2 of ids"));
+            assert_eq!(is_found, is_leak, "{noise}: {findings:#?}");
+        }
+    }
+}

@@ -34,6 +34,9 @@ const MIN_GROUPS: usize = 30;
 /// Number of random pairs of items. For each pair, the line through both items is tried.
 const LINES: usize = 300;
 
+/// A finding with a smaller p-value is never dropped as chance, however many facts are tested.
+const CERTAIN: f64 = 1e-12;
+
 /// A cell and the answer of its item.
 type CellAndAnswer<'a> = (&'a str, &'a str);
 
@@ -52,7 +55,10 @@ pub(super) fn find(
     let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
         let detector = channel.detector();
-        let is_known = |one: &LeakFinding| one.detector == detector && one.level > LeakLevel::Note;
+        let is_certain = |one: &LeakFinding| one.p_value.is_none_or(|p| p < CERTAIN);
+        let is_known = |one: &LeakFinding| {
+            one.detector == detector && one.level > LeakLevel::Note && is_certain(one)
+        };
         // A class in the paths is a leak, even if the intended features also predict the answers.
         let is_new = channel.is_path(name) && !known.iter().any(is_known);
         if !is_new && !is_value(*channel) || values.len() < MIN_ROWS {
