@@ -237,8 +237,15 @@ fn top(path: &str) -> String {
     parts.get(..=archives).unwrap_or(&parts).join("/")
 }
 
-/// If the path of files contains one of these words, or of [`ANSWER_WORDS`], their directories are not classes.
+/// Words in names of directories and archives that are not classes, in addition to [`ANSWER_WORDS`].
 const PARTS: [&str; 3] = ["train", "test", "val"];
+
+/// Returns whether a directory or an archive may be a class.
+fn may_be_class(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut words = PARTS.iter().chain(&ANSWER_WORDS);
+    !words.any(|word| name.contains(word))
+}
 
 impl BundleContent {
     /// Merges groups of files that differ only in their archives and in the directory that contains the files. Such
@@ -248,13 +255,8 @@ impl BundleContent {
         for files in std::mem::take(&mut self.files) {
             merged.entry(files.of_classes()).or_default().push(files);
         }
-        let is_class = |files: &FileGroup| {
-            let path = files.pattern.to_lowercase();
-            let mut words = PARTS.iter().chain(&ANSWER_WORDS);
-            !words.any(|word| path.contains(word))
-        };
         for (pattern, groups) in merged {
-            if groups.len() == 1 || !groups.iter().all(is_class) {
+            if groups.len() == 1 {
                 self.files.extend(groups);
                 continue;
             }
@@ -272,14 +274,19 @@ impl BundleContent {
 impl FileGroup {
     /// Returns the pattern with wildcards instead of the names of archives and of the last directory.
     fn of_classes(&self) -> String {
-        let zips = |part| if is_zip(part) { "*.zip" } else { part };
+        let zips = |part| match is_zip(part) && may_be_class(part) {
+            true => "*.zip",
+            false => part,
+        };
         let mut parts: Vec<&str> = self.pattern.split('/').map(zips).collect();
-        let start = parts.iter().rposition(|part| *part == "*.zip");
+        let start = parts.iter().rposition(|part| is_zip(part));
         let mut inside = parts
             .iter_mut()
             .skip(start.map_or(0, |archive| archive + 1));
         if let Some(class) = inside.rfind(|part| !part.contains('*')) {
-            *class = "*";
+            if may_be_class(class) {
+                *class = "*";
+            }
         }
         parts.join("/")
     }
@@ -403,6 +410,14 @@ mod tests {
             (
                 &["m/p/1.x", "m/q/1.x", "m/p/2.x", "m/q/2.x"],
                 &[("m/*/*.x", 4)],
+            ),
+            (
+                &["train/a/1.x", "train/b/1.x", "test/2.x"],
+                &[("test/*.x", 1), ("train/*/*.x", 2)],
+            ),
+            (
+                &["train.zip/a/1.x", "train.zip/b/1.x", "test.zip/a/1.x"],
+                &[("test.zip/a/*.x", 1), ("train.zip/*/*.x", 2)],
             ),
             (
                 &["train/1.x", "test/1.x"],
