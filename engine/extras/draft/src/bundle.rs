@@ -283,10 +283,9 @@ impl FileGroup {
         let mut inside = parts
             .iter_mut()
             .skip(start.map_or(0, |archive| archive + 1));
-        if let Some(class) = inside.rfind(|part| !part.contains('*')) {
-            if may_be_class(class) {
-                *class = "*";
-            }
+        let class = inside.rfind(|part| !part.contains('*'));
+        if let Some(class) = class.filter(|class| may_be_class(class)) {
+            *class = "*";
         }
         parts.join("/")
     }
