@@ -10,9 +10,10 @@ def nothing(args, work):
     ids = []
     for case in sorted(args.cases.glob("*/*/raw.zip")):
         link = source / f"{case.parents[1].name}.zip"
-        if not link.exists():
-            link.symlink_to(case)
+        if case.parents[1].name not in ids:
             ids.append(case.parents[1].name)
+            link.unlink(missing_ok=True)
+            link.symlink_to(case)
     command = [args.prep, "run", *(word for id in ids for word in ("-c", id)), "--source", source, "--data-dir", work / "data", "--skip-verification"]
     environment = dict(os.environ, PREP_CACHE_DIR=str(work / "cache"))
     run("prep, the first run", command, env=environment)
