@@ -66,11 +66,9 @@ impl PackOrigin {
         };
         let digest = digest.strip_prefix("sha256:").unwrap_or(digest);
         let Ok(sha256) = digest.to_lowercase().parse::<Sha256>() else {
-            let message = "the URL of a pack needs the SHA-256 of the archive";
-            let message = if is_url {
-                message
-            } else {
-                "a SHA-256 has 64 hexadecimal digits"
+            let message = match is_url {
+                true => "the URL of a pack needs the SHA-256 of the archive",
+                false => "a SHA-256 has 64 hexadecimal digits",
             };
             let help =
                 "write URL@sha256:DIGEST or FILE@sha256:DIGEST; `sha256sum FILE` prints the digest";
@@ -154,8 +152,8 @@ pub fn add_pack(
 
 /// Compares an archive with the SHA-256 that it must have.
 fn check_digest(path: &Path, expected: &Sha256) -> Result<(), Error> {
-    let bytes = fs::read(path).map_err(|error| Error::reading("read", path, &error))?;
-    let found = Sha256::of_bytes(&bytes);
+    let read = prep_digests::digest_of_file(path);
+    let (found, _) = read.map_err(|error| Error::reading("read", path, &error))?;
     if found == *expected {
         return Ok(());
     }
