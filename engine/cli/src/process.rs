@@ -6,7 +6,8 @@
 //! uses. Therefore the program fixes the threshold.
 //!
 //! If 128 KiB at the end of the heap are free, the library returns these pages to the system. Using a returned page again
-//! costs a page fault. Therefore the program raises this limit.
+//! costs a page fault. Therefore the program raises this limit. The heap of a thread grows by a few pages per system call.
+//! Therefore the program makes new heaps larger.
 //!
 //! **Threads.** Libraries panic if they cannot start a thread. The panic hook then ends the program, because a runtime whose
 //! threads started only in part would wait forever.
@@ -189,12 +190,15 @@ mod glibc {
 
     // From `malloc.h`.
     const M_TRIM_THRESHOLD: c_int = -1;
+    const M_TOP_PAD: c_int = -2;
     const M_MMAP_THRESHOLD: c_int = -3;
 
     /// Blocks of at least this size are mapped separately. Smaller blocks are too frequent for a system call each.
     const LARGE_BLOCK_BYTES: c_int = 1 << 20;
     /// Number of free bytes that the end of a heap keeps.
     const KEPT_BYTES: c_int = 16 << 20;
+    /// Number of bytes by which a new heap is larger than its first block. Pages that are never used take no memory.
+    const NEW_HEAP_BYTES: c_int = 4 << 20;
 
     /// Applies the settings. No other thread may run yet.
     pub fn set_up_allocator() {
@@ -208,6 +212,7 @@ mod glibc {
             // After a failed call, the default applies.
             let _ = mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
             let _ = mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+            let _ = mallopt(M_TOP_PAD, NEW_HEAP_BYTES);
         }
     }
 }

@@ -43,7 +43,7 @@ mod text {
     pub mod yaml;
 }
 
-pub use load::{ParsedFile, corrections, load, query_pipeline, read, variants};
+pub use load::{ParsedFile, corrections, load, load_checked, query_pipeline, read, variants};
 pub use model::{Pipeline, Reading};
 pub use pack::{
     BUILT_IN_PACK, CompetitionFacts, CompetitionId, Day, Pack, PackLayout, check_pack_name,

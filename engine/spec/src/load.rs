@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::model::{Check, Pipeline, Reading, Spanned, Table, TableOrigin, Variant};
-use crate::parse::{ParseState, resolve};
+use crate::parse::{ParseState, ResolvedVariant, resolve};
 use crate::text::diagnostic::{Diagnostic, Diagnostics, Severity, SourceFile, Span};
 use crate::text::yaml;
 use crate::text::yaml::{Kind, MappingEntry, Scalar, Style, YamlNode};
@@ -23,6 +23,27 @@ pub fn load(
     variant: &str,
 ) -> Result<Pipeline, Diagnostics> {
     read(vocabulary, id, file_name, text).finish(variant)
+}
+
+/// Same as [`load`], but parses only this variant. The caller knows that no variant of the text has errors or warnings.
+/// Returns `None` if the variant cannot be parsed.
+pub fn load_checked(
+    vocabulary: &Vocabulary,
+    id: &str,
+    file_name: &str,
+    text: &str,
+    variant: &str,
+) -> Option<Pipeline> {
+    let source = Arc::new(SourceFile::new(file_name, text));
+    let root = yaml::parse(&source).ok()?;
+    let wanted = Corrections::parse(variant).ok()?;
+    let tree = CorrectedTree::new(&root);
+    let places = tree.corrections.iter().enumerate();
+    let selected = places.filter(|(_, one)| wanted.has(&one.key));
+    let set = selected.fold(0, |set, (place, _)| set | 1 << place);
+    let mut pipeline = tree.resolve(vocabulary, id, &source, set).reading?.pipeline;
+    variant.clone_into(&mut pipeline.variant.name);
+    Some(pipeline)
 }
 
 /// Parses a pipeline in all its variants, which are all combinations of its corrections.
@@ -46,8 +67,7 @@ pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> P
 pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     let source = Arc::new(SourceFile::new("pipeline.yaml", text));
     let root = yaml::parse(&source).map_err(|fault| Diagnostics::single(source, fault))?;
-    let (_, corrections) = take_corrections(&root);
-    Ok(corrections.into_iter().map(|one| one.key).collect())
+    Ok(CorrectedTree::new(&root).names())
 }
 
 /// Returns the names of a file's variants: `v1`, `fixed`, and one for each other combination of corrections.
@@ -87,27 +107,14 @@ fn all_variants(
     source: Arc<SourceFile>,
     root: &YamlNode,
 ) -> ParsedFile {
-    let (base, corrections) = take_corrections(root);
-    let names: Vec<String> = corrections.iter().map(|one| one.key.clone()).collect();
+    let tree = CorrectedTree::new(root);
+    let (names, corrections) = (tree.names(), &tree.corrections);
     let mut readings = Vec::new();
     let mut findings = Vec::new();
     let mut unused: Vec<(CorrectionSet, Vec<Diagnostic>)> = Vec::new();
     let mut seen: BTreeSet<Diagnostic> = BTreeSet::new();
     for set in combinations(corrections.len()) {
-        // Only the base variant contains the section `variants`, so errors in its keys are reported once.
-        let mut node = match (set, &base) {
-            (0, _) | (_, None) => root.clone(),
-            (_, Some(base)) => base.clone(),
-        };
-        let selected = corrections.iter().enumerate();
-        for (_, one) in selected.filter(|(place, _)| has(set, *place)) {
-            merge(&mut node, &one.value);
-        }
-        let variant = Variant {
-            name: name_of(&names, set),
-            differs: set > 0,
-        };
-        let resolved = resolve(vocabulary, id, &source, &node, variant);
+        let resolved = tree.resolve(vocabulary, id, &source, set);
         readings.extend(resolved.reading);
         for mut one in resolved.diagnostics {
             if !seen.insert(one.clone()) {
@@ -124,7 +131,7 @@ fn all_variants(
     }
     // A part that could not be parsed may use a declaration that seems unused.
     if findings.is_empty() {
-        findings = always_unused(&corrections, unused);
+        findings = always_unused(corrections, unused);
     }
     ParsedFile {
         source,
@@ -153,22 +160,68 @@ fn always_unused(
     counts.into_keys().collect()
 }
 
-/// Splits the YAML tree of a file into the tree without the key `variants`, and the corrections.
-fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
+/// The YAML tree of a file, and its corrections.
+struct CorrectedTree<'a> {
+    root: &'a YamlNode,
+    /// The tree without the section `variants`. `None` if the file has no corrections.
+    base: Option<YamlNode>,
+    corrections: Vec<MappingEntry>,
+}
+
+impl CorrectedTree<'_> {
+    fn new(root: &YamlNode) -> CorrectedTree<'_> {
+        let (base, corrections) = take_corrections(root).unwrap_or_default();
+        CorrectedTree {
+            root,
+            base,
+            corrections,
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.corrections.iter().map(|one| one.key.clone()).collect()
+    }
+
+    /// Applies a set of corrections, and parses the variant.
+    fn resolve(
+        &self,
+        vocabulary: &Vocabulary,
+        id: &str,
+        source: &Arc<SourceFile>,
+        set: CorrectionSet,
+    ) -> ResolvedVariant {
+        let variant = Variant {
+            name: name_of(&self.names(), set),
+            differs: set > 0,
+        };
+        // Only the base variant contains the section `variants`, so errors in its keys are reported once.
+        let base = self.base.as_ref().filter(|_| set > 0);
+        let Some(mut node) = base.cloned() else {
+            return resolve(vocabulary, id, source, self.root, variant);
+        };
+        let selected = self.corrections.iter().enumerate();
+        for (_, one) in selected.filter(|(place, _)| has(set, *place)) {
+            merge(&mut node, &one.value);
+        }
+        resolve(vocabulary, id, source, &node, variant)
+    }
+}
+
+/// Splits the YAML tree of a file into the tree without the key `variants`, and the corrections. Returns `None` if the file
+/// has no corrections.
+fn take_corrections(root: &YamlNode) -> Option<(Option<YamlNode>, Vec<MappingEntry>)> {
     let Kind::Mapping(entries) = &root.kind else {
-        return (None, Vec::new());
+        return None;
     };
-    let Some(place) = entries.iter().position(|entry| entry.key == "variants") else {
-        return (None, Vec::new());
-    };
+    let place = entries.iter().position(|entry| entry.key == "variants")?;
     let mut base = entries.clone();
     let Kind::Mapping(sections) = base.remove(place).value.kind else {
-        return (None, Vec::new());
+        return None;
     };
     let mut sections = sections.into_iter();
     let fixed = sections.find(|entry| entry.key == FIXED_VARIANT);
-    let Some(Kind::Mapping(mut corrections)) = fixed.map(|entry| entry.value.kind) else {
-        return (None, Vec::new());
+    let Kind::Mapping(mut corrections) = fixed?.value.kind else {
+        return None;
     };
     corrections
         .retain(|one| is_correction_name(&one.key) && matches!(one.value.kind, Kind::Mapping(_)));
@@ -177,7 +230,7 @@ fn take_corrections(root: &YamlNode) -> (Option<YamlNode>, Vec<MappingEntry>) {
         span: root.span,
         kind: Kind::Mapping(base),
     };
-    (Some(base), corrections)
+    Some((Some(base), corrections))
 }
 
 fn is_inside(inner: Span, outer: Span) -> bool {

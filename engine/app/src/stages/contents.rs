@@ -33,7 +33,9 @@ pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
     }
     let own = task.options.variant.clone();
     let mut record = PreparationRecord::default();
-    for variant in std::iter::once(own).chain(task.settings.variants()) {
+    // The data directory is listed only if the first record is not enough.
+    let others = std::iter::once_with(|| task.settings.variants()).flatten();
+    for variant in std::iter::once(own).chain(others) {
         let data_dir = task.settings.data_dir_of(&variant);
         let manifest = prepared::replaceable_manifest(&data_dir, id)?;
         match manifest.and_then(|manifest| manifest.preparation) {
@@ -104,7 +106,11 @@ impl StatedContents {
         files: &[(&str, &RemoteFile)],
     ) -> Result<StatedContents, Error> {
         let mut record = own.clone();
-        for variant in task.settings.variants() {
+        let variants = match record.bundle.is_some() {
+            true => Vec::new(),
+            false => task.settings.variants(),
+        };
+        for variant in variants {
             if record.bundle.is_some() {
                 break;
             }

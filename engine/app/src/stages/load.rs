@@ -370,14 +370,15 @@ impl<'a> Loader<'a> {
     /// competition has no pipeline. Warnings are part of the returned pipeline.
     pub fn load(&self, entry: &CatalogEntry, variant: &str) -> Result<Pipeline, Error> {
         let text = entry.pipeline()?;
-        let mut draft =
-            prep_spec::read(prep_steps::vocabulary(), &entry.id, &entry.file_name, text);
+        let (vocabulary, id, file) = (prep_steps::vocabulary(), &entry.id, &entry.file_name);
         let check_record = self.check_record(entry, text);
         if let Some(store) = self.store
             && store.lookup(&check_record.key())?.is_some()
+            && let Some(pipeline) = prep_spec::load_checked(vocabulary, id, file, text, variant)
         {
-            return Ok(draft.finish(variant)?);
+            return Ok(pipeline);
         }
+        let mut draft = prep_spec::read(vocabulary, id, file, text);
         let mut findings = Vec::new();
         for reading in draft.readings() {
             let planner = self.planner.get_or_init(prep_sql::Session::planner);

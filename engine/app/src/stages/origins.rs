@@ -151,7 +151,7 @@ pub(super) fn record(
     }
 }
 
-/// Records how a competition was prepared, as soon as it is published. `was_current` is true if nothing had to be published.
+/// Records how a competition was prepared, as soon as it is published.
 ///
 /// The stage `record` would be too late, because a run may delete bundles and then be killed before that stage.
 ///
@@ -160,7 +160,6 @@ pub(super) fn record_publication(
     all: &CompetitionGraph,
     (store, data_dir): (&Store, &Path),
     id: &str,
-    was_current: bool,
 ) {
     FailedRun::remove(data_dir, id);
     let Some(competition) = all.competitions.iter().find(|one| one.id == id) else {
@@ -169,15 +168,9 @@ pub(super) fn record_publication(
     let Ok(found) = origins(all, competition, store, |_| UsedValue::Current) else {
         return;
     };
-    let change = |before: Option<PreparationRecord>| {
-        let record = record(competition, &found, before.as_ref());
-        match was_current {
-            true => record,
-            false => PreparationRecord {
-                at: unix_seconds(),
-                ..record
-            },
-        }
+    let change = |before: Option<PreparationRecord>| PreparationRecord {
+        at: unix_seconds(),
+        ..record(competition, &found, before.as_ref())
     };
     // The stage `record` tries again.
     let _ = prep_steps::record_preparation(data_dir, id, None, change);

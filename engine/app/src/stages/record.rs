@@ -22,47 +22,59 @@ use crate::{bundles, prepared};
 
 /// Records how each completely prepared competition was prepared, and updates `prep.lock`. Returns the published manifests by id.
 pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> {
-    let (task, data_dir) = (&ended.task, &ended.task.data_dir());
-    let ids = ended.all.competitions.iter().map(|one| one.id.clone());
-    let ids: Vec<String> = ids.collect();
-    let published =
-        prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| Some(manifest))?;
-    let published = published.into_iter();
-    let published: HashMap<String, Manifest> =
-        published.map(|(id, one)| (id.to_owned(), one)).collect();
+    let (task, competitions) = (&ended.task, &ended.all.competitions);
     // The last runs are read again, because this run has changed them.
-    let (store, variant) = (&ended.context.store, &task.options.variant);
-    let last = prepared::last_runs(store, &task.settings, variant);
+    let last = prepared::last_runs(&ended.context.store, &task.settings, &task.options.variant);
+    let record = |competition| Ok(record_competition(ended, competition, &last));
+    let recorded = ended.context.map_in_order(competitions, 0, record)?;
+    let mut published = HashMap::new();
     let mut locked = Vec::new();
-    for competition in ended.all.competitions.iter() {
-        let state = ended.state_of(&competition.id);
-        let published = published.get(&competition.id);
-        let published = published.filter(|_| state.is_complete());
-        if published.is_some() {
-            prep_steps::renew_record(data_dir, &competition.id);
-            FailedRun::remove(data_dir, &competition.id);
-        }
-        let complete = published.filter(|published| published.complete);
-        if let Some((published, trees)) = complete.and_then(|one| Some((one, one.trees.as_ref()?)))
-        {
-            let origins = of_run(ended, competition)?;
-            note_preparation(published, data_dir, competition, &origins);
-            let facts = lock_entry(ended, competition, published, &origins, &last)?;
-            // `prep.lock` contains the digests of outputs whose archives are not unpacked.
-            if competition.options.expand_archives() == Expand::No {
-                locked.push((&*competition.id, facts.with_trees(trees)));
-            }
-        }
-        if !state.is_complete() {
-            note_failure(ended, competition)?;
-        }
-        // Comes after recording, because without a record the next run needs the bundle again.
-        finish_bundle(ended, competition, state);
+    for (competition, recorded) in competitions.iter().zip(recorded) {
+        let recorded = recorded?;
+        locked.extend(recorded.locked.map(|one| (&*competition.id, one)));
+        published.extend(recorded.published.map(|one| (competition.id.clone(), one)));
     }
     if !task.options.locked {
-        lock::update(&task.settings.data_dir, variant, &locked)?;
+        lock::update(&task.settings.data_dir, &task.options.variant, &locked)?;
     }
     Ok(published)
+}
+
+/// What is published of a competition.
+struct Recorded {
+    published: Option<Manifest>,
+    /// The new entry of `prep.lock`.
+    locked: Option<LockedDataset>,
+}
+
+fn record_competition(
+    ended: &Ended,
+    competition: &Competition,
+    last: &LastRuns,
+) -> Result<Recorded, Error> {
+    let data_dir = &ended.task.data_dir();
+    let state = ended.state_of(&competition.id);
+    // Planning reports a manifest that cannot be read.
+    let published = Manifest::read(data_dir, &competition.id).ok().flatten();
+    let mut locked = None;
+    if let Some(published) = published.as_ref().filter(|_| state.is_complete()) {
+        prep_steps::renew_record(data_dir, &competition.id);
+        FailedRun::remove(data_dir, &competition.id);
+        if let (true, Some(trees)) = (published.complete, &published.trees) {
+            let origins = of_run(ended, competition)?;
+            note_preparation(published, data_dir, competition, &origins);
+            let facts = lock_entry(ended, competition, published, &origins, last)?;
+            // `prep.lock` contains the digests of outputs whose archives are not unpacked.
+            let is_locked = competition.options.expand_archives() == Expand::No;
+            locked = is_locked.then(|| facts.with_trees(trees));
+        }
+    }
+    if !state.is_complete() {
+        note_failure(ended, competition)?;
+    }
+    // Comes after recording, because without a record the next run needs the bundle again.
+    finish_bundle(ended, competition, state);
+    Ok(Recorded { published, locked })
 }
 
 /// Deletes the bundle if bundles are not kept. If the bundle has its published MD5, also records which files the bundle
@@ -224,7 +236,7 @@ fn known_to_differ(
 ) -> Result<Vec<String>, Error> {
     let sums = competition.entry.published_checksums().ok().flatten();
     let sums = sums.unwrap_or_default();
-    let last = last.load(&competition.id)?;
+    let last = last.failed(&competition.id)?;
     let outputs = ended.all.nodes_of(&competition.id).iter();
     let outputs = outputs.filter_map(|node| ended.report.outputs.get(node));
     let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();
@@ -237,7 +249,7 @@ fn known_to_differ(
             .values()
             .all(|input| made.contains(input));
         let is_published = sums.of_output(output) == Some(md5);
-        (last.failed.is_some() && is_same && is_published).then(|| output.to_owned())
+        (is_same && is_published).then(|| output.to_owned())
     });
     Ok(differ.collect())
 }

@@ -242,12 +242,11 @@ impl Reporter for Watch {
                 if let Some(time) = self.times.lock().get_mut(competition) {
                     time.1 = Instant::now();
                 }
-                let has_succeeded =
-                    matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
-                if has_succeeded && *kind == PUBLISH_STEP {
+                // If nothing had to be published, the stage `record` does the same.
+                let is_published = matches!(outcome, StepOutcome::Done { .. });
+                if is_published && *kind == PUBLISH_STEP {
                     let place = (&self.store, &*self.task.data_dir());
-                    let was_current = *outcome == StepOutcome::Reused;
-                    record_publication(&self.all, place, competition, was_current);
+                    record_publication(&self.all, place, competition);
                     if !self.task.options.keep_bundles {
                         prep_fetch::discard(&self.task.settings.data_dir, competition);
                     }

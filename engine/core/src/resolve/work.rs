@@ -12,7 +12,7 @@
 //! publication that the target directory records.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use prep_cache::{Digest, History, HistoryScope, Store, StoreError};
@@ -327,10 +327,10 @@ pub type LastSteps = BTreeMap<String, LastRun>;
 /// Returns the key of the publication that a target directory records for a competition.
 type PublishedKey = Box<dyn Fn(&str) -> Option<Digest> + Send + Sync>;
 
-#[derive(Clone)]
+/// A history, and its steps once they are parsed.
 struct ReadHistory {
     history: Arc<History>,
-    steps: Arc<LastSteps>,
+    steps: OnceLock<Arc<LastSteps>>,
 }
 
 /// The last runs into one target directory, by competition. Read on first use.
@@ -338,7 +338,7 @@ pub struct LastRuns {
     /// `None` if the runs have no history.
     place: Option<(Store, HistoryScope)>,
     published: PublishedKey,
-    read: Mutex<HashMap<String, ReadHistory>>,
+    read: Mutex<HashMap<String, Arc<ReadHistory>>>,
 }
 
 impl LastRuns {
@@ -367,12 +367,19 @@ impl LastRuns {
 
     /// Returns the last runs of a competition's steps. Omits records of other versions of the program in an unknown format.
     pub fn load(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
-        Ok(self.read(competition)?.steps)
+        let read = self.read(competition)?;
+        let steps = read.steps.get_or_init(|| Arc::new(steps(&read.history)));
+        Ok(Arc::clone(steps))
+    }
+
+    /// Returns the steps of a competition whose last run failed, and that would fail again.
+    pub fn failed(&self, competition: &str) -> Result<LastSteps, StoreError> {
+        Ok(failed_steps(&self.read(competition)?.history).collect())
     }
 
     /// Returns the history of a competition. Empty if the competition has no history.
     pub fn history(&self, competition: &str) -> Result<Arc<History>, StoreError> {
-        Ok(self.read(competition)?.history)
+        Ok(Arc::clone(&self.read(competition)?.history))
     }
 
     /// Stores the history in `store`. The store from which histories are read may be read-only, so it is not used here.
@@ -388,10 +395,9 @@ impl LastRuns {
         }
     }
 
-    fn read(&self, competition: &str) -> Result<ReadHistory, StoreError> {
-        let mut read = self.read.lock();
-        if let Some(found) = read.get(competition) {
-            return Ok(found.clone());
+    fn read(&self, competition: &str) -> Result<Arc<ReadHistory>, StoreError> {
+        if let Some(found) = self.read.lock().get(competition) {
+            return Ok(Arc::clone(found));
         }
         let history = match &self.place {
             Some((store, scope)) => store.last_run(competition, scope)?.unwrap_or_default(),
@@ -402,27 +408,31 @@ impl LastRuns {
             Some(key) if history.steps.values().all(|step| step.key != key) => History::default(),
             _ => history,
         };
-        let found = ReadHistory {
-            steps: Arc::new(steps(&history)),
+        let found = Arc::new(ReadHistory {
             history: Arc::new(history),
-        };
-        read.insert(competition.to_owned(), found.clone());
-        Ok(found)
+            steps: OnceLock::new(),
+        });
+        let mut read = self.read.lock();
+        Ok(Arc::clone(
+            read.entry(competition.to_owned()).or_insert(found),
+        ))
     }
 }
 
 fn steps(history: &History) -> LastSteps {
     let steps = history.steps.iter();
-    let steps =
-        steps.filter_map(|(name, step)| Some((name, LastRun::deserialize(&step.record).ok()?)));
+    let steps = steps
+        .filter_map(|(name, step)| Some((name.clone(), LastRun::deserialize(&step.record).ok()?)));
     // A recorded failure is newer than the last success of its step.
-    let failed = history.failed.iter().filter_map(|(name, step)| {
+    steps.chain(failed_steps(history)).collect()
+}
+
+fn failed_steps(history: &History) -> impl Iterator<Item = (String, LastRun)> {
+    history.failed.iter().filter_map(|(name, step)| {
         let last = LastRun::deserialize(&step.record).ok()?;
         let failed = Some(step.message.clone());
-        Some((name, LastRun { failed, ..last }))
-    });
-    let all = steps.chain(failed);
-    all.map(|(name, last)| (name.clone(), last)).collect()
+        Some((name.clone(), LastRun { failed, ..last }))
+    })
 }
 
 #[cfg(test)]
