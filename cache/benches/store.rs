@@ -147,10 +147,12 @@ fn big_object(store: &Store, dir: &Path) -> Outcome {
         Ok(())
     })?;
     println!(
-        "256 MiB: write an object {put:?}, open it the first time {open:?}; write a plain file {write:?}, only hash with BLAKE3 {hash:?}"
+        "object of 256 MiB: write {put:?}, open and verify {open:?}; plain file of 256 MiB: write {write:?}; BLAKE3 of 256 MiB in memory: {hash:?}"
     );
     let identity = best_of(2, || Ok(store.ingest(&plain, false, &|_| {}).map(drop)?))?;
     let both = best_of(2, || Ok(store.ingest(&plain, true, &|_| {}).map(drop)?))?;
-    println!("256 MiB outside the store: BLAKE3 {identity:?}, BLAKE3 and MD5 {both:?}");
+    println!(
+        "hash a file of 256 MiB outside the store: BLAKE3 {identity:?}, BLAKE3 and MD5 {both:?}"
+    );
     Ok(())
 }

@@ -16,17 +16,18 @@ pub(crate) enum Bucket {
     /// ```
     Objects,
 
-    /// One JSON file per step key. The file lists the outputs of the step, and begins with a [hash](crate::records::ledger)
-    /// of its content. Its modification time is the time of its last use, accurate to a day.
+    /// One JSON file per step key. The file lists the outputs of the step. Its first line is a
+    /// [hash](crate::records::ledger) that detects damage. Its modification time is its last use, accurate to a day.
     ///
     /// ```text
     /// ledger-v1/
     ///   ab/
-    ///     cdef01...         digest of the step's key record
+    ///     cdef01...         step key
     /// ```
     Ledger,
 
-    /// The last run of each combination of competition, variant and target directory, as JSON files that begin with a hash.
+    /// One JSON file per combination of competition, variant and target directory, with a hash as in the ledger. The file
+    /// describes the last run.
     ///
     /// ```text
     /// history-v1/
@@ -35,16 +36,17 @@ pub(crate) enum Bucket {
     /// ```
     History,
 
-    /// Digests of files outside the store, as JSON files that begin with a hash.
+    /// Digests of files outside the store, in JSON files with a hash as in the ledger.
     ///
     /// ```text
     /// sources-v1/
     ///   ab/
-    ///     cdef01...         digest of the file's canonical path, or of the record's name
+    ///     cdef01...         digest of the file's canonical path, or of a source's name
     /// ```
     Sources,
 
-    /// Lists of the members of bundles whose MD5 equals the published MD5. Audits compare other bundles with these lists.
+    /// Lists of the members of bundles whose MD5 equals the MD5 that upstream publishes. `prep audit` compares other bundles
+    /// with these lists.
     ///
     /// ```text
     /// bundles-v1/

@@ -2,7 +2,7 @@
 //!
 //! - **Objects** are files named by the BLAKE3 digest of their content ([`Digest`]).
 //! - The **ledger** maps the key of a step to the objects that it produced ([`LedgerEntry`]).
-//! - The **history** records the step keys of the last run ([`History`]).
+//! - The **history** records the steps of the last run and their keys ([`History`]).
 //! - **Sources** are records with the digests of files outside the store ([`SourceRecord`]).
 //!
 //! ```
@@ -25,13 +25,14 @@
 //! - A damaged object is never returned: a process hashes each object when it first opens it.
 //! - A truncated or modified record is treated as absent, because each record contains a hash.
 //! - Objects are written before the ledger entry that names them, and removed after this entry.
-//! - A memory-mapped object never changes (`private.rs`).
-//! - Many processes and machines can share a store (`locks`).
+//! - The bytes of a memory-mapped object never change. `objects/private.rs` contains the proof.
+//! - Many processes and machines can share a store. The module `locks` coordinates them.
 //!
-//! The store cannot repair bytes: the step that produced a damaged object runs again. The store does not flush *copied*
-//! files to disk. Therefore, after a power failure, the caller must compare copied files with their digests.
+//! The store cannot repair a damaged object. Instead, the step that produced the object must run again. The store does not
+//! flush *copied* files to disk. Therefore, after a power failure, the caller must compare copied files with their digests.
 //!
-//! `docs/architecture.md` describes the directories of a store and power failures. Only Unix-like systems are supported.
+//! `docs/architecture.md` describes a store's directories and what a power failure damages. Only Unix-like systems are
+//! supported.
 
 #![warn(missing_docs)]
 

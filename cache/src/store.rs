@@ -1,7 +1,8 @@
 //! The handle to a store, and the state that clones of the handle share.
 //!
-//! A complete file is flushed before its rename only if other machines share its file system ([`is_shared`]). On such file
-//! systems, delayed writes often fail. Only `fsync` and `close` report these failures, and Rust ignores errors of `close`.
+//! Before the store renames a complete file, it flushes the file only if other machines may share the file system
+//! ([`is_shared`]). On such file systems, delayed writes often fail. Only `fsync` and `close` report these failures, and Rust
+//! ignores errors of `close`.
 //!
 //! A *tier* is a second cache behind the store, with results that many machines share. An entry from the tier is stored
 //! immediately, but its objects are fetched when they are first opened. Until then, an object is treated as present
@@ -128,12 +129,12 @@ impl Store {
         }
     }
 
-    /// Returns the directory of the store `root` for the member lists of bundles. The directory may not exist.
+    /// Returns the directory for the member lists of bundles in the store `root`. The directory may not exist.
     pub fn bundle_lists(root: &Path) -> PathBuf {
         Bucket::Bundles.dir(root)
     }
 
-    /// Returns the directory of the store `root` for logs of runs. The directory may not exist.
+    /// Returns the directory for the logs of runs in the store `root`. The directory may not exist.
     pub fn run_logs(root: &Path) -> PathBuf {
         Bucket::Runs.dir(root)
     }
@@ -177,8 +178,8 @@ impl Store {
         self.with_sha256
     }
 
-    /// Returns the SHA-256 of an object. `None` unless this process wrote the object with
-    /// [`with_sha256`](Self::with_sha256).
+    /// Returns the SHA-256 of an object that this process wrote with [`with_sha256`](Self::with_sha256). Returns `None` for
+    /// other objects.
     pub fn sha256(&self, digest: &Digest) -> Option<[u8; 32]> {
         self.inner.sums.lock().get(digest).copied()
     }
@@ -460,8 +461,8 @@ impl FromStr for LinkMode {
 
 /// A second cache behind a store, with results that several machines share.
 ///
-/// An implementation must limit its waiting time and report its own errors. After an error, the implementation must act as
-/// if it had no results.
+/// An implementation must limit its waiting time. It must report its errors to the user, because these methods do not return
+/// them. After an error, the implementation must act as if it had no results.
 pub trait Tier: Debug + Send + Sync {
     /// Returns a trusted entry for a step key of the competition with the id `competition`.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;

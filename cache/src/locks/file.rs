@@ -4,7 +4,7 @@
 //! each other. The lock ends with its process.
 //!
 //! Some file systems do not support locks. If several machines share a file system, a lock may apply to one machine only.
-//! In both cases, a guard also holds a [lease](crate::locks::lease).
+//! In both cases, the guard holds a [lease](crate::locks::lease), which excludes guards on all machines.
 //!
 //! A process can lock every file that it can open, even if it may only read the file. So a program that may only read the
 //! store or published files, for example an agent, could stop runs and gradings. To prevent this, only users who may write
@@ -77,8 +77,8 @@ impl Drop for LockGuard {
     }
 }
 
-/// Takes the exclusive lock on the file `path`, which contains data and is created if missing. Returns `None` if another
-/// guard holds the lock.
+/// Takes the exclusive lock on the data file `path`. Creates the file if it is missing. Returns `None` if another guard
+/// holds the lock.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
@@ -92,8 +92,8 @@ pub fn try_lock_data(path: &Path) -> Result<Option<LockGuard>, StoreError> {
 
 /// Takes the exclusive lock of the lock file `path`. Returns `None` if another guard holds the lock.
 ///
-/// The lock file exists only while the lock is held, because other users could not copy a directory that contains the
-/// file. On a file system that several machines share, the file remains.
+/// The lock file exists only while the lock is held. A remaining lock file would prevent other users from copying its
+/// directory, because they cannot read the file. On a file system that several machines share, the file remains.
 ///
 /// # Errors
 /// If the file cannot be created or locked.
@@ -121,8 +121,8 @@ pub fn lock_at_within(path: &Path, limit: Duration) -> Result<Option<LockGuard>,
     }
 }
 
-/// Mode of a new lock file, from which the umask is subtracted. Other users cannot read the file. A group that may read it
-/// but not write it loses the permission in [`close_to_readers`].
+/// Mode of a new lock file, before the umask removes permissions. Other users cannot read the file. If the umask takes the
+/// group's permission to write, [`close_to_readers`] also removes its permission to read.
 const NEW_MODE: u32 = 0o662;
 
 /// Removes the permission to read a file from all users who may not write it.

@@ -47,7 +47,8 @@ impl ProcessId {
         if test_kill_process(process) == Err(Errno::SRCH) {
             return ProcessState::Gone;
         }
-        // Without a start time, the process may still run, because `/proc` may hide processes of other users (`hidepid`).
+        // If one of the start times is unknown, the process may still run: `/proc` may hide processes of other users
+        // (`hidepid`).
         match (self.start, start_of(self.number)) {
             (Some(then), Some(now)) if then == now => ProcessState::Runs,
             (Some(_), Some(_)) => ProcessState::Gone,

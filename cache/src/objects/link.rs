@@ -3,8 +3,8 @@
 //! A hard link needs no space, but a program that writes to the published file changes the store's object. A reflink
 //! shares disk blocks with the object until one of the two files is written. A copy shares nothing.
 //!
-//! A [private](crate::objects::private) object is never hard-linked. If a device does not support one of these modes, the
-//! store does not try this mode on the device again.
+//! A [private](crate::objects::private) object is never hard-linked. If a device does not support hard links or does not
+//! support reflinks, the store does not try them on this device again.
 
 use std::fs::{self, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -157,13 +157,13 @@ fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
     let found = linked.symlink_metadata()?;
-    // If the link count is below two after linking, the file system does not count links. A process that makes the object
-    // private would then not notice this link.
+    // If the link count is below two after linking, the file system does not count links. `open_private` would then not
+    // notice this link, and would treat the object as private.
     if is_marked(&found) || !is_same_file(&found, &opened) || found.nlink() < 2 {
         return Err(ErrorKind::TooManyLinks.into());
     }
     // If another thread has linked `dest` to the same file by now, this rename does nothing and the temporary name
-    // remains. Dropping `linked` removes that name (`persist` would keep it).
+    // remains. Dropping `linked` removes the temporary name. The method `persist` would keep it.
     fs::rename(&linked, dest)
 }
 

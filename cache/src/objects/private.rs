@@ -11,13 +11,12 @@
 //! - The **marker** sets the mark, then counts the file's hard links, then checks that the store's path still names the
 //!   file. If a step fails, the marker replaces the object with a private copy.
 //!
-//! *Proof.* Suppose that a marker found the file private, and a linker publishes a name of it. If the linker linked
-//! before the marker counted, the marker counted two names, a contradiction. If the linker linked later, the mark was
-//! already set, so the linker did not publish the name.
+//! *Proof.* Suppose that a marker found the file private, although a linker publishes another name of the file. If the
+//! linker created this name before the marker counted the links, the marker counted two links, a contradiction. If the
+//! linker created the name after the count, the mark was already set, so the linker did not publish the name.
 //!
-//! The file could change between counting and checking the name. But a path in the store that stops naming a file never
-//! names that file again. Therefore a file that is found at its path after the counting was at its path all the time. No
-//! process removes a mark.
+//! The store's path could stop naming the file before the count. But such a path never names this file again. Therefore a
+//! path that names the file after the count also named the file during the count. No process removes a mark.
 //!
 //! `tests/model` checks all interleavings of these steps, including processes that die between them. The proof rests on
 //! these conditions:
@@ -132,8 +131,8 @@ impl Store {
         self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Replaces the object with a private copy. A bit marks private files. If the file system does not support this bit,
-    /// returns a copy in a file that is deleted but still open.
+    /// Replaces the object with a copy that has the mark of private files. If the file system cannot store the mark, returns
+    /// a copy in a file that is open but no longer has a path.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
@@ -164,7 +163,7 @@ fn mark(file: &File) -> io::Result<bool> {
     Ok(is_marked(&file.metadata()?))
 }
 
-/// Returns whether the only hard link of a marked object is the store's. The proof depends on the order of the checks.
+/// Returns whether a marked object has no hard link outside the store. The module's proof relies on the order of the checks.
 fn has_no_other_name(object: &Object) -> io::Result<bool> {
     match object.file().metadata()?.nlink() {
         0 => Ok(true),

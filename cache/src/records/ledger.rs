@@ -5,14 +5,14 @@
 //!
 //! # The history
 //!
-//! The history contains the key records of the last run of each competition, variant and target directory. A step runs
-//! again if its new key record differs from the recorded one, and the differing field is the reason.
+//! The history contains the key records of the last run of each competition, variant and target directory. If a step runs
+//! again, the field in which its new key record differs from the key record in the history is the reason.
 //!
 //! # Sealed records
 //!
 //! Each record is a small JSON file, and its first line is a hexadecimal BLAKE3 hash. The hash covers the name of the
-//! record's directory, the key and the JSON. A file that was truncated, modified or copied to the path of another key is
-//! treated as absent. A new version replaces the file by an atomic rename.
+//! record's directory, the record's key and the JSON. A file that was truncated, modified or copied to the path of
+//! another key is treated as absent. A new version replaces the file by an atomic rename.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -71,8 +71,9 @@ impl Store {
         self.save(Bucket::Ledger, key, entry)
     }
 
-    /// Returns the missing objects of an entry, including missing objects of [`unstored`](LedgerEntry::unstored). An object
-    /// that the tier may have is not treated as missing. This function does not check the content of existing files.
+    /// Returns the missing objects of an entry, including those that were only kept in memory
+    /// ([`unstored`](LedgerEntry::unstored)). An object that the tier may have is not treated as missing. This function does
+    /// not check the content of existing files.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
@@ -80,7 +81,8 @@ impl Store {
             .collect()
     }
 
-    /// Returns objects of an entry that are not in this store, even if the tier has them. Ignores `unstored`.
+    /// Returns objects of an entry that are not in this store, even if the tier has them. Ignores objects that were only kept
+    /// in memory.
     pub fn missing_locally(&self, entry: &LedgerEntry) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
@@ -138,7 +140,8 @@ pub struct LedgerEntry {
     pub created: u64,
     /// Duration of the step's run in milliseconds.
     pub millis: u64,
-    /// Whether the step ran on another machine. Its objects are then fetched from the tier when they are first opened.
+    /// Whether the step ran on another machine. If so, the objects of this entry are fetched from the tier when they are
+    /// first opened.
     #[serde(
         rename = "elsewhere",
         default,
@@ -161,11 +164,11 @@ pub struct History {
     pub recorded: u64,
     /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,
-    /// Failed steps that would fail again with the same key record. A step remains here even if later runs do not contain
-    /// the step.
+    /// Failed steps that would fail again with the same key record. A failed step remains in this map until it succeeds, even
+    /// if later runs do not contain the step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
-    /// Earlier runs, latest first. Their key records are in the ledger until garbage collection removes the entries.
+    /// Earlier runs, latest first. The key records of their steps are in the ledger until garbage collection removes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierRun>,
 }

@@ -8,7 +8,7 @@
 //! removed. Each name has one record for the content that was seen last, and one for the content from which results were
 //! produced ([`Store::confirm_source`]).
 //!
-//! All data directories share these records, so a record does not show from which content a directory was prepared.
+//! All data directories share these records. So a record does not show from which content one directory was prepared.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -274,7 +274,7 @@ impl Store {
         Ok(record)
     }
 
-    /// Same as [`name_source`](Self::name_source), for content that is not in a local file.
+    /// Same as [`name_source`](Self::name_source), for content of which only a remote cache has a record.
     ///
     /// # Errors
     /// If the record cannot be written.
@@ -282,8 +282,8 @@ impl Store {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Returns the highest serial number that this store recorded for the source `name` in the remote cache `remote`.
-    /// Returns 0 if the store recorded none. A record of the remote with a lower number is outdated.
+    /// Returns the highest serial number that [`set_remote_serial`](Self::set_remote_serial) stored for the source `name` in
+    /// the remote cache `remote`, or 0. If the remote returns a record with a lower serial number, that record is outdated.
     ///
     /// # Errors
     /// If the record cannot be read.
@@ -331,8 +331,8 @@ impl Store {
         self.set_named(name, record)
     }
 
-    /// Returns the known contents of the source `name`, even if their files no longer exist. The first is the content from
-    /// which results were produced. The second is the content that was seen last.
+    /// Returns the known contents of the source `name`, even if their files no longer exist. The content from which results
+    /// were produced comes before the content that was seen last. Each is omitted if it is unknown.
     ///
     /// # Errors
     /// If a record cannot be read.

@@ -174,12 +174,12 @@ impl Stamp {
     }
 }
 
-/// Returns how long to wait, from `now`, until every later write is certain to change the times of a file. `times` are
-/// its modification and change time, in nanoseconds since 1970.
+/// Returns how long a caller must wait from `now`, so that every later write changes the times of a file. `times` are the
+/// file's modification and change time, in nanoseconds since 1970.
 ///
-/// The wait is one tick of the file system's clock, minus the time since the last write. The length of a tick is inferred
-/// from the trailing zeros of `times`. The time with the fewest zeros is used, because a program may have set the
-/// modification time to a full second.
+/// The wait is one tick of the file system's clock, minus the time since the last write. Many trailing zeros in `times`
+/// indicate a long tick. The time with the fewest zeros determines the tick, because a program may have set the modification
+/// time to a full second.
 ///
 /// A time in the future, from a machine whose clock is ahead, is treated as a write that happens now.
 pub fn time_until_settled(times: &[i64], now: SystemTime) -> Duration {

@@ -116,7 +116,7 @@ pub fn check_threads(count: usize) -> std::io::Result<()> {
     })
 }
 
-/// Starts a thread that runs `work(value)`. The thread returns `Some` with the value of `work`.
+/// Starts a thread that runs `work(value)`. The thread wraps the result of `work` in `Some`.
 ///
 /// # Errors
 /// Returns `value` if the system cannot start another thread. Limits on processes (`ulimit -u`, a container's limit)

@@ -196,8 +196,8 @@ pub(super) struct ConflictCheck<'a> {
     pub(super) own_file: &'a Path,
     pub(super) mode: Mode,
     pub(super) candidate: &'a Candidate,
-    /// Unique tokens of the processes that requested the lock at the previous check. `None` before the first check. This
-    /// process waits only for these processes. Later processes find the file of this process and withdraw.
+    /// Unique tokens of the processes that this process found requesting the lock at its previous check. `None` before the
+    /// first check. This process waits only for these. Processes that announce themselves later find its file and withdraw.
     pub(super) rivals: Option<Vec<String>>,
 }
 

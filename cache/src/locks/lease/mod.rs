@@ -14,7 +14,7 @@
 //! waits for the other to withdraw, so one of them gets the lock.
 //!
 //! The waiting process ignores processes that announce themselves after its first check, because they find its file and
-//! withdraw. File names are never reused, so a late write or removal cannot affect the file of a different process.
+//! withdraw. File names are never reused. So if a process writes or removes its file late, it affects no other process.
 //!
 //! # Dead holders
 //!
@@ -25,15 +25,15 @@
 //!   that sees the same content for [`LeaseTiming::silence`], by its own clock, treats the holder as dead.
 //!
 //! The requesting process *breaks* the lock of a dead holder: it renames the file to a unique name, reads it again, and
-//! removes it. If the content has changed, the holder is alive, and the file gets its old name back. The file is also valid
-//! under the unique name, so the lock is not free between the two renames.
+//! removes it. If the content has changed, the holder is alive, and the file gets its old name back. Other processes also
+//! respect the renamed file, so the lock is not free between the two renames.
 //!
 //! # Lost leases
 //!
 //! A suspended holder may be treated as dead. It notices this at its next heartbeat, because its file no longer exists.
 //! [`Lease::is_lost`] writes a heartbeat if one is overdue. A holder that calls `is_lost` before each change makes at most
-//! one change after losing the lock. The exception is a pause of a virtual machine, which the clock of the holder does not
-//! show.
+//! one change after losing the lock. A paused virtual machine is an exception: its clock also pauses, so the holder finds
+//! no heartbeat overdue.
 //!
 //! `tests/model` checks these steps in all interleavings.
 

@@ -1,4 +1,5 @@
-//! Unit tests, and a test that starts processes which take the same lock repeatedly, and kills and suspends some of them.
+//! Unit tests, and a test with several processes. The processes take the same lock repeatedly, and the test kills and
+//! suspends some of them.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -207,7 +208,7 @@ fn holder_treated_as_dead_reports_the_lost_lock() -> Outcome {
     drop(sleeper);
     assert!(
         !next.is_lost() && next.0.beat()?,
-        "the next holder has a separate file"
+        "the next holder keeps the lock, because its file is a different one"
     );
     Ok(())
 }
@@ -356,7 +357,7 @@ fn mark(path: &Path) -> io::Result<()> {
         .map(drop)
 }
 
-/// Takes the lock repeatedly, in a separate process. Its file is in the directory `inside` while it has the lock.
+/// Takes the lock repeatedly, in a separate process. While the process has the lock, its file is in the directory `inside`.
 #[test]
 #[ignore = "another test runs this function in separate processes"]
 fn child() -> Outcome {
