@@ -5,9 +5,10 @@
 //!
 //! A collection has these steps:
 //!
-//! 1. It removes unreadable records, and entries that name missing objects. It keeps entries from a tier, because the
-//!    tier may have their objects.
-//! 2. It removes entries, runs and member lists of bundles that were unused for more than `keep_days` days.
+//! 1. It removes unreadable records, and entries that name missing objects. It keeps entries from a tier, such as a
+//!    remote, because the tier may still have their objects.
+//! 2. It removes ledger entries, records of runs, and lists of the members of bundles, if they were unused for more than
+//!    `keep_days` days.
 //! 3. It removes objects that no entry names, once they are a day old.
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
 //!    is not enough, it removes the least recently used entries with the objects that only they name.
@@ -52,7 +53,8 @@ pub struct GcReport {
     pub freed_bytes: u64,
     /// Keys of removed ledger entries, sorted.
     pub entries: Vec<Digest>,
-    /// Other removed records: unreadable ones, old runs and member lists, and records of files that no longer exist.
+    /// Other removed records: unreadable records, old records of runs, old member lists of bundles, and digests of files
+    /// outside the store that no longer exist.
     pub records: Vec<PathBuf>,
     /// Number of temporary files of killed processes that were removed.
     pub leftovers: usize,
@@ -211,7 +213,8 @@ impl Store {
         Ok(())
     }
 
-    /// Adds unused member lists to the records to remove, and temporary files that killed processes left next to them.
+    /// Adds to the removed records: unused member lists of bundles, and temporary files of killed processes in the
+    /// directory of the lists.
     fn survey_bundles(
         &self,
         options: &GcOptions,
@@ -290,7 +293,7 @@ impl Collection {
         }
     }
 
-    /// Drops objects that no entry names and whose age is at least `older_than` (step 3).
+    /// Step 3 of a collection: drops objects that no entry names and whose age is at least `older_than`.
     fn drop_unnamed(&mut self, older_than: Duration) {
         let now = self.now;
         let unnamed = self
@@ -303,7 +306,8 @@ impl Collection {
         }
     }
 
-    /// Drops objects without an entry, and then entries, until the objects need at most `max_size` bytes (step 4).
+    /// Step 4 of a collection: until the objects need at most `max_size` bytes, drops objects that no entry names, and then
+    /// entries with their objects.
     fn shrink(&mut self, max_size: u64) {
         let mut size: u64 = self.objects.values().map(|found| found.len).sum();
         let mut unnamed: Vec<_> = self

@@ -112,8 +112,8 @@ pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     Ok(listing)
 }
 
-/// Returns the names and paths of all files and directories in `dir`. Empty if `dir` does not exist. A name that is not
-/// UTF-8 is converted lossily, because the store creates no such names.
+/// Returns the names and paths of all files and directories in `dir`. Empty if `dir` does not exist. In a name that is
+/// not UTF-8, replaces the invalid bytes. Only foreign files have such names.
 pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let error = |source| StoreError::io("list", dir, source);
     let read = match fs::read_dir(dir) {
@@ -132,8 +132,8 @@ pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> 
     .map_err(error)
 }
 
-/// Minimum age of garbage. A younger file may be in use without a lock, because a writer creates a file before it locks the
-/// file. Also, some network file systems do not support locks.
+/// Minimum age of a file that is removed as garbage. A younger file may be in use although it is not locked: its writer
+/// may not have locked it yet, or the file system may not support locks.
 pub(crate) const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes temporary files that are older than a day and not locked. Returns their number. Keeps files that it cannot
@@ -155,7 +155,8 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes unlocked lock files and dead leases. A process that locks a removed file notices this and tries again.
+/// Removes unlocked lock files, and the directories of leases that no process holds. A process that locks a removed file
+/// notices the removal, and tries again.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in entries(&Bucket::Locks.dir(root))? {

@@ -37,7 +37,7 @@ pub struct VerifyReport {
     pub dangling: Vec<Digest>,
     /// Records (ledger, history, sources) that are truncated or modified.
     pub garbled: Vec<PathBuf>,
-    /// Files in the directories of objects and records that the store did not create. A repair leaves them unchanged.
+    /// Files that the store did not create, in its directories of objects and records. A repair leaves them unchanged.
     pub foreign: Vec<PathBuf>,
     /// Errors when reading or repairing files.
     pub failed: Vec<StoreError>,
