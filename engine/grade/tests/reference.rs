@@ -20,9 +20,11 @@ Some rules also prepare the answers and the submission for the metric: they sort
 cells.
 
 There are three ways to write a rule or metric: only the name (`same_rows`), the name with its main parameter (`align: id`),
-or the name with several parameters (`range: { columns: p, min: 0, max: 1 }`).
+or the name with several parameters (`range: { columns: p, min: 0, max: 1 }`). For each rule, *Source* names the code whose
+behaviour the rule reproduces.
 
-The answers are a CSV, or JSON lines. For JSON lines, `answer_rows` lists the rows that each record creates:
+The answers are a CSV file or a JSON Lines file. In a JSON Lines file, each line is a record, and the key `answer_rows`
+lists the rows that are created from each record:
 
 ```yaml
 answer_rows:
@@ -37,12 +39,13 @@ Each entry of `answer_rows` is a row, which maps names of columns to cells. A ce
 In a string, `{path}` is replaced with a member of the record. For example, `{a.0.b}` is the member `b` of the first element
 of the member `a`.
 
-A part of a list is a mapping that selects values. `of: PATH` selects the value at PATH, and `each: PATH` selects every
-element of the list at PATH. The cell contains the selected values of all parts, joined by spaces. If no value remains, the
-cell is missing.
+Each part in such a list is a mapping that selects values. `of: PATH` selects the value at PATH. If this value is a list,
+`each: PATH` selects every element of the list. The cell contains the selected values of all parts, joined by spaces. If no
+value remains, the cell is missing.
 
-The key `unless` leaves out a value that equals the value of `unless`, or that contains all of its members. The key `text`
-defines how a value is printed.
+The key `unless` leaves out each selected value that equals the value of `unless`. If the value of `unless` is an object,
+the key leaves out each selected object that contains all members of this object. The key `text` defines how a selected
+value is printed.
 ";
 
 const METRICS: &str = "\

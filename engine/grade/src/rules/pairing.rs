@@ -132,8 +132,8 @@ fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
 
 pub(super) const ALIGN_GROUPS: RuleKind = RuleKind::new::<AlignGroups>(Definition {
     name: "align_groups",
-    summary: "Pairs the n-th row of each group in both tables; both tables must have the same number of rows in \
-              each group.",
+    summary: "Pairs the n-th row of each group in the answers with the n-th row of this group in the submission; both \
+              tables must have the same number of rows in each group.",
     details: "Groups are ordered by their first rows in the answers. Rows of the submission whose group is not in the \
               answers are dropped.",
     source: "MLE-bench graders",

@@ -17,11 +17,12 @@ use crate::table::sort::sort_positions;
 pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
     name: "keep_rows",
     summary: "Keeps the rows that the answers mark as scored.",
-    details: "A row of the answers is kept if the sum of its columns `sum_of` is between `min` and `max`. \
-              Missing cells are left out of the sum. In the submission, the rows at the same positions are kept.\n\n\
+    details: "A row of the answers is kept if the sum of its cells in the columns `sum_of` is between `min` and \
+              `max`. Missing cells are left out of the sum. Without `by` and `in_file`, the submission's rows at the \
+              same positions are kept.\n\n\
               With `by`, a row of the submission is kept if a kept row of the answers has the same identifier. An \
-              identifier that is not in the answers is invalid. With `in_file`, rows of the submission are kept by \
-              their position in the file, even if a rule has sorted the rows.",
+              identifier that is not in the answers is invalid. With `in_file`, a row of the submission is kept if \
+              the row at the same position in the file of the answers is kept, even if a rule has sorted the rows.",
     source: "pandas boolean indexing",
     shorthand: None,
     parameters: &[
@@ -118,7 +119,8 @@ pub(super) const KEEP_LAST: RuleKind = RuleKind::new::<KeepLast>(Definition {
     summary: "Keeps the last rows of each group of the answers, after sorting by a column.",
     details: "The answers are sorted by `by` (as in `align`). If a group has fewer than `count` rows, all of them are \
               kept. Rows without a group are dropped.\n\n\
-              The submission is not changed. The rule `join` can drop the other rows of the submission.",
+              The submission is not changed. To drop the submission's rows whose counterpart in the answers was \
+              dropped, use the rule `join`.",
     source: "pandas.DataFrame.groupby(...).tail",
     shorthand: None,
     parameters: &[
@@ -165,7 +167,8 @@ impl Rule for KeepLast {
 pub(super) const DROP_MISSING: RuleKind = RuleKind::new::<DropMissing>(Definition {
     name: "drop_missing",
     summary: "Drops rows of the answers that have no value in one of the columns.",
-    details: "The submission is not changed. The rule `join` can drop the other rows of the submission.",
+    details: "The submission is not changed. To drop the submission's rows whose counterpart in the answers was \
+              dropped, use the rule `join`.",
     source: "pandas.DataFrame.dropna",
     shorthand: Some("columns"),
     parameters: &[columns("columns", "The columns.")],

@@ -15,9 +15,9 @@ use crate::table::pair::Pair;
 pub(super) const NUMERIC: RuleKind = RuleKind::new::<Numeric>(Definition {
     name: "numeric",
     summary: "The columns contain numbers.",
-    details: "pandas gives each column one type: a single text makes the entire column text, and so does an integer \
-              beyond 64 bits or a number too large for a double. A column of text is invalid (but see `text`). Missing \
-              cells and infinite numbers are valid (but see `finite`, `range`).",
+    details: "pandas gives each column one type. If one cell is text, the entire column has the type text. An integer \
+              beyond 64 bits or a number too large for a double has the same effect. A column of text is invalid (but \
+              see `text`). Missing cells and infinite numbers are valid (but see `finite`, `range`).",
     source: "pandas.to_numeric, Series.astype(float), Series.dtype",
     shorthand: Some("columns"),
     parameters: &[

@@ -168,8 +168,8 @@ pub static SOURCE: Section = Section {
 pub static GRADE: Section = Section {
     name: "the grading",
     doc: "How submissions are validated and scored. The section also contains the keys of the metric and of the \
-    rules. In the values of these keys, `{ list: NAME }` stands for the list NAME of the section `lists`. In a list, it \
-    stands for the strings of the list NAME: `[id, { list: labels }]`.",
+    rules. In the values of these keys, `{ list: NAME }` stands for the list NAME of the section `lists`. As an item \
+    of another list, it stands for the strings of the list NAME: `[id, { list: labels }]`.",
     keys: &[
         SectionKey::required(
             "answers",

@@ -27,11 +27,11 @@ Names of tables, lists and sources consist of lower-case letters, digits and `_`
 const CHECKS_INTRODUCTION: &str = "
 ## Checks: `checks`
 
-A check is a query that must return no row, under a name of your choice. Three names have a special meaning: their value is a
-condition, or a list of conditions.
+A check has a name of your choice, and its value is a query that must return no row. The three names in the following table
+are different: their value is a condition, or a list of conditions.
 
-In a condition, `TABLE.(COLUMN, COLUMN)` compares several columns together. A column whose name contains characters other than
-letters, digits and `_` must be in double quotes.
+In a condition, `TABLE.(COLUMN, COLUMN)` compares the combinations of the values of several columns. A column whose name
+contains characters other than letters, digits and `_` must be in double quotes.
 ";
 
 const QUERIES: &str = "\
@@ -87,8 +87,8 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
         2,
         "Outputs: `public`, `private`",
         "Each key of these sections is the path of an output. The path of a directory ends in `/`; `./` is the \
-        directory `public` or `private` itself.\n\nThe value is one of the following kinds, or just a query. If the \
-        value is a query, the suffix of the path determines the kind.",
+        directory `public` or `private` itself.\n\nThe value is a mapping of one of the following kinds, or only a \
+        query. If the value is only a query, the suffix of the path determines the kind.",
     );
     for kind in &vocabulary.outputs {
         form(&mut text, kind, &mut printed);
@@ -110,12 +110,12 @@ fn form(text: &mut String, form: &KindSpec, printed: &mut Vec<&'static [Word]>) 
         let endings: Vec<String> = endings.iter().map(|end| format!("`{end}`")).collect();
         let _ = write!(
             text,
-            "\nIf the value of an output is only a query, and its path ends in {}, the output has this kind.\n",
+            "\nIf the value of an output is only a query, these suffixes of its path select this kind: {}.\n",
             endings.join(", ")
         );
     }
     if matches!(form.makes, Produces::Folder) {
-        text.push_str("\nIf the value of an output is only a query, and its path ends in `/`, the output has this kind.\n");
+        text.push_str("\nIf the value of an output is only a query, the suffix `/` of its path selects this kind.\n");
     }
     for key in form.section.keys {
         if let KeyType::Items(sections) = key.value {

@@ -97,7 +97,7 @@ const UNIFORM: Section = Section {
 
 const INTEGERS: Section = Section {
     name: "integers",
-    doc: "Draws an integer from `low` up to, but not including, `high`, with the function `randint`, `integers` or `randrange` of the library of `generator`.",
+    doc: "Draws an integer from `low` up to, but not including, `high`. The generator `numpy` uses the function `randint`, `numpy_generator` uses `integers`, and `python` uses `randrange`.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         SectionKey::required(
@@ -112,7 +112,7 @@ const INTEGERS: Section = Section {
 
 const CHOICE: Section = Section {
     name: "choice",
-    doc: "Draws an index from 0 up to, but not including, `of`, like the function `choice` of the library of `generator`.",
+    doc: "Draws an index from 0 up to, but not including, `of`, like the generator's function `choice`.",
     keys: &[
         SectionKey::required("of", KeyType::Operand, "Number of items.", "3"),
         WHEN,
@@ -121,7 +121,7 @@ const CHOICE: Section = Section {
 
 const SAMPLE: Section = Section {
     name: "sample",
-    doc: "Draws distinct integers from `low` up to, but not including, `high`, with Python's `sample`, or with NumPy's `choice` without replacement (not available with `numpy_generator`). The value is one string with these integers in random order, separated by spaces.",
+    doc: "Draws distinct integers from `low` up to, but not including, `high`. The generator `python` uses the function `sample`, and `numpy` uses `choice` without replacement. The generator `numpy_generator` does not support this. The value is one string with these integers in random order, separated by spaces.",
     keys: &[
         SectionKey::optional("low", KeyType::Operand, "Smallest value. Default: 0.", "1"),
         SectionKey::required(

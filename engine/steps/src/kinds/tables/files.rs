@@ -24,8 +24,8 @@ pub(crate) const KIND: StepKind = StepKind {
         section: Section {
             name: "a table of files",
             doc: "Lists the files of the bundle or of a further source that match a pattern, one row per file, sorted \
-            by path in code-point order.\n\nColumns: `file` (the path), `path` (the part of `file` after the \
-            pattern's leading directories without wildcards), `dir`, `folder` (last part of `dir`), `name`, `stem`, \
+            by path in code-point order.\n\nColumns: `file` (the path), `path` (`file` without the leading \
+            directories that have no wildcards in the pattern), `dir`, `folder` (last part of `dir`), `name`, `stem`, \
             `ext`, `size`, and a text column for each `{name}` of the pattern.\n\nFor `photos/s001.jpg`, `dir` and \
             `folder` are `photos`, `name` is `s001.jpg`, `stem` is `s001`, and `ext` is `jpg`, without the dot.",
             keys: &[

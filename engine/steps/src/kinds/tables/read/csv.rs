@@ -202,7 +202,7 @@ pub(crate) const KIND: StepKind = StepKind {
         section: Section {
             name: "a table that is read from several files",
             doc: "Reads several CSV files and combines their rows, one file after another, as `pandas.concat` does. \
-            The table has the columns that the key `columns` lists, and the column `file`.",
+            The table has the columns that the key `columns` lists, and the column `file` with the path of each row's file.",
             keys: &[
                 SectionKey::required(
                     "read_each",
