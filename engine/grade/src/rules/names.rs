@@ -72,9 +72,9 @@ fn require_all(pair: &Pair<'_>, names: &[&str]) -> Result<(), Refusal> {
 pub(super) const EXACT_COLUMNS: RuleKind = RuleKind::new::<ExactColumns>(Definition {
     name: "exact_columns",
     summary: "The submission has these columns and no others.",
-    details: "pandas renames a repeated column name (`x.1`), so it is treated as an additional column. A saved \
-              index is also an additional column. Without parameters, the columns of the answers are required, in any \
-              order.",
+    details: "If two columns have the same name, pandas renames the second (`x.1`), which is then an additional column. A \
+              saved index is also an additional column. Without parameters, the columns of the answers are required, in \
+              any order.",
     source: "MLE-bench graders",
     shorthand: Some("columns"),
     parameters: &[

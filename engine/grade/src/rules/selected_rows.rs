@@ -118,7 +118,7 @@ pub(super) const KEEP_LAST: RuleKind = RuleKind::new::<KeepLast>(Definition {
     name: "keep_last",
     summary: "Keeps the last rows of each group of the answers, after sorting by a column.",
     details: "The answers are sorted by `by` (as in `align`). If a group has fewer than `count` rows, all of them are \
-              kept. Rows without a group are dropped.\n\n\
+              kept. Rows whose group is missing are dropped.\n\n\
               The submission is not changed. To drop the submission's rows whose counterpart in the answers was \
               dropped, use the rule `join`.",
     source: "pandas.DataFrame.groupby(...).tail",

@@ -129,7 +129,7 @@ pub fn grade_schema() -> Value {
         "properties": {
             "answer_rows": {
                 "type": "array",
-                "description": "For answers in JSON lines: the rows that each record creates.",
+                "description": "For answers in JSON lines: the rows that are created from each record.",
                 "items": { "type": "object", "additionalProperties": { "oneOf": [
                     { "type": "string", "description": "A string in which `{path}` is replaced by a member of the record." },
                     {
