@@ -21,18 +21,18 @@ pub(super) const KIND: MetricKind = MetricKind::higher::<CocoAveragePrecision>(D
     name: "coco_average_precision",
     summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the \
               interpolated precision.",
-    details: "The answers have a row per true box. The submission has one or more rows per image, each with a cell that \
-              lists boxes. A cell without boxes is invalid. Labels are integers; fractions are cut off. Labels that are \
-              not in the answers are ignored.\n\n\
+    details: "The answers have one row for each true box. The submission has one or more rows for each image, and its \
+              cells list boxes. A cell without boxes is invalid. Labels are integers; fractions are cut off. Labels \
+              that are not in the answers are ignored.\n\n\
               For each image and label, only the `max_detections` boxes with the largest confidence are used, by \
               decreasing confidence. Each box is matched with the unmatched true box that has the largest IoU, if this \
               IoU is at least the threshold. If several true boxes have the same IoU, the box is matched with the last \
               one.\n\n\
-              Afterwards, the predictions of all images are ordered by decreasing confidence, and the precision is \
-              computed at each of the recalls 0, 0.01, ..., 1. The precision at a recall is the maximum precision at \
-              this or a larger recall, and 0 if no prediction reaches the recall.\n\n\
-              Boxes whose area is below 0 or above 1e10 are ignored: neither a missed true box nor a wrong predicted \
-              box of this size lowers the score.",
+              Then, for each label and threshold, the predicted boxes of all images are ordered by decreasing \
+              confidence. The precision is computed at each of the recalls 0, 0.01, ..., 1. The precision at a recall \
+              is the maximum precision at this or a larger recall, and 0 if no prediction reaches the recall.\n\n\
+              Boxes whose area is above 1e10, or below 0 because one side is negative, are ignored: neither a missed \
+              true box nor a wrong predicted box of this size lowers the score.",
     source: "pycocotools 2.0, COCOeval",
     shorthand: None,
     parameters: &[

@@ -20,9 +20,10 @@ use crate::table::pair::Pair;
 pub(super) const PEARSON: MetricKind = MetricKind::higher::<Pearson>(Definition {
     name: "pearson",
     summary: "Pearson's correlation; for several columns, the mean of their scores.",
-    details: "The score is sum(x y). To compute x, the mean of the true values is subtracted from each true value, and \
-              the differences are divided by their norm. y is computed from the predicted values in the same way. The \
-              score is clipped to [-1, 1], or rounded to an integer if there are two rows.\n\n\
+    details: "The score is sum(x y). To compute x, the mean of the true values is subtracted from each true value. The \
+              differences are then divided by their Euclidean norm. y is computed from the predicted values in the \
+              same way. The score is clipped to [-1, 1]. If there are only two rows, it is rounded to an integer \
+              instead.\n\n\
               Fewer than two rows are invalid, and so is text. Booleans are treated as 0 and 1. If all true or all \
               predicted values are equal, or if a value is missing or infinite, the score is NaN.",
     source: "scipy.stats.pearsonr (1.14)",
@@ -96,10 +97,11 @@ fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
 pub(super) const SPEARMAN: MetricKind = MetricKind::higher::<Spearman>(Definition {
     name: "spearman",
     summary: "Spearman's rank correlation; for several columns, the mean of their scores.",
-    details: "The score is Pearson's correlation of the ranks. Equal values get the mean of their ranks. Minus infinity \
-              has the lowest rank, and infinity the highest.\n\n\
-              Booleans are treated as 0 and 1. A column of text is ranked by code point, even if the texts are numbers. \
-              If a column is constant, if a value is missing, or if there are fewer than two rows, the score is NaN.",
+    details: "The score is Pearson's correlation of the ranks. Equal values get the mean of their ranks. Minus \
+              infinity has the lowest rank, and infinity the highest.\n\n\
+              Booleans are treated as 0 and 1. A column of text is ranked by code point, even if the texts are \
+              numbers. If all true or all predicted values are equal, if a value is missing, or if there are fewer \
+              than two rows, the score is NaN.",
     source: "scipy.stats.spearmanr",
     shorthand: Some("columns"),
     parameters: &[
@@ -245,8 +247,10 @@ pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGi
     summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
               for several columns, the mean of their scores.",
     details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where n is the number of rows and s the sum of the \
-              true values. c are the cumulative sums of the true values in the order of decreasing predictions.\n\n\
-              The answers need two different values and a sum that is not 0. Missing and infinite values are invalid.",
+              true values. c are the cumulative sums of the true values in the order of decreasing predictions. For \
+              the divisor, the order is that of decreasing true values.\n\n\
+              The true values must not all be equal, and their sum must not be 0. Missing and infinite values are \
+              invalid.",
     source: "Kaggle's evaluation of Liberty Mutual's and Porto Seguro's competitions",
     shorthand: Some("columns"),
     parameters: &[
@@ -322,9 +326,9 @@ pub(super) const KENDALL_TAU: MetricKind = MetricKind::higher::<KendallTau>(Defi
     summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
     details: "A cell lists items, separated by whitespace. Both cells of a row must contain the same items. Cells are \
               converted to text, so a missing cell is the item `nan`.\n\n\
-              The score is 1 - 4 S / sum(n (n - 1)). S is the number of pairs of items in all rows whose predicted \
-              order is the reverse of the true order. The sum is over all rows, where n is the number of items of the \
-              row. If no row has at least two items, the submission is invalid.",
+              The score is 1 - 4 S / sum(n (n - 1)). n is the number of items of a row, and the sum is over all rows. \
+              S is the number of pairs of items in all rows whose predicted order is the reverse of the true order. If \
+              no row has at least two items, the submission is invalid.",
     source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of lists.")],

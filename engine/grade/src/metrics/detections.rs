@@ -24,14 +24,15 @@ pub(super) const AVERAGE_PRECISION_OF_BOXES: MetricKind = MetricKind::higher::<
               interpolation.",
     details: "For each row and label, predicted boxes are processed by decreasing confidence. Each box is matched with \
               the unmatched true box that has the largest IoU, if this IoU is above the threshold.\n\n\
-              The boxes then become positives and negatives with scores. A matched prediction is a positive, and an \
-              unmatched prediction is a negative; the score of both is the confidence. A true box without a match is a \
-              positive with score 0. A row without any box of the label is a negative with score 0.\n\n\
-              The average precision of these positives and negatives is the sum of (R_i - R_(i-1)) P_i over the \
-              distinct scores, where R_i and P_i are the recall and the precision if all scores from the i-th score up \
-              are predicted as positive.\n\n\
-              Boxes with labels that are not in the answers are ignored. A confidence that is not finite is invalid, \
-              and so is a label without negatives.",
+              The boxes then become positives and negatives with scores. A predicted box with a match is a positive, \
+              and a predicted box without a match is a negative. Both have the confidence of the box as their score. A \
+              true box without a match is a positive with score 0. A row without any box of the label is a negative \
+              with score 0.\n\n\
+              The average precision of a label is the sum of (R_i - R_(i-1)) P_i over the distinct scores, highest \
+              first. R_i and P_i are the recall and the precision if everything with at least the i-th score is \
+              predicted as positive; R_0 is 0.\n\n\
+              Boxes with labels that are not in the answers are ignored. The submission is invalid if the confidence \
+              of another box is not finite, or if a label has no negatives.",
     source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
     shorthand: None,
     parameters: &[
@@ -161,13 +162,14 @@ pub(super) fn overlap(a: &Labelled<5>, b: &Labelled<5>) -> f64 {
 pub(super) const F1_OF_POINTS: MetricKind = MetricKind::higher::<F1OfPoints>(Definition {
     name: "f1_of_points",
     summary: "F1 of labelled points; a point is correct if it is in a box with its label.",
-    details: "A cell of the answers lists boxes, `LABEL X Y WIDTH HEIGHT`. A cell of the submission lists points, \
-              `LABEL X Y`. All words are separated by single spaces. A missing cell has no boxes or points.\n\n\
-              Boxes are processed in order. Each box is matched with the first unmatched point that has its label and \
-              is inside the box, not on its edge. Numbers are parsed like Python's `float`. The numbers `nan` and `inf` \
-              are in no box.\n\n\
-              With precision P = matches / points and recall R = matches / boxes over all rows, the score is 2 P R / (P \
-              + R), or 0 without matches.",
+    details: "A cell of the answers lists boxes, `LABEL X Y WIDTH HEIGHT`, where X and Y are the smallest coordinates \
+              of the box. A cell of the submission lists points, `LABEL X Y`. All words are separated by single \
+              spaces. A missing cell has no boxes or points.\n\n\
+              The boxes of a cell are processed in order. Each box is matched with the first unmatched point that has \
+              its label and is inside the box, not on its edge. Numbers are parsed like Python's `float`. A point with \
+              a coordinate `nan` or `inf` is in no box.\n\n\
+              With precision P = matches / points and recall R = matches / boxes over all rows, the score is 2 P R / \
+              (P + R), or 0 without matches.",
     source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
     shorthand: Some("column"),
     parameters: &[column("column", "The column of boxes and points.")],
@@ -240,9 +242,9 @@ pub(super) const AVERAGE_PRECISION_OF_BOXES_3D: MetricKind = MetricKind::higher:
     name: "average_precision_of_boxes_3d",
     summary: "Mean over rows and IoU thresholds of the mean average precision of upright three-dimensional boxes.",
     details: "A box has a centre, a width (across its heading), a length (along its heading), a height and a yaw \
-              (rotation about the z axis, in radians). A box of a true label is invalid if a coordinate is missing, if \
-              a size is not above 0, or if its computed corners deviate from right angles by more than 1e-8. An \
-              infinite yaw is also invalid.\n\n\
+              (rotation about the z axis, in radians). A box whose label is a true label of the row is invalid if a \
+              number is missing, if a size is not above 0, or if its computed corners deviate from right angles by \
+              more than 1e-8. An infinite yaw is invalid for each label.\n\n\
               For each row, each true label of the row and each threshold, an average precision is computed. For this, \
               the predicted boxes with the label are processed by decreasing confidence. Each of them is compared with \
               the true box with which it has the largest IoU, even if that box is already matched. The prediction is \

@@ -130,9 +130,10 @@ pub(super) const MEAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<MeanAbsol
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns, the mean of their scores.",
         details: "The error is mean(|true - predicted|) over all rows. With `groups`, the error is computed for each \
-              group and averaged over the groups. With weights, it is sum(w |true - predicted|) / sum(w).\n\n\
-              Missing and infinite values are invalid. If the sum exceeds the range of doubles, the score is infinite. \
-              With `logarithm`, the logarithm of an error of 0 is minus infinity.",
+              group and averaged over the groups. With `row_weights`, the error is sum(w |true - predicted|) / \
+              sum(w).\n\n\
+              Missing and infinite values are invalid. If the sum of the differences exceeds the range of doubles, the \
+              score is infinite. With `logarithm`, an error of 0 becomes minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
         parameters: &[
@@ -240,8 +241,8 @@ pub(super) const MEDIAN_ABSOLUTE_ERROR: MetricKind = MetricKind::lower::<
     summary: "Median absolute difference; for several columns, the mean of their scores.",
     details: "The score is the median of |true - predicted|. For an even number of rows, it is the mean of the two \
               middle values. Missing and infinite values are invalid.\n\n\
-              With weights, the errors are sorted, and the score is the first error for which the sum of the weights \
-              of this and all smaller errors is at least half of the sum of all weights.",
+              With `row_weights`, the weights are added in the order of increasing errors. The score is the first \
+              error at which this sum reaches half of the sum of all weights.",
     source: "sklearn.metrics.median_absolute_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -281,8 +282,8 @@ pub(super) const MEAN_ABSOLUTE_PERCENTAGE_ERROR: MetricKind = MetricKind::lower:
 >(Definition {
     name: "mean_absolute_percentage_error",
     summary: "Mean absolute difference relative to the true value; for several columns, the mean of their scores.",
-    details: "The score is mean(|true - predicted| / max(|true|, 2^-52)), a fraction and not a percentage. If the true \
-              value is 0, the absolute error is multiplied by 2^52. Missing and infinite values are invalid.",
+    details: "The score is mean(|true - predicted| / max(|true|, 2^-52)), a fraction and not a percentage. Missing and \
+              infinite values are invalid.",
     source: "sklearn.metrics.mean_absolute_percentage_error",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS],
@@ -304,8 +305,8 @@ impl OfNumbers for MeanAbsolutePercentageError {
 pub(super) const SMAPE: MetricKind = MetricKind::lower::<OfColumns<Smape>>(Definition {
     name: "smape",
     summary: "Symmetric mean absolute percentage error, from 0 to 200; for several columns, the mean of their scores.",
-    details: "The score is mean(200 |true - predicted| / (|true| + |predicted|)). If both values of a row are 0, the \
-              error of the row is 0. Missing and infinite values are invalid.",
+    details: "The score is mean(200 |true - predicted| / (|true| + |predicted|)). A row in which both values are 0 \
+              contributes 0 to the mean. Missing and infinite values are invalid.",
     source: "Makridakis (1993); Kaggle's playground series 3, episode 19",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS],
@@ -369,9 +370,9 @@ pub(super) const ROOT_MEAN_SQUARED_PERCENTAGE_ERROR: MetricKind = MetricKind::lo
 >(Definition {
     name: "root_mean_squared_percentage_error",
     summary: "Root mean squared difference relative to the true value; for several columns, the mean of their scores.",
-    details: "The score is sqrt(mean(((true - predicted) / true)^2)) over the rows whose true value is not 0. \
-              The score is a fraction and not a percentage. If all true values are 0, the score is NaN. Missing and \
-              infinite values are invalid.",
+    details: "The score is sqrt(mean(((true - predicted) / true)^2)), where the mean leaves out the rows whose true \
+              value is 0. The score is a fraction and not a percentage. If all true values are 0, the score is NaN. \
+              Missing and infinite values are invalid.",
     source: "Kaggle's evaluation of Rossmann Store Sales",
     shorthand: Some("columns"),
     parameters: &[COLUMNS, ROW_WEIGHTS, POOLED],
@@ -511,9 +512,10 @@ pub(super) const LAPLACE_LOG_LIKELIHOOD: MetricKind = MetricKind::higher::<Lapla
         summary: "Mean log likelihood of the true values under Laplace distributions with the predicted centres and \
               standard deviations.",
         details: "The score is mean(-sqrt(2) d / s - ln(sqrt(2) s)), with d = min(|true - predicted|, `max_error`) and \
-              s = max(deviation, `min_deviation`). Text is invalid. Booleans are treated as 0 and 1.\n\n\
-              If a value is missing, or if there are no rows, the score is NaN. If a prediction is infinite, d is \
-              `max_error`. If a deviation is infinite, the log likelihood of the row is minus infinity.",
+              s = max(`deviation`, `min_deviation`). Text is invalid. Booleans are treated as 0 and 1.\n\n\
+              If a true value, a prediction or a deviation is missing, or if there are no rows, the score is NaN. If a \
+              prediction is infinite, d is `max_error`. If a deviation is infinite, the log likelihood of the row is \
+              minus infinity.",
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[

@@ -18,8 +18,8 @@ pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind::lower::<MeanAngula
         name: "mean_angular_error",
         summary: "Mean angle, in radians, between the true and the predicted direction.",
         details: "The angle is arccos(sin z1 sin z2 (cos a1 cos a2 + sin a1 sin a2) + cos z1 cos z2), with the \
-              argument clipped to [-1, 1]. a is the azimuth and z the zenith. Both are in radians, and any number of \
-              radians is valid.",
+              argument clipped to [-1, 1]. a1 and z1 are the true azimuth and zenith, a2 and z2 the predicted ones, \
+              all in radians. Any number of radians is valid.",
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
@@ -72,10 +72,10 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineD
         summary: "Quantiles of the great-circle distance in metres between true and predicted positions, averaged for \
               each group and then over groups.",
         details: "The distance is 2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), where r \
-                  is 6,371,000 metres, b the latitude and l the longitude. Latitudes and longitudes are in degrees, \
-                  and any number of degrees is valid. Quantiles are interpolated linearly.\n\n\
+              is 6,371,000 metres. b1 and l1 are the true latitude and longitude, b2 and l2 the predicted ones, all in \
+              degrees. Any number of degrees is valid. Quantiles are interpolated linearly.\n\n\
               If a coordinate is missing or infinite, the score is NaN. Text is invalid. Booleans are treated as 0 and \
-              1, and converted to radians in half precision, as in NumPy.",
+              1 degrees. Like NumPy, `prep` converts them to radians in half precision.",
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[

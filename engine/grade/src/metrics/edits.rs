@@ -68,9 +68,10 @@ pub(super) const TOKEN_ERROR_RATE: MetricKind = MetricKind::lower::<TokenErrorRa
               of the true sequences.",
     details: "The score is the sum of the Levenshtein distances between the predicted and the true sequence of each \
               row, divided by the number of elements of all true sequences. The score can exceed 1.\n\n\
-              A cell lists elements, separated by whitespace. A missing cell is the text `nan`. Integers are parsed as \
-              in Python: a sign, leading zeros and `_` between digits are valid, but `5.0` is not. Integers that are \
-              equal modulo 2^61 - 1 are treated as equal.",
+              A cell lists elements, separated by whitespace. A missing cell is the text `nan`. With `tokens: \
+              integers`, the elements are parsed as in Python: a sign, leading zeros and `_` between digits are valid, \
+              but `5.0` is not. Integers that are equal modulo 2^61 - 1 are treated as equal, because Python gives \
+              them the same hash.",
     source: "Word error rate; Levenshtein.distance on lists",
     shorthand: None,
     parameters: &[

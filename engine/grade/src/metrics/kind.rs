@@ -385,9 +385,9 @@ pub(super) fn mean_over(
 pub(super) const WEIGHTED_SUM: MetricKind = MetricKind::higher::<WeightedSum>(Definition {
     name: "weighted_sum",
     summary: "The weighted sum of several metrics.",
-    details: "The score is the sum of the scores of all metrics, each multiplied by its weight. With `complement: \
-              true`, 1 minus the score of the metric is used instead. If the submission is invalid for one of the \
-              metrics, it is also invalid for the sum.",
+    details: "The score is the sum of the scores of all metrics, each multiplied by its weight. If a metric has \
+              `complement: true`, its score is replaced by 1 minus the score. If the submission is invalid for one of \
+              the metrics, it is also invalid for the sum.",
     source: "-",
     shorthand: Some("of"),
     parameters: &[required(

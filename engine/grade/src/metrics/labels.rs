@@ -22,8 +22,8 @@ pub(super) const ACCURACY: MetricKind = MetricKind::higher::<Accuracy>(Definitio
     summary: "The fraction of rows whose label is correct.",
     details: "Numbers are compared by value, so `1` equals `1.0`. Booleans are treated as 0 and 1. Fractions, infinite \
               and missing labels are invalid.\n\n\
-              Text never equals a number: if the labels of only one table are text, the score is 0. There is one \
-              exception: if the two tables also have at most two different labels each, the submission is invalid.",
+              Text never equals a number. Therefore, if the labels of only one table are text, the score is 0. But if \
+              each of the two tables has at most two different labels, such a submission is invalid.",
     source: "sklearn.metrics.accuracy_score",
     shorthand: Some("column"),
     parameters: &[
@@ -113,7 +113,8 @@ pub(super) const BALANCED_ACCURACY: MetricKind = MetricKind::higher::<BalancedAc
         name: "balanced_accuracy",
         summary: "Mean over the answers' labels of the fraction of their rows whose label is correct; for several \
               columns, the mean of their scores.",
-        details: "The mean recall of the labels that occur in the answers. Labels are read as in `f1`.",
+        details: "Labels are read as in `accuracy`, but if the labels of only one table are text, the submission is \
+                  invalid.",
         source: "sklearn.metrics.balanced_accuracy_score",
         shorthand: Some("columns"),
         parameters: &[COLUMNS, LABELS],
@@ -198,16 +199,18 @@ pub(super) const F1: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
         summary: "F1 over the labels of truth and prediction, one label per row.",
-        details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 without TP.\n\n\
+        details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 if TP is 0.\n\n\
                   With `column`, each row has one label. Labels are read as in `accuracy`, with one difference: if the \
                   labels of only one table are text, the submission is invalid. With `columns`, a row can have several \
-                  labels: each column is a label, and its cell is 1 if the row has the label, otherwise 0.\n\n\
+                  labels. Each column belongs to a label, and contains 1 in the rows that have the label, and 0 in all \
+                  other rows.\n\n\
                   The key `average` defines the score. `macro` is the mean over all labels that occur in either table, \
-                  or over all columns. `micro` is the F1 of the summed counts; it equals the accuracy if each row has \
-                  one label. `weighted` is the mean over the labels, weighted by their numbers of true rows.\n\n\
-                  `binary` is the F1 of the label that the key `positive` contains; if both tables together have more \
-                  than two labels, the submission is invalid. `samples` is the mean over the rows of the row's 2 TP / \
-                  (2 TP + FP + FN), which is 0 for a row that has neither true nor predicted labels.",
+                  or over all columns. `micro` is computed from the sums of TP, FP and FN over all labels. If each row \
+                  has one label, `micro` equals the accuracy. `weighted` is the mean over the labels, where the weight \
+                  of a label is its number of rows in the answers.\n\n\
+                  `binary` is the F1 of the label in the key `positive`. If both tables together have more than two \
+                  labels, the submission is invalid. `samples` computes an F1 from the labels of each row, and takes \
+                  the mean over the rows. A row that has neither true nor predicted labels has the F1 0.",
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
@@ -450,8 +453,9 @@ pub(super) const COHEN_KAPPA: MetricKind = MetricKind::higher::<CohenKappa>(Defi
     summary: "Cohen's kappa: the agreement of two raters, corrected for agreement by chance.",
     details: "The score is 1 - sum(w O) / sum(w E). The sums are over all pairs of a true and a predicted label. If \
               both tables together have only one label, the score is NaN.\n\n\
-              O is the number of rows with the pair. E is the number expected by chance: the number of rows with the \
-              true label, times the number of rows with the predicted label, divided by the number of all rows.\n\n\
+              O is the number of rows with this pair of labels. E is the number of such rows expected by chance: the \
+              number of rows with the true label, times the number of rows with the predicted label, divided by the \
+              number of all rows.\n\n\
               The weight w of a pair of equal labels is 0. For different labels, the weight is 1, or their distance in \
               the sorted list of all labels of both tables (`linear`), or the square of this distance (`quadratic`).",
     source: "sklearn.metrics.cohen_kappa_score",

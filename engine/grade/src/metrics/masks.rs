@@ -25,8 +25,8 @@ pub(super) const F_BETA_OF_MASKS: MetricKind = MetricKind::higher::<FBetaOfMasks
               A cell contains pairs `start length`, with starts from 1 in increasing order. Runs are truncated at the \
               end of the image. Overlapping runs, starts out of order, numbers below 1 and cells that are not text are \
               invalid.\n\n\
-              A cell with only whitespace or a single number is an empty mask. In a cell with two starts and one \
-              length, both runs have this length.",
+              A cell with only whitespace or a single number is an empty mask. In a cell with three numbers, both runs \
+              have the length of the first run.",
     source: "sklearn.metrics.fbeta_score; Dice (1945)",
     shorthand: None,
     parameters: &[
@@ -232,16 +232,16 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
     Definition {
         name: "hausdorff_of_volumes",
         summary: "Mean Hausdorff distance of stacks of run-length encoded masks, where 1 is the diagonal of a volume.",
-        details: "In each table, all masks with the same identifier form a slice. The key `stacked_by` contains a \
-                  text. Slices form a volume if the parts of their identifiers before this text are equal. The slices \
-                  are stacked in the order of their identifiers. Masks are written as in `f_beta_of_masks`, column by \
-                  column.\n\n\
-              The volumes of both tables are paired in the order of their identifiers, and surplus volumes are left \
-              out. Pairs of empty volumes are left out, too. If no pairs remain, the score is NaN.\n\n\
-              The distance of a pair is the larger of the two directed Hausdorff distances between the voxels, divided \
-              by the square root of 3. Along each axis, positions are divided by the size of the true volume. If only \
-              one volume is empty, or if the predicted volume has more than `most_times` as many voxels as the true \
-              volume, the distance is 1.",
+        details: "In each table, all masks with the same identifier form a slice. Slices form a volume if their \
+              identifiers are equal up to the text of the key `stacked_by`. The slices are stacked in the order of \
+              their identifiers. Masks are written as in `f_beta_of_masks`, and number the pixels column by column.\n\n\
+              In the order of identifiers, the k-th volume of the answers is paired with the k-th volume of the \
+              submission. Surplus volumes are left out, and so are pairs of two empty volumes. If no pairs remain, the \
+              score is NaN.\n\n\
+              First, the positions of voxels along each axis are divided by the size of the true volume. The distance \
+              of a pair is then the larger of the two directed Hausdorff distances between the voxels, divided by the \
+              square root of 3. If only one volume is empty, or if the predicted volume has more than `most_times` as \
+              many voxels as the true volume, the distance is 1.",
         source: "scipy.spatial.distance.directed_hausdorff",
         shorthand: None,
         parameters: &[

@@ -180,7 +180,8 @@ pub(super) const PRECISION_OF_BOXES: MetricKind = MetricKind::higher::<Precision
     Definition {
         name: "precision_of_boxes",
         summary: "Mean over rows and IoU thresholds of TP / (TP + FP + FN) of boxes.",
-        details: "A cell contains the boxes of an image. A missing cell contains no boxes. Numbers must be finite.\n\n\
+        details: "A cell contains the boxes of an image. A missing cell contains no boxes. The numbers of a box must \
+              be finite.\n\n\
               Predicted boxes are processed by decreasing confidence. Each of them is matched with the unmatched true \
               box that has the largest IoU, if this IoU is above the threshold.\n\n\
               A predicted box with a match is a true positive (TP), and a predicted box without a match is a false \

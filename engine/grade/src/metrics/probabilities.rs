@@ -30,9 +30,9 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
     summary: "Mean over rows of -ln(p), where p is the predicted probability of the true class.",
     details: "p is clipped to [eps, 1 - eps]. With the default of `eps`, 2^-52, the loss of a row with a certain but \
               wrong prediction is 36.04365.\n\n\
-              A single column contains the probability of the larger of the answers' two labels. If there are several \
-              columns, each column belongs to a class, and the answers contain 1 for the true class and 0 for the \
-              other classes.",
+              A single column of the submission contains the probability of the larger of the answers' two labels. If \
+              there are several columns, each column belongs to a class, and the answers contain 1 for the true class \
+              and 0 for the other classes.",
     source: "sklearn.metrics.log_loss (1.5)",
     shorthand: Some("columns"),
     parameters: &[
@@ -291,8 +291,8 @@ pub(super) const BRIER: MetricKind = MetricKind::lower::<Brier>(Definition {
     summary: "Mean squared difference between the label, 0 or 1, and the predicted probability; for several columns, the \
               mean of their scores.",
     details: "Labels are numbers. The larger of the answers' two labels is read as 1, and the smaller as 0. If all \
-              labels of a column are equal, they are read as 0 if they are 0 or -1, and as 1 otherwise.\n\n\
-              Missing values, text and numbers outside of [0, 1] are invalid.",
+              labels of a column are equal, 0 and -1 are read as 0, and other labels as 1.\n\n\
+              Missing labels are invalid, and so are probabilities that are missing, text or outside of [0, 1].",
     source: "sklearn.metrics.brier_score_loss",
     shorthand: Some("columns"),
     parameters: &[
@@ -359,13 +359,14 @@ fn positive_rows(truth: &GradedColumn<'_>) -> Result<Vec<bool>, Refusal> {
 pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLoss>(Definition {
     name: "grouped_log_loss",
     summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",
-    details: "A row is one question about one case. Its identifier consists of the case, the separator and the \
-              question. If the separator occurs several times, the identifier is divided at the first one.\n\n\
+    details: "A row is one question about one case. The row's identifier consists of the case, the text of the key \
+              `separator`, and the question. If the separator occurs several times, the identifier is divided at the \
+              first one.\n\n\
               The loss of a row is -(y ln p + (1 - y) ln(1 - p)), where y is the label, and p the probability, clipped \
-              to [clip, 1 - clip]. The weight of a row is the weight of its question. For rows with y = 1, this weight \
-              is multiplied by the value of the key `positive`.\n\n\
-              The loss of a case is sum(weight loss) / sum(weight), and the score is the mean over the cases. Questions \
-              without a weight are left out. If a case has no row for a question that has a weight, the \
+              to [`clip`, 1 - `clip`]. The weight of a row is the weight of its question. For rows with y = 1, this \
+              weight is multiplied by the value of the key `positive`.\n\n\
+              The loss of a case is sum(weight loss) / sum(weight), and the score is the mean over the cases. \
+              Questions without a weight are left out. If a case has no row for a question that has a weight, the \
               score is NaN.",
     source: "Weighted binary cross entropy; MLE-bench graders",
     shorthand: None,
@@ -504,8 +505,9 @@ pub(super) const KL_DIVERGENCE: MetricKind = MetricKind::lower::<KlDivergence>(D
     details: "The divergence of a row is the sum of y ln(y / p) over the columns, where y is the true value divided by \
               the sum of the row's true values, and p is the predicted probability, clipped to [`clip`, 1 - `clip`]. \
               Terms with y = 0 or a missing p are left out.\n\n\
-              If a column contains only integers, pandas converts the clipped values back to integers. Therefore, a \
-              predicted 0 stays 0, and the score is infinite if y is not 0.",
+              If a column of the submission contains only integers, it is not clipped, because pandas would convert \
+              the clipped values back to integers. Therefore, a predicted 0 stays 0, and the score is infinite if y is \
+              not 0.",
     source: "kaggle.com/code/metric/kullback-leibler-divergence",
     shorthand: Some("columns"),
     parameters: &[
@@ -571,11 +573,11 @@ pub(super) const PROBABILISTIC_F_SCORE: MetricKind = MetricKind::higher::<Probab
     Definition {
         name: "probabilistic_f_score",
         summary: "F-score whose counts are sums of probabilities.",
-        details: "The score is (1 + b^2) P R / (b^2 P + R), with b = `beta`, precision P = T / (T + F) and recall R = T \
-              / N. T is the sum of the probabilities of the positive rows, F the sum of the probabilities of the other \
-              rows, and N the number of positive rows.\n\n\
+        details: "The score is (1 + b^2) P R / (b^2 P + R), with b = `beta`, precision P = T / (T + F) and recall R = \
+              T / N. T is the sum of the probabilities of the positive rows, F the sum of the probabilities of the \
+              other rows, and N the number of positive rows.\n\n\
               Probabilities are clipped to [0, 1]. The score is 0 if P or R is 0, if all probabilities are 0, or if a \
-              probability is missing. A submission whose numbers are all below 0 is invalid.",
+              probability is missing. If all probabilities are below 0 before clipping, the submission is invalid.",
         source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
         shorthand: Some("column"),
         parameters: &[

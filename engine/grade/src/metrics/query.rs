@@ -64,17 +64,17 @@ pub enum QueryColumn {
 pub(super) const SQL: MetricKind = MetricKind::higher::<QueryMetric>(Definition {
     name: "sql",
     summary: "The number that a query of the author computes.",
-    details: "The query reads the tables `answers` and `submission`, in the form and order that the rules gave them. A \
-              column has the type that pandas infers: boolean, integer or number. All other columns are text. A missing \
-              cell is NULL.\n\n\
+    details: "The query reads the tables `answers` and `submission`. If a rule converts cells or reorders rows, the \
+              query reads the result. A column is boolean, integer or number if pandas infers this type. All other \
+              columns are text. A missing cell is NULL.\n\n\
               The result of the query must be one row with one finite number. The query is written in the language of \
-              [queries](functions.md), so the same tables always give the same number. A query may use 1 GiB of memory. \
-              Reports about such a score have the member `own_metric`.\n\n\
+              [queries](functions.md), so the same tables always give the same number. A query may use 1 GiB of \
+              memory. In reports about the score, the member `own_metric` is `true`.\n\n\
               State the direction of this metric with `direction` in `grade`, or with `metric: { sql: QUERY, \
               direction: ... }`. As a part of `weighted_sum`, the metric needs no direction.\n\n\
-              If the query fails for a submission, the submission has no score, and the message names the query. \
-              Therefore rules such as `columns` and `numeric` must reject every submission for which the query would \
-              fail.",
+              If the query fails for a submission, the submission has no score, and the message reports a mistake in \
+              the pipeline. To avoid this, write rules such as `columns` and `numeric` that reject all such \
+              submissions.",
     source: "the author of the competition",
     shorthand: Some("query"),
     parameters: &[required("query", KeyType::Rows, "The query.")],

@@ -34,10 +34,10 @@ macro_rules! guesses_and {
         concat!(
             "A cell of the submission contains guesses, best first, separated by single spaces. The cell of the \
              answers contains the correct guesses. A hit is a correct guess that does not repeat an earlier guess of \
-             the cell.\n\n",
+             its cell.\n\n",
             $details,
-            "\n\nCells of guesses are converted to text: a missing cell is the guess `nan`, and a column of integers \
-             loses leading zeros. An empty guess (between two consecutive spaces) also has a rank."
+            "\n\nCells are converted to text: a missing cell becomes the guess `nan`. In a column of integers, leading \
+             zeros are lost. An empty guess (between two consecutive spaces) also has a rank."
         )
     };
 }
@@ -47,8 +47,8 @@ pub(super) const AVERAGE_PRECISION_AT_K: MetricKind = MetricKind::higher::<Avera
         name: "average_precision_at_k",
         summary: "Mean average precision of the first k guesses of each row.",
         details: guesses_and!(
-            "The value of a row is the sum of h / r over its hits, divided by the smaller of k and the number of \
-             correct guesses. r is the rank of the hit, and h the number of hits up to this rank."
+            "r is the rank of a hit, and h the number of hits up to this rank. The value of a row is the sum of h / r \
+             over the hits of the row, divided by n. n is the smaller of k and the number of correct guesses."
         ),
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
@@ -119,9 +119,9 @@ pub(super) const NDCG_AT_K: MetricKind = MetricKind::higher::<NdcgAtK>(Definitio
     name: "ndcg_at_k",
     summary: "Mean normalised discounted cumulative gain of the first k guesses of each row.",
     details: guesses_and!(
-        "The gain of a hit is 1 / log2(rank + 1). The value of a row is the sum of its gains, divided by the largest \
-         possible sum. The largest possible sum results if the first n guesses are hits, where n is the smaller of k \
-         and the number of correct guesses."
+        "The gain of a hit is 1 / log2(rank + 1). The value of a row is the sum of the gains of its hits, divided by \
+         the largest possible sum. The largest possible sum results if the first n guesses are hits, where n is the \
+         smaller of k and the number of correct guesses."
     ),
     source: "sklearn.metrics.ndcg_score with relevances of 0 and 1",
     shorthand: None,
@@ -150,9 +150,10 @@ pub(super) const TOP_K_ACCURACY: MetricKind = MetricKind {
         name: "top_k_accuracy",
         summary: "The fraction of rows with a correct guess among the first k guesses.",
         details: guesses_and!(
-            "With `columns`, there are no cells with guesses: each column contains the scores of a class, and the \
+            "With `columns`, no cell contains guesses. Instead, each column contains the scores of a class, and the \
              answers contain 1 for the true class and 0 for the other classes. The guesses are the classes with the \
-             highest scores. If scores are equal, the later column comes first. Missing and infinite scores are invalid."
+             highest scores. If scores are equal, the later column comes first. Missing and infinite scores are \
+             invalid."
         ),
         source: "sklearn.metrics.top_k_accuracy_score",
         shorthand: None,
@@ -323,10 +324,10 @@ pub(super) const LABEL_RANKING_AVERAGE_PRECISION: MetricKind = MetricKind::highe
         name: "label_ranking_average_precision",
         summary: "Measures how high the true labels of each row rank by score, averaged over the rows.",
         details: "A label of a row is true if its value in the answers is above 0. Each true label gets a precision: \
-                  the number of true labels with at least the same score, divided by the number of all labels with at \
-                  least the same score.\n\n\
-              The value of the row is the mean of these precisions, or 1 if all labels are true. Missing and infinite \
-              scores are invalid.",
+              the number of true labels with at least the same score, divided by the number of all labels with at \
+              least the same score.\n\n\
+              The value of the row is the mean of these precisions, or 1 if all or none of its labels are true. \
+              Missing and infinite scores are invalid.",
         source: "sklearn.metrics.label_ranking_average_precision_score",
         shorthand: Some("columns"),
         parameters: &[

@@ -18,10 +18,11 @@ use crate::table::target::{Labels, LabelsAs, PositiveLabel};
 pub(super) const ROC_AUC: MetricKind = MetricKind::higher::<RocAuc>(Definition {
     name: "roc_auc",
     summary: "Area under the ROC curve; for several columns, the mean of their scores.",
-    details: "The area is computed with trapezoids between the points of the distinct scores, so a pair of equal scores \
-              contributes one half. Only the order of the scores matters. Missing and infinite scores are invalid.\n\n\
-              The larger of the answers' two labels is the positive label. Each column of the answers must contain both \
-              labels. Booleans are treated as 0 and 1.",
+    details: "The area is computed with trapezoids between the points of the distinct scores, so a pair of a positive \
+              and a negative row with equal scores counts one half. Only the order of the scores matters. Missing and \
+              infinite scores are invalid.\n\n\
+              Each column of the answers must contain exactly two different labels. The larger of the two is the \
+              positive label. Booleans are treated as 0 and 1.",
     source: "sklearn.metrics.roc_auc_score",
     shorthand: Some("columns"),
     parameters: &[
@@ -232,8 +233,8 @@ pub(super) const AVERAGE_PRECISION: MetricKind = MetricKind::higher::<AveragePre
               highest first. R_i and P_i are the recall and the precision if all rows with at least the i-th score are \
               predicted as positive; R_0 is 0.\n\n\
               The positive rows of a column are those whose label in the answers equals the value of the key \
-              `positive`. A column without positive rows has the average precision 0. More than two labels in a column \
-              are invalid.\n\n\
+              `positive`. A column without positive rows has the average precision 0. A column of the answers with \
+              more than two different labels is invalid.\n\n\
               Missing and infinite scores are invalid. Booleans are treated as 0 and 1.",
         source: "sklearn.metrics.average_precision_score",
         shorthand: Some("columns"),
@@ -286,12 +287,12 @@ impl Metric for AveragePrecision {
 pub(super) const SUBGROUP_AUC: MetricKind = MetricKind::higher::<SubgroupAuc>(Definition {
     name: "subgroup_auc",
     summary: "Mean of the overall area under the ROC curve and of three power means of such areas over groups.",
-    details: "A row is positive if its label in the answers is 1. A row belongs to a group if the group's column in the \
-              answers is 1.\n\n\
+    details: "A row is positive if its label in the answers is 1. A row belongs to a group if its cell in the group's \
+              column of the answers is 1.\n\n\
               For each group, the area is computed for three sets of rows. Each set must contain positive and negative \
               rows. The first set contains all rows of the group. The second set contains the negative rows of the \
-              group and the positive rows outside of it (BPSN). The third set contains the positive rows of the group \
-              and the negative rows outside of it (BNSP).\n\n\
+              group and the positive rows outside of the group. The third set contains the positive rows of the group \
+              and the negative rows outside of the group.\n\n\
               Each of the three areas is averaged over the groups with the power mean (mean(area^p))^(1/p).",
     source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
     shorthand: None,
@@ -361,12 +362,14 @@ pub(super) const WEIGHTED_ROC_AUC: MetricKind = MetricKind {
     definition: Definition {
         name: "weighted_roc_auc",
         summary: "Area under the ROC curve, divided at given true positive rates into slices with different weights.",
-        details: "The key `rates` divides the true positive rates into slices. A slice is the area between two \
-                  consecutive true positive rates, from the curve up to a false positive rate of 1. It is computed \
-                  with trapezoids. If the curve has no point at a rate, a point is interpolated linearly.\n\n\
-                  The score is the weighted sum of the slices, divided by the weighted sum for a perfect curve.\n\n\
-                  Rows with label 1 are positive. Text cells must contain numbers. Missing and infinite scores are \
-                  invalid.",
+        details: "The key `rates` divides the area under the curve into horizontal slices. Each slice is between two \
+                  consecutive rates. It extends from the curve to the right edge, where the false positive rate is 1. \
+                  Its area is computed with trapezoids. If the curve has no point at a rate, a point is interpolated \
+                  linearly.\n\n\
+                  The score is the weighted sum of the slices' areas, divided by the weighted sum for a perfect \
+                  curve.\n\n\
+                  Rows with label 1 are positive. A cell of text is invalid unless the text is a number. Missing and \
+                  infinite scores are invalid.",
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,
         parameters: &[

@@ -21,10 +21,10 @@ pub(super) const EXACT_MATCH: MetricKind = MetricKind::higher::<ExactMatch>(Defi
     name: "exact_match",
     summary: "The fraction of rows whose prediction is one of the correct answers, or is empty if there is no \
               correct answer.",
-    details: "A cell of the answers lists the correct answers, separated by whitespace. Numbers are compared by value, \
-              and surrounding whitespace is ignored.\n\n\
-              A prediction is a span `FIRST:LAST` of integers, one of the strings in the list `words` (case-sensitive), \
-              or empty. Any other text is invalid.",
+    details: "A cell of the answers lists the correct answers, separated by whitespace. An empty cell has no correct \
+              answer. The integers of spans are compared by value. Whitespace around a prediction is ignored.\n\n\
+              A prediction is a span `FIRST:LAST` of integers, a string in the list of the key `words` \
+              (case-sensitive), or empty. Any other text is invalid.",
     source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
     shorthand: None,
     parameters: &[
@@ -120,8 +120,8 @@ fn present(cell: CellValue<'_>) -> Cow<'_, str> {
 pub(super) const F1_OF_WORDS: MetricKind = MetricKind::higher::<F1OfWords>(Definition {
     name: "f1_of_words",
     summary: "Micro F1 over rows and labels; a cell contains a row's labels, separated by spaces.",
-    details: "The score is 2 TP / (2 TP + FP + FN) over all rows and all labels that occur in the answers, or 0 without \
-              TP. Predicted labels that occur in no row of the answers are ignored, except with `average: rows`.\n\n\
+    details: "The score is 2 TP / (2 TP + FP + FN) over all rows and all labels that occur in the answers. Predicted \
+              labels that occur in no row of the answers are ignored, except with `average: rows`.\n\n\
               Repetitions and order do not matter, but case does. A missing cell has no labels. If all cells of a \
               column are numbers or booleans, the column is invalid.",
     source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
@@ -208,7 +208,7 @@ pub(super) const F1_OF_SPANS: MetricKind = MetricKind::higher::<F1OfSpans>(Defin
     details: "A cell lists spans, `START END`, separated by `;`. A span contains the characters from START up to END - \
               1. A missing cell has no spans. A span is invalid if its START is negative, or if its END is not above \
               START.\n\n\
-              The score is 2 TP / (2 TP + FP + FN) over the characters of all rows, or 0 without TP. If spans of a row \
+              The score is 2 TP / (2 TP + FP + FN) over the characters of all rows, or 0 if TP is 0. If spans of a row \
               overlap, their common characters are counted once.",
     source: "Kaggle's evaluation of NBME - Score Clinical Patient Notes; sklearn.metrics.f1_score",
     shorthand: Some("column"),
@@ -262,10 +262,10 @@ fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {
 pub(super) const JACCARD_OF_WORDS: MetricKind = MetricKind::higher::<JaccardOfWords>(Definition {
     name: "jaccard_of_words",
     summary: "Mean Jaccard index of the words of the true and the predicted text.",
-    details: "The score of a row is the number of words that are in both texts, divided by the number of words that are \
-              in at least one of them.\n\n\
-              Texts are converted to lower case (Unicode) and split at whitespace. Repetitions and order do not matter, \
-              and punctuation is part of the word. A missing cell is an empty string.",
+    details: "The score of a row is the number of words that are in both texts, divided by the number of words that \
+              are in at least one of them.\n\n\
+              Texts are converted to lower case (Unicode) and split into words only at whitespace, so `end.` and `end` \
+              are different words. Repetitions and order do not matter. A missing cell is an empty string.",
     source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
     shorthand: Some("column"),
     parameters: &[
