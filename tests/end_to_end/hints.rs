@@ -120,7 +120,7 @@ fn frequent_mistakes_have_a_remedy() {
         (
             &["why", "public/train.csv"],
             2,
-            &["the id comes before the path of a file"],
+            &["put the id of the competition before the path of the file"],
         ),
         (
             &["why", Harbour::ID, "train.csv"],

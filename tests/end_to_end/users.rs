@@ -211,7 +211,7 @@ fn doctor_names_directories_of_other_users() {
     // No directory is wrong yet, but user one is about to create directories that others cannot write.
     let before = Ended::of(&mut as_user(&sandbox, one, &doctor));
     before.shows(&[
-        "directories that you create in it cannot",
+        "the group cannot write directories that you create in it",
         "PREP_SHARED=yes",
     ]);
     Ended::of(&mut as_user(&sandbox, one, &run)).code(0);

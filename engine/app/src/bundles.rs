@@ -55,7 +55,8 @@ pub(crate) fn member_lists(settings: &Settings) -> PathBuf {
 
 /// Records which files the bundle of the competition `id` contains. Later audits read this record.
 ///
-/// The bundle must be the published one, and `md5` must be its MD5. `dirs` are directories that may contain the bundle.
+/// Call this function only if the bundle has its published MD5, and pass this MD5 as `md5`. `dirs` are directories that
+/// may contain the bundle.
 ///
 /// Ignores errors, because an audit without this record only has fewer findings.
 pub(crate) fn remember(settings: &Settings, id: &str, dirs: &[&Path], md5: &str) {

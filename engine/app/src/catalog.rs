@@ -255,7 +255,7 @@ impl Catalog {
                 return error.help(remedy);
             }
             if id.starts_with("public/") || id.starts_with("private/") {
-                return error.help("the id comes before the path of a file");
+                return error.help("put the id of the competition before the path of the file");
             }
             // The address of a competition on Kaggle contains its id.
             if let Some(part) = id.split('/').find(|part| self.entries.contains_key(*part)) {
@@ -583,9 +583,11 @@ pub fn definition(id: &str) -> Option<CompetitionDefinition> {
     definitions().find(|definition| definition.id == id)
 }
 
-/// Returns the metadata and files of a competition for programs that were written for upstream. For a competition of the
-/// benchmark, returns upstream's metadata. For any other competition, reads the metadata from its pipeline, and returns
-/// `None` if the pipeline cannot be loaded or has no section `grade`.
+/// Returns the metadata, the description, the leaderboard and the checksums of a competition for programs that were written
+/// for upstream.
+///
+/// For a competition of the benchmark, returns upstream's metadata. For any other competition, reads the metadata from its
+/// pipeline, and returns `None` if the pipeline cannot be loaded or has no section `grade`.
 pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     let (name, facts) = match definition(&entry.id) {
         Some(definition) => {

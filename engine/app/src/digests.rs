@@ -68,7 +68,8 @@ pub(crate) fn report_digests(
     }
 }
 
-/// Returns the digests of a prepared competition, and describes published files that are missing or changed, if any.
+/// Returns the digests of a prepared competition. If published files are missing or changed, also returns a description of
+/// these differences.
 ///
 /// Reads the prepared files only if the recorded digests are missing or outdated. Data that another program prepared have
 /// no recorded variant, so this function treats them as `v1`.

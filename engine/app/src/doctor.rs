@@ -145,8 +145,8 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
     Some(CheckResult::new(check, Health::Error, text).help(help))
 }
 
-/// Reports a directory that its group can write, if the group cannot write the directories that the current user creates
-/// in it. Returns `None` if there is no such problem.
+/// Checks whether a directory that its group can write stays usable for the group. Reports a warning if the group could
+/// not write new directories that the current user creates in `dir`. Otherwise returns `None`.
 fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     const GROUP_MAY_WRITE: u32 = 0o020;
     let metadata = dir.metadata().ok()?;
@@ -169,7 +169,7 @@ fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     }
     if created.mode() & GROUP_MAY_WRITE == 0 {
         let text = format!(
-            "{shown} can be written by its group, but directories that you create in it cannot"
+            "{shown} can be written by its group, but the group cannot write directories that you create in it"
         );
         let help = "if other users share it, set PREP_SHARED=yes, or `shared = true` in ~/.config/prep/prep.toml";
         return warning(text, help.to_owned());
@@ -298,7 +298,8 @@ pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult>
 /// Checks whether the disk has enough space for the missing bundles, and for the data that are prepared from them.
 ///
 /// # Errors
-/// Returns an error if no competition can be planned.
+/// Returns an error if the run cannot be planned, for example because a competition of `ids` does not exist. Also returns
+/// an error if a manifest cannot be read.
 pub fn disk(task: &Task, ids: &[String]) -> Result<CheckResult, Error> {
     let check = "disk";
     let plan = Plan::preview(task, ids)?;

@@ -2,7 +2,7 @@
 //!
 //! - Files at the top level of `public` become file objects with an MD5, and directories become file sets.
 //! - Each table becomes a record set. Each column becomes a field with the type that pandas infers for the column.
-//! - URLs are relative to the copy's directory.
+//! - URLs are relative to the directory of the exported competition.
 
 use std::collections::BTreeMap;
 

@@ -20,8 +20,8 @@ use crate::packs;
 
 const PUBLIC_LEADERBOARD: &str = "public_leaderboard.csv";
 
-/// Changes the paths in `found`, the files to copy, to the layout of MLE-Dojo. Returns the leaderboards to write, as pairs
-/// of path and text.
+/// Changes the paths of the files to copy, `found`, so that the copy has the layout of MLE-Dojo. Returns the leaderboards
+/// to write, as pairs of path and text.
 pub(super) fn arrange(
     found: &mut CopyInputs,
     entry: &CatalogEntry,

@@ -84,10 +84,10 @@ fn has_same_bytes(one: &Path, other: &Path) -> bool {
     length(one).is_some() && length(one) == length(other) && digest(one) == digest(other)
 }
 
-/// Returns the directory of the copy that receives the unpacked archive in `staging`.
+/// Returns the directory of the copy into which the content of `staging`, an unpacked archive, is copied.
 ///
-/// `directory` is the archive's path without its suffix. If the archive contains only a directory with the same name,
-/// returns the parent of `directory`. Otherwise returns `directory`.
+/// `directory` is the archive's path without its suffix. If the archive contains only a directory with the name of
+/// `directory`, returns the parent of `directory`. Otherwise returns `directory`.
 fn base<'a>(staging: &Path, directory: &'a str) -> &'a str {
     let (around, own) = directory.rsplit_once('/').unwrap_or(("", directory));
     let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);

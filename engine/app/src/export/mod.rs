@@ -258,7 +258,8 @@ fn interrupted() -> Error {
     Error::new(Failure::Cancelled, "interrupted; no copy was created")
 }
 
-/// Returns the paths that the last run published, and the paths of other files in the prepared directory.
+/// Returns the paths that the last run published. Also returns, as a text, the paths of other files in the prepared
+/// directory, or `None` if there are none.
 ///
 /// Returns an error if the prepared data are incomplete or were changed.
 fn published(
@@ -298,8 +299,8 @@ fn published(
     ))
 }
 
-/// Adds the files and empty directories below `directory` to `found`, as paths below `name`. If `published` is given, skips
-/// paths that it does not contain.
+/// Adds the files and empty directories below `directory` to `found`. `name` is the path of `directory` in the copy. If
+/// `published` is given, skips files and directories that are not in `published`.
 ///
 /// Follows symbolic links to published files, because tools such as git-annex replace files by links.
 fn list(

@@ -1,7 +1,7 @@
 //! Verifies prepared answers before grading.
 //!
-//! Grading compares the answers with the digest that was recorded when they were published. If the digest differs or does
-//! not exist, the answers must have their published checksum.
+//! Grading compares the answers with the digest that the run recorded when it wrote them. If this digest differs or does
+//! not exist, the answers must have the checksum that MLE-bench publishes.
 //!
 //! If other prepared files changed, grading only returns warnings, because the score does not depend on them.
 
@@ -37,7 +37,8 @@ pub(super) struct VerifiedAnswers {
     pub pipeline: Pipeline,
     pub grader: Grader,
     pub file: AnswersFile,
-    /// The manifest, if it contains the digest of the answers. `None` if only the checksum of MLE-bench verifies the answers.
+    /// The manifest, if the answers have the digest that it records. `None` if the answers have no such digest but their
+    /// published checksum.
     record: Option<Manifest>,
 }
 
@@ -98,8 +99,8 @@ impl<'a> PreparedDirectory<'a> {
 
     /// Returns the error for answers that were not verified.
     ///
-    /// `recorded` are the answers that were read as the variant in the manifest. `read` are the answers that were read as
-    /// `v1`.
+    /// `recorded` is the result of reading the answers with the pipeline of the manifest's variant. `read` is the result of
+    /// reading them with the pipeline of `v1`.
     fn rejected(&self, recorded: Option<ReadAnswers>, read: ReadAnswers) -> Error {
         let id = &self.entry.id;
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {

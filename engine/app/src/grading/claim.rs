@@ -118,10 +118,10 @@ impl Expectations<'_> {
         Some(format!("the list of reports: {error}"))
     }
 
-    /// Returns the expected digests of data of the variant `name`.
+    /// Returns the digests that a report must have if its variant is `name`.
     ///
-    /// A report on a custom pipeline has the variant name `own`. For this name, returns the digests of the known variant
-    /// whose answers have the digest `answers`. If there is no such variant, returns the digests of the first known variant.
+    /// A report on a custom pipeline has the name `own`, which does not show the variant. In this case, searches the known
+    /// variants for answers with the digest `answers`. If no variant has such answers, uses the first known variant.
     fn expected(&self, id: &str, name: &str, answers: Option<&str>) -> Option<LockedDataset> {
         let variants: Vec<&str> = match name {
             OWN_VARIANT => known_variants().collect(),

@@ -72,14 +72,17 @@ impl fmt::Display for Obstacle {
             Obstacle::NotRecorded => {
                 write!(
                     f,
-                    "there is no record of whether the published checksums match"
+                    "there is no record of whether the outputs have their published checksums"
                 )
             }
             Obstacle::NoPublishedChecksum => {
                 write!(f, "the answers have no published checksum to compare with")
             }
             Obstacle::Variant(variant) => {
-                write!(f, "`{variant}` has different test rows, answers or rules")
+                write!(
+                    f,
+                    "`{variant}` has other test rows, answers or rules than `{BASE_VARIANT}`"
+                )
             }
         }
     }
@@ -136,7 +139,8 @@ impl Comparability {
         })
     }
 
-    /// Returns whether a score with `answers` is comparable. `path` is the path of the answers, such as `private/test.csv`.
+    /// Returns whether a score that was computed from `answers` is comparable. `path` is the path of the answers, such as
+    /// `private/test.csv`.
     pub(crate) fn of_grading(
         entry: &CatalogEntry,
         path: &str,
@@ -252,8 +256,9 @@ impl Comparability {
 
     /// Returns the name of the variant for reports, and the reasons why scores are not comparable.
     ///
-    /// For verified data of a built-in pipeline, the name is `prepared`, such as `v1`. A custom pipeline has the name `own`.
-    /// Other data have a suffix after `prepared`.
+    /// `prepared` is the variant of the data, such as `v1`. For verified data of a built-in pipeline, the name is `prepared`.
+    /// For data of a custom pipeline, the name is `own`. For changed or unverified data, the name is `prepared` with a
+    /// suffix such as `-changed`.
     pub(crate) fn variant(&self, prepared: &str) -> GradedData {
         let name = match self {
             _ if self.is_own() => OWN_VARIANT.to_owned(),
@@ -284,8 +289,9 @@ pub(crate) fn has_published_checksum(
 
 /// Returns whether the variant `other` has the test rows, answers, rules and metric of `v1`.
 ///
-/// Compares the definitions of three things: the section `grade` without `sample`, the output with the answers, and every
-/// table of `v1`. Therefore a correction of public files must add tables instead of changing tables of `v1`.
+/// Compares three parts of both pipelines: the section `grade` without `sample`, the output with the answers, and every
+/// table of `v1`. If a correction of public files changes a table of `v1`, this function returns `false`, even if the
+/// grading is the same. Therefore such a correction must add tables instead.
 fn has_same_grading(entry: &CatalogEntry, other: &Pipeline) -> Result<bool, Error> {
     if !other.variant.differs {
         return Ok(true);

@@ -209,7 +209,7 @@ impl Grading {
     /// Validates and scores a submission. An invalid submission is an outcome, not an error.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or if it is a typed frame with mistakes.
+    /// Returns an error if the file cannot be read, or if the file of a data frame from Python is damaged.
     pub fn grade(&self, submission: &Submission) -> Result<GradeOutcome, SubmissionError> {
         self.grade_read(submission, submission.read()?)
     }
@@ -322,8 +322,10 @@ impl Grading {
         self.report_of(name, error.outcome(name)?, None, false)
     }
 
-    /// Returns whether a submission has the cells of the answers, even if its bytes differ, because Python callers write
-    /// tables in their own way. Reads the file again only if its score can be that of the answers.
+    /// Returns whether a submission has the same cells as the answers. Bytes may differ even if all cells are equal, because
+    /// Python callers write tables in their own way.
+    ///
+    /// Reads the file again only if the submission can have the best score, because the answers have this score.
     fn has_cells_of_answers(
         &self,
         submission: &Submission,
@@ -394,9 +396,9 @@ fn has_equal_cells(one: &Frame, other: &Frame) -> bool {
         && columns().all(|(one, other)| one.data.values().eq(other.data.values()))
 }
 
-/// Verifies the plain answers of a prepared competition, and returns the record of their publication.
+/// Verifies the plain answers of a prepared competition, and returns the manifest of its last run.
 ///
-/// Fails if another program prepared the answers, because their publication is not recorded.
+/// Returns an error if another program prepared the answers, because such data have no manifest.
 pub(crate) fn require_answers(
     catalog: &Catalog,
     settings: &Settings,
@@ -464,7 +466,7 @@ impl Validation {
     /// Does not report whether the submission is a copy of the answers, because that would reveal the score.
     ///
     /// # Errors
-    /// Returns an error if the file could not be read, or if it is a typed frame with mistakes.
+    /// Returns an error if the file could not be read, or if the file of a data frame from Python is damaged.
     pub fn of(
         name: &str,
         outcome: &Result<GradeOutcome, SubmissionError>,
