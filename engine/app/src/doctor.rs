@@ -145,8 +145,8 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
     Some(CheckResult::new(check, Health::Error, text).help(help))
 }
 
-/// Checks whether a directory that its group can write stays usable for the group. Reports a warning if the group could
-/// not write new directories that the current user creates in `dir`. Otherwise returns `None`.
+/// Returns a warning if the group of `dir` can write `dir`, but cannot write directories that the current user creates in
+/// `dir`. Otherwise returns `None`.
 fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
     const GROUP_MAY_WRITE: u32 = 0o020;
     let metadata = dir.metadata().ok()?;
@@ -298,8 +298,7 @@ pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult>
 /// Checks whether the disk has enough space for the missing bundles, and for the data that are prepared from them.
 ///
 /// # Errors
-/// Returns an error if the run cannot be planned, for example because a competition of `ids` does not exist. Also returns
-/// an error if a manifest cannot be read.
+/// Returns an error if a competition or the directory of bundles does not exist, or if a manifest cannot be read.
 pub fn disk(task: &Task, ids: &[String]) -> Result<CheckResult, Error> {
     let check = "disk";
     let plan = Plan::preview(task, ids)?;

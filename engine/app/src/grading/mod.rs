@@ -322,10 +322,8 @@ impl Grading {
         self.report_of(name, error.outcome(name)?, None, false)
     }
 
-    /// Returns whether a submission has the same cells as the answers. Bytes may differ even if all cells are equal, because
-    /// Python callers write tables in their own way.
-    ///
-    /// Reads the file again only if the submission can have the best score, because the answers have this score.
+    /// Returns whether a submission has the same cells as the answers. Their bytes may differ, because Python callers write
+    /// tables in their own way. Reads the file again only if its score can be the best one, which is that of the answers.
     fn has_cells_of_answers(
         &self,
         submission: &Submission,
