@@ -326,7 +326,8 @@ fn edited_files_are_named() {
         shown.shows(&["restores the files; run `prep run harbour`"]);
 
         let names = "changed or missing: private/test.csv, public/train.csv";
-        let difference = format!("the data directory differs from the results: {names}");
+        let difference =
+            format!("the data directory differs from the results of the steps: {names}");
         for verb in ["plan", "why"] {
             let shown = sandbox
                 .prep(&[verb, Harbour::ID, "--skip-verification"])

@@ -104,7 +104,7 @@ fn rows_that_are_paired_by_position_are_a_warning() {
         let pipeline = PIPELINE.replace("    - align: id\n", rule);
         sandbox.write("pipelines/yard/pipeline.yaml", &pipeline);
         let ended = sandbox.prep(&["run", ID, "--source", "source"]);
-        let warning = "rows are paired by position: in reverse order, the answers have the score ";
+        let warning = "rows are paired by position: if the rows are in reverse order, the answers have the score ";
         assert_eq!(
             ended.stderr.contains(warning),
             is_by_position,

@@ -129,7 +129,8 @@ fn quoted(word: &str) -> String {
 
 /// Exit codes after which another attempt may succeed: a system error, an unavailable server, a signal.
 const TRANSIENT_EXIT_CODES: [u8; 5] = [6, 7, 130, 137, 143];
-/// Exit codes after which another attempt cannot succeed: usage, pipeline, input, check, several failures, a bug.
+/// Exit codes after which another attempt cannot succeed: a negative result, a mistake in the command, the
+/// pipeline or the input, a failed check, several failures, a bug.
 const PERMANENT_EXIT_CODES: [u8; 7] = [1, 2, 3, 4, 5, 8, 101];
 const MAX_ATTEMPTS: usize = 3;
 
@@ -311,7 +312,7 @@ impl FromStr for Unit {
     fn from_str(text: &str) -> Result<Unit, String> {
         let wrong = || {
             format!(
-                "`{text}` is not a unit; write I/N, for example 3/8, or only N in a job of an array"
+                "`{text}` is not a unit; write I/N for unit I of N units, for example 3/8, or only N in a job of a job array"
             )
         };
         let number = |text: &str| match text.parse() {

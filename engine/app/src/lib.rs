@@ -2,7 +2,7 @@
 //! library.
 //!
 //! ```text
-//! task         combines a request with the settings, the options and the network
+//! task         combines the settings, the catalog, the options and the network of a request
 //! settings     holds the directories and the limits, which the calling program sets
 //! catalog      finds the competitions of the benchmark, of the samples, of packs and of the user
 //! stages       plans and runs a task, and returns a summary of each competition
@@ -12,7 +12,7 @@
 //! bundles      finds bundles on this machine, and formats notes about a run for the user
 //! grading      grades one submission or a list of submissions
 //! digests      computes the digests on which a score depends
-//! inspect      audits, searches for leaks, compares, lists and reruns
+//! inspect      audits data, finds leaks, compares data and runs, lists bundles, reruns steps
 //! export       copies prepared data in a form for other machines
 //! sealed       encrypts the private files of a competition into one file
 //! push         sends results and bundles to the remote

@@ -46,8 +46,8 @@ pub enum Permission {
 }
 
 impl PermissionCheck<'_> {
-    /// Sends a request for each of `competitions`, which are Kaggle's names. Calls `progress` with the number of finished
-    /// requests.
+    /// Checks `competitions`, a list of names on Kaggle. After each request, calls `progress` with the number of checked
+    /// competitions.
     ///
     /// # Errors
     /// Returns an error if there are no credentials, or the file of accepted competitions cannot be written.

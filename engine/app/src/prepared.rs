@@ -105,8 +105,8 @@ impl PreparedData {
     /// Compares the data of a competition in `data_dir` with its manifest. If `manifest` is `None`, the competition is not
     /// prepared. Reads the files whose metadata changed, for example after a copy.
     ///
-    /// Does not examine the files in an output directory whose own modification time is unchanged. Therefore a file that was
-    /// edited in place in such a directory stays unnoticed.
+    /// If the modification time of an output directory is unchanged, does not examine its files. Therefore this function does
+    /// not notice a file that was edited in place.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be examined.

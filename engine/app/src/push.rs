@@ -214,9 +214,6 @@ pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
 /// Stores tables that a run only kept in memory. Otherwise a machine that pulls the results, but has no bundle, would lack
 /// these tables and could not compute them. Reruns the steps of a plan whose results were not stored, and stores the
 /// results. Results of failed steps stay unstored. If all results are stored already, writes nothing.
-///
-/// # Errors
-/// Returns an error if the cache cannot be written, or if the engine itself fails.
 fn store_unstored(plan: &mut Plan, context: &Context, task: &Task) -> Result<(), Error> {
     if plan.resolution.unstored(&plan.all.graph).is_empty() {
         return Ok(());
@@ -303,7 +300,7 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
         && (published.is_none() || !is_published(&content))
     {
         let message = format!(
-            "{} is not the bundle of `{id}` from which the remote's results were computed",
+            "{} differs from the bundle from which the results of `{id}` in the remote were computed",
             path.display()
         );
         let remedy = Remedy::PrepareAndSend { id: id.to_owned() };

@@ -25,7 +25,7 @@ pub fn short(reason: &Reason) -> String {
         }
         Reason::InputPending { step } => format!("depends on the result of `{step}`"),
         Reason::NotCurrent { difference } => {
-            format!("the data directory differs from the results: {difference}")
+            format!("the data directory differs from the results of the steps: {difference}")
         }
         Reason::Unread { bytes } => format!("not read yet, {}", units::bytes(*bytes)),
         Reason::Missing => "missing".to_owned(),
@@ -270,7 +270,7 @@ mod tests {
                 Reason::NotCurrent {
                     difference: "changed or missing: public/train.csv".into(),
                 },
-                "the data directory differs from the results: changed or missing: public/train.csv",
+                "the data directory differs from the results of the steps: changed or missing: public/train.csv",
             ),
         ] {
             assert_eq!(short(&reason), expected);

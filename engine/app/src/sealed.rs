@@ -37,10 +37,7 @@ pub(crate) fn is_sealed(data_dir: &Path, id: &str) -> bool {
     AnswersState::of(data_dir, id) == AnswersState::Sealed
 }
 
-/// Checks that the private files of a competition do not exist only in encrypted form.
-///
-/// # Errors
-/// Returns an error if only the encrypted files exist.
+/// Returns an error if the private files of a competition exist only in encrypted form.
 pub(crate) fn require_plain(settings: &Settings, id: &str) -> Result<(), Error> {
     match is_sealed(&settings.data_dir, id) {
         true => Err(Error::new(
@@ -126,7 +123,7 @@ pub(crate) fn read(settings: &Settings, id: &str, name: &str) -> Result<Vec<u8>,
             SealError::OtherIdentity => {
                 "use the identity that belongs to the public key for which the file was sealed"
             }
-            _ => "copy the file again, or prepare the competition and seal it again",
+            _ => "copy the sealed file to this machine again, or prepare the competition and seal it again",
         };
         let message = format!("cannot open {}: {}", path.display(), chain(&error));
         Error::new(Failure::Input, message).help(help)
@@ -137,7 +134,8 @@ pub(crate) fn read(settings: &Settings, id: &str, name: &str) -> Result<Vec<u8>,
             path.display(),
             note.competition
         );
-        return Err(Error::new(Failure::Input, message).help("copy the file of this competition"));
+        return Err(Error::new(Failure::Input, message)
+            .help("replace the file with the sealed file of the requested competition"));
     }
     Ok(bytes)
 }
@@ -258,7 +256,7 @@ fn private_files(
         names.into_iter().partition(|name| published.has_file(name));
     if !tree.private.is_empty() || tree.is_list_damaged || !foreign.is_empty() {
         let message = format!(
-            "private files of `{id}` changed, are missing, or were not published by a run: {} {}",
+            "some private files of `{id}` were changed or removed, or were not published by a run: {} {}",
             tree.private,
             foreign.join(", ")
         );

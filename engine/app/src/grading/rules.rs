@@ -101,12 +101,13 @@ pub(crate) fn parse_leaderboard(
         Error::new(Failure::Pipeline, message)
     };
     let leaderboard = Leaderboard::parse(text).map_err(|error| {
-        failed(error).help("write a CSV with the numbers in the column `score`, best first")
+        failed(error)
+            .help("write a CSV with the scores of the teams in the column `score`, best first")
     })?;
     if let Some(direction) = direction {
         leaderboard.check_order(direction).map_err(|error| {
             failed(error).help(
-                "sort the scores, best first, or set `direction` in `grade` if scores of the metric have the opposite order",
+                "sort the scores, best first, or set `direction` in `grade` if the metric has the wrong direction for this competition",
             )
         })?;
     }

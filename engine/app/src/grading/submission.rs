@@ -110,11 +110,11 @@ pub enum SubmissionError {
 }
 
 impl SubmissionError {
-    /// Returns the outcome of grading a file that could not be opened. `name` is the name of the file in messages.
+    /// Converts the error to the outcome that the submission is invalid. `name` is the name of the file in messages.
     ///
     /// # Errors
-    /// Returns an error if the file could not be read, or if it is a typed frame with mistakes. In both cases, it is unknown
-    /// whether the submission is valid.
+    /// Returns an error if reading the file failed, or if the file is a typed frame with mistakes. In both cases, it is
+    /// unknown whether the submission is valid.
     pub(super) fn outcome(&self, name: &str) -> Result<GradeOutcome, Error> {
         Ok(GradeOutcome::Invalid(match self {
             SubmissionError::Read { name, source } => {
@@ -155,7 +155,7 @@ impl Submission {
         }
     }
 
-    /// Opens a CSV or a typed frame (`*.frame`). Follows symbolic links.
+    /// Opens a CSV, or a typed frame (`*.frame`) which the Python packages write. Follows symbolic links.
     ///
     /// # Errors
     /// Same as [`open`](Self::open), but typed frames are accepted.

@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 use crate::catalog::CatalogEntry;
 use crate::grading::rules::grader;
 
-/// Maximum difference of two scores that are treated as equal. For example, the best log loss is zero, but the answers
-/// themselves have a slightly higher log loss, because the metric clips probabilities.
+/// Maximum difference of two scores that are treated as equal. For example, the best log loss is zero. If the answers are
+/// graded as a submission, their log loss is slightly higher, because the metric clips probabilities.
 const TOLERANCE: f64 = 1e-5;
 
 /// Maximum total size of the answers and the sample submission of a trial, in bytes. The maximum is lower for a built-in
-/// competition, because this project's tests already grade its sample. Without the lower maximum, a user's run spends a
+/// competition, because this project's tests already grade its sample. With the higher maximum, a user's run would spend a
 /// quarter of its time on the trial.
 const MAX_BYTES: u64 = 16 << 20;
 const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
@@ -98,7 +98,7 @@ impl Mistake {
         match self {
             Mistake::Answers(cause) => TrialError {
                 message: format!("the answers are invalid: {cause}"),
-                help: Some("correct the output with the answers".to_owned()),
+                help: Some("correct the output that contains the answers".to_owned()),
                 span: places.answers,
             },
             Mistake::Metric(refusal) => {
@@ -132,9 +132,9 @@ impl Mistake {
     }
 }
 
-/// Grades the sample submission, the answers, and a submission without rows. Returns the outcomes and warnings as JSON. If
-/// the pipeline states why its sample submission is invalid, `stated` is that reason. `is_own` is true unless the
-/// competition is built in.
+/// Grades the sample submission, the answers, and a submission without rows. Returns the outcomes and warnings as JSON.
+/// `stated` is the pipeline's reason why the sample submission is invalid, if any. `is_own` is false for a built-in
+/// competition.
 fn grade_all(
     grader: &Grader,
     [answers, sample]: [&[u8]; 2],
@@ -152,8 +152,8 @@ fn grade_all(
             .column
             .as_deref()
             .is_some_and(|name| !has_column(name));
-        // For example, a metric may be undefined if all answers have the same value. The author of a competition can
-        // correct this. The split of a built-in competition cannot change, so the problem is only a warning.
+        // For example, a metric may be undefined if all answers have the same value. The author of a competition can correct
+        // this, so it is an error. The split of a built-in competition cannot change, so it is only a warning.
         if refusal.kind == RefusalKind::Answers && !lacks_column && !is_own {
             let warning = format!("no submission can be compared with the answers: {cause}");
             return Ok(json!({ "skipped": "the answers are unsuitable", "warnings": [warning] }));
@@ -193,7 +193,7 @@ fn grade_all(
         && is_worse(score, best, grader.direction())
     {
         warnings.push(format!(
-            "the answers themselves have the score {score} instead of the best one, {best}"
+            "the answers, graded as a submission, have the score {score}, but the best possible score is {best}"
         ));
     }
     if let (Some(sample), Some(answers)) = (of_sample.rounded(), of_answers.rounded())
@@ -218,7 +218,7 @@ fn grade_all(
     });
     if let Some(change) = change {
         warnings.push(format!(
-            "rows are paired by position: in reverse order, {change}; pair them by id, for example with the rule `align`"
+            "rows are paired by position: if the rows are in reverse order, {change}; pair rows by id, for example with the rule `align`"
         ));
     }
     if !grader.queries().is_empty()
@@ -272,8 +272,8 @@ fn repeated_ids(grader: &Grader, answers: &Frame) -> Option<String> {
     ))
 }
 
-/// Grades the sample submission with predictions only in its first row. Aggregates of SQL skip missing values, so the query
-/// of a metric might compute a score from this row alone. Returns `None` if the sample has fewer than two rows.
+/// Grades the sample submission with predictions only in its first row. Such a submission should be invalid. However,
+/// aggregates of SQL skip missing values, so the query of a metric might compute a score from this row alone.
 fn grade_with_gaps(grader: &Grader, answers: &Frame, sample: &[u8]) -> Option<GradeOutcome> {
     let ids = grader.identifiers();
     let mut frame = submission::parse(sample).ok()?;

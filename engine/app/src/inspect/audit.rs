@@ -47,7 +47,8 @@ pub struct Audit {
     pub tree: Option<TreeAudit>,
 }
 
-/// The comparison of the bundle with its published MD5, and with the recorded members of the published bundle.
+/// The comparison of the bundle with its published MD5, and with the members of the published bundle. These members are
+/// known only if this machine recorded them earlier.
 #[derive(Debug, Clone, Serialize)]
 pub struct BundleAudit {
     pub path: PathBuf,
@@ -66,7 +67,8 @@ impl BundleAudit {
 }
 
 /// The advice if an output differs without a known cause, and the bundle is not the published one.
-const OTHER_BUNDLE: &str = "prepare from the published bundle first: the output may differ only because the bundle differs";
+const OTHER_BUNDLE: &str =
+    "prepare from the published bundle first, because the difference may come from the bundle";
 
 /// The comparison of prepared files with their published checksums.
 #[derive(Debug, Clone, Serialize)]
@@ -100,7 +102,7 @@ pub struct TreeAudit {
 
 /// Audits one competition. `tree` is a directory with data that another program prepared.
 ///
-/// If the last run published nothing because a checksum differs, audits the outputs of that run in the cache.
+/// If the last run failed because a checksum differs, its outputs are only in the cache. In this case, audits them there.
 ///
 /// # Errors
 /// Returns an error if there is neither a bundle nor prepared data, or if a file cannot be read. Also returns an error if
@@ -198,7 +200,9 @@ pub fn audit(task: &Task, entry: &CatalogEntry, tree: Option<&Path>) -> Result<A
 }
 
 fn nothing_to_compare(id: &str) -> Error {
-    let message = format!("cannot compare the tree: `{id}` is not prepared in the data directory");
+    let message = format!(
+        "cannot compare the tree with the prepared data: `{id}` is not prepared in the data directory"
+    );
     Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
 }
 
@@ -387,7 +391,7 @@ fn audit_tree(
             theirs.display(),
             entry.id
         );
-        let help = "name a directory that contains `public` and `private`, or ID/prepared";
+        let help = "name a directory that contains `public` and `private`, or a data directory with `ID/prepared`";
         return Err(Error::new(Failure::Input, message).help(help));
     }
     let roles = roles(pipeline);
@@ -409,8 +413,7 @@ fn audit_tree(
 }
 
 /// The grading rules that pair each row of a submission with the row of the answers that has the same id. Without one of
-/// these rules, rows are paired by position. `align_groups` uses the order of the rows in a group, and `same_ids` only
-/// checks ids.
+/// these rules, the order of the rows matters.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
 fn pairs_columns_by_position(value: &Value) -> bool {
@@ -521,7 +524,7 @@ fn conclusion(
             "the prepared data have their published checksums, so the difference is in the tree"
         }
         (Some(false), Some(true), _) => {
-            "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads did not change"
+            "the bundle is not the published one, but all outputs have their published checksums, so the members that the pipeline reads are the published ones"
         }
         (Some(false), Some(false), _) => {
             "the bundle is not the published one, which may be why outputs differ"
@@ -540,7 +543,7 @@ fn conclusion(
         (_, Some(true), None) => "the prepared data have the published content",
         (_, None, Some(true)) => "the prepared data and the tree have the same content",
         (Some(true), None, None) if is_published => "the bundle is the published one",
-        _ => "no checksum is published to compare with",
+        _ => "there is no published checksum to compare the data with",
     };
     text.to_owned()
 }

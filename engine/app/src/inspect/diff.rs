@@ -81,9 +81,8 @@ pub fn diff_data(
     id: &str,
 ) -> Result<DataDifferences, Error> {
     let outputs = outputs(settings, old, new, id)?.ok_or_else(|| {
-        let message = format!(
-            "cannot compare `{id}`, because it is prepared in at most one of the directories"
-        );
+        let message =
+            format!("cannot compare `{id}`, because it is not prepared in both directories");
         Error::new(Failure::Input, message)
     })?;
     Ok(DataDifferences {

@@ -1,7 +1,7 @@
-//! Runs steps again, with other limits and in another order, and compares their results with the cache and the remote.
+//! Runs steps again, and compares their results with the results in the cache and in the remote.
 //!
-//! The key of a step does not contain the memory limit, the number of threads, or the order of the steps. Therefore the
-//! result of a step must not depend on these three.
+//! The memory limit, the number of threads and the order of the steps are different in these runs. The key of a step does
+//! not contain these three settings. Therefore the result of the step must not depend on them.
 //!
 //! The steps run in a scratch cache, which is removed before the next competition begins. Nothing is published or
 //! downloaded.
@@ -123,8 +123,8 @@ pub fn rerun(
 
 /// Creates and locks a scratch directory in `parent`, the directory for temporary files of a cache.
 ///
-/// The cache removes temporary directories that no process has locked. On file systems without locks, there is no lock, and
-/// the cache removes only old directories.
+/// The cache removes temporary directories that are older than a day, unless a process has locked them. If the file system
+/// does not support locks, returns no lock.
 pub(crate) fn scratch(parent: &Path, prefix: &str) -> Result<(TempDir, Option<File>), Error> {
     let directory = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
     let directory =
@@ -153,8 +153,8 @@ struct Rerunning<'a> {
 impl Rerunning<'_> {
     fn call(&self, cancel: &Cancel) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
-        // The bundle may come from the remote, but results of steps may not. Therefore the scratch cache does not read
-        // the remote.
+        // Steps must run instead of reading their results from the remote. Therefore the scratch cache has no remote. The
+        // bundle may still come from the remote's mirror.
         let store = Store::open(&settings.store_dir)?;
         let context = Context::new(store.clone(), settings.limits(), cancel.clone());
         let engine = prep_sql::Session::new(&store.temp_dir());
@@ -197,7 +197,7 @@ impl Rerunning<'_> {
                     (Some(key), result)
                 }
                 (Action::Step(_), _) => (None, without_result(&report, id)),
-                // A source has no recorded result, but its failure explains why its dependents have no result.
+                // A failed source is listed, because its failure explains why the steps that use it have no result.
                 (Action::Source(_), _) => match without_result(&report, id) {
                     failed @ RerunResult::Failed { .. } => (None, failed),
                     _ => continue,

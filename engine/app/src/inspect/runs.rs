@@ -1,7 +1,7 @@
-//! Compares two runs in a competition's history: the key records of their steps, and their outputs.
+//! Compares two runs in a competition's history: their outputs, and the key records of their steps. A key record contains
+//! everything on which the result of a step depends.
 //!
-//! The cache contains these records and outputs until garbage collection removes them. Therefore the comparison runs no
-//! step.
+//! The cache contains these outputs and records until garbage collection removes them. Therefore no step has to run.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ pub fn diff_runs(
     let none = || {
         let data_dir = settings.data_dir_of(variant);
         let message = format!(
-            "there is no record of a run of `{id}` ({variant}) into {}",
+            "no run of `{id}`, variant `{variant}`, into the data directory {} is recorded",
             data_dir.display()
         );
         Error::new(Failure::Input, message)

@@ -1,6 +1,7 @@
-//! Finds the outputs of a failed run: a run that published nothing because a published checksum does not match.
+//! Finds the outputs of a run that failed because an output does not have its published checksum. Such a run writes
+//! nothing into the data directory, so its outputs are only in the cache.
 //!
-//! The cache contains these outputs. They are published into a scratch directory for an audit, without running a step.
+//! For an audit, these outputs are written into a scratch directory. No step runs.
 
 use std::sync::Arc;
 

@@ -87,7 +87,7 @@ impl PackOrigin {
     }
 }
 
-/// Adds a pack to the directory of packs. Runs nothing.
+/// Adds a pack to the directory of packs. Runs none of the pack's pipelines.
 ///
 /// # Errors
 /// Returns an error if the pack or its name is not valid, if a pack of this name is installed, or if a file cannot be

@@ -121,8 +121,8 @@ impl PackChecks<'_> {
 
     /// Returns the new text of `file`, a `pack.lock`, with the digests of the competitions that `checks` found reproducible.
     ///
-    /// Other competitions keep their digests in `file`. If `file` does not exist, they keep the digests in the installed
-    /// `pack.lock`.
+    /// Copies the digests of other competitions from the old text of `file`, or from the installed `pack.lock` if `file` does
+    /// not exist.
     ///
     /// # Errors
     /// Returns an error if the existing `pack.lock` is damaged.

@@ -1,13 +1,13 @@
-//! Packs: competitions that users add to the built-in ones, as a directory with a `pack.yaml`.
+//! Packs. A pack is a directory with a `pack.yaml` and competitions, which a user adds to the built-in competitions.
 //!
 //! ```text
-//! PACKS/NAME/pack.yaml            name, version, sets, dates
+//! PACKS/NAME/pack.yaml            name, version, sets and dates of competitions
 //! PACKS/NAME/pack.lock            the digests that the pack's author published (see `check`)
 //! PACKS/NAME/ID/pipeline.yaml     and description.md, leaderboard.csv, checksums.json
 //! ```
 //!
-//! Adding a pack runs nothing. Because other people wrote the pack, its files are checked when it is added and when it is
-//! read.
+//! Adding a pack runs none of its pipelines. Because other people wrote the pack, its files are checked when it is added and
+//! when it is read.
 //!
 //! A damaged pack is reported only when it is used, so it does not affect other competitions.
 
@@ -154,7 +154,8 @@ impl<'a> PackFiles<'a> {
     }
 }
 
-/// Resolves `folder`, the directory of the source `source`, which is relative to the directory of the pipeline.
+/// Returns the path of `folder`, the directory of the source named `source`. `folder` is relative to the directory
+/// of the pipeline.
 ///
 /// Fails if the path leads out of the pack. Checks only the components of the path, because a pack contains no links.
 pub(crate) fn inner_directory(

@@ -1,5 +1,5 @@
-//! Second stage: finds the bundle of a competition and the further sources of its pipeline, and builds the graph of its
-//! steps.
+//! Second stage of a task: finds the bundle of a competition and the other sources of its pipeline, and builds the graph of
+//! its steps.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -93,8 +93,8 @@ impl Competition {
 /// Returns the description of a competition that the user publishes instead of the built-in one. Returns `None` if the
 /// user did not pass a directory with descriptions.
 ///
-/// The user's description changes the text that an agent reads, but nothing that a score depends on. Grading reports contain
-/// the digest of `public`, which includes the description, so they record which text the agent read.
+/// No score depends on the description, but an agent reads it. A grading report shows which description the agent read,
+/// because the report contains the digest of the directory `public`, which includes the description.
 ///
 /// # Errors
 /// Returns an error if the directory has no description of the competition, or if the description is empty or cannot be
@@ -227,8 +227,8 @@ fn web_file(
     web.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))
 }
 
-/// Returns the directory of a source: absolute, or relative to the pipeline's file. The directory of a pack's source is
-/// inside the pack.
+/// Resolves `directory`, the directory of the source `name`. A relative `directory` is relative to the pipeline's
+/// directory. If the pipeline is in a pack, the directory of the source must be inside the pack.
 fn resolve(entry: &CatalogEntry, name: &str, directory: &str) -> Result<PathBuf, Error> {
     if entry.pack.is_some() {
         return inner_directory(entry, name, directory);

@@ -1,7 +1,7 @@
 //! Finds the recorded digests of sources whose files are not on this machine.
 //!
-//! If a bundle is not on this machine, `prep` uses the bundle's digest in the record of the data directory. Therefore the
-//! data directory stays up to date without the bundle. If the data directory has no such record, the bundle is missing.
+//! A data directory records the digest of its bundle. If the bundle is not on this machine, `prep` uses this digest, so the
+//! data directory stays up to date without the bundle. If there is no such record, the bundle is missing.
 //!
 //! The cache may contain results of a bundle of the same name. These results may belong to another data directory.
 //! Therefore `prep` uses them only on request ([`PreparationOptions::from_cache`]). If a remote is configured, `prep` uses
@@ -25,8 +25,8 @@ use crate::task::Task;
 
 /// Returns the record of a competition in the data directory of the task's variant.
 ///
-/// If the competition was never prepared in this data directory, the record contains only the user's directory of bundles.
-/// This directory comes from the last failed run, or from the record of another variant.
+/// If the competition was never prepared in this data directory, returns a record that contains only the path of the user's
+/// directory of bundles. The path comes from the last failed run, or from the record of another variant.
 pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
     if let Some(record) = &task.options.scratch {
         return Ok(record.clone());
@@ -64,8 +64,8 @@ pub(crate) struct StatedContents {
 }
 
 impl StatedContents {
-    /// Returns the contents of a competition's sources, from its record in the data directory and, if the user requested it,
-    /// from the latest results in the cache.
+    /// Returns the recorded contents of a competition's sources: their digests and lengths. The contents come from the
+    /// competition's record in the data directory or, if the user requested it, from the latest results in the cache.
     pub(super) fn find(
         task: &Task,
         entry: &CatalogEntry,

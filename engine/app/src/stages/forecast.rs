@@ -100,8 +100,7 @@ impl Plan {
         nodes.map(|node| node.competition.as_str()).collect()
     }
 
-    /// Returns the competitions that have steps to run and whose bundle is only in the mirror. Queries the remote, if
-    /// one is configured.
+    /// Returns the competitions that have steps to run, and whose bundle is not on this machine but in the remote's mirror.
     pub fn mirrored(&self, task: &Task) -> HashSet<String> {
         let Some(link) = &task.settings.remote else {
             return HashSet::new();
