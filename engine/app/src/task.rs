@@ -36,8 +36,8 @@ impl Task {
 pub struct PreparationOptions {
     /// The variant: `v1` is byte-identical to the benchmark, `fixed` corrects its known mistakes.
     pub variant: String,
-    /// Whether a run uses the latest results in the cache if the bundle is missing. The data directory may never have been
-    /// prepared from the bundle of these results.
+    /// Whether a run uses the latest results in the cache if the bundle is missing. The run uses these results even if
+    /// the data directory was never prepared from their bundle.
     pub from_cache: bool,
     /// Whether missing bundles are downloaded.
     pub download: bool,
@@ -45,8 +45,8 @@ pub struct PreparationOptions {
     pub locked: bool,
     /// Whether files in the prepared directories that no run published are removed.
     pub remove_unpublished: bool,
-    /// Whether a run writes the plain answers of sealed competitions again. If false, a run does not prepare such
-    /// competitions.
+    /// Whether a run prepares sealed competitions, whose answers are encrypted. Such a run also writes the answers as
+    /// plain files.
     pub unseal: bool,
     /// Whether competitions with a missing bundle or source are left out. If so, nothing is downloaded.
     pub available_only: bool,
@@ -63,8 +63,8 @@ pub struct PreparationOptions {
     pub recalls: bool,
     /// A query to run instead of preparing the outputs.
     pub view: Option<ViewOptions>,
-    /// The record with which a temporary data directory begins. A run into a temporary data directory has no history.
-    /// `None` for a run into the user's data directory.
+    /// For a run into a temporary data directory: the record that the run uses as the record of the last preparation.
+    /// Such a run has no history. `None` for a run into the user's data directory.
     pub scratch: Option<PreparationRecord>,
 }
 
@@ -196,8 +196,8 @@ impl PreparationOptions {
     pub(crate) fn to_record(&self, source: Option<&Path>) -> RememberedOptions {
         let absolute = |path: &Path| {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-            // The file system resolves a path with `..`, because `..` after a symbolic link means the parent of the link's
-            // target. A path without `..` keeps its symbolic links, because the user may later change the target of a link.
+            // Symbolic links are kept, because the user may later change the target of a link. Only a path with `..` is
+            // resolved, because `..` after a symbolic link means the parent of the link's target.
             let has_parents = path.components().any(|part| part == Component::ParentDir);
             let real = has_parents.then(|| path.canonicalize().ok()).flatten();
             real.unwrap_or(path)

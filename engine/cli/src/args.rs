@@ -1,6 +1,6 @@
-//! Parses the command line: the common options and one verb. The crate `clap` creates messages about a wrong command line.
-//! This module removes suggestions of unsafe options. For verbs and options of other programs and of earlier versions, it
-//! suggests the replacement from `replaced.txt`.
+//! Parses the command line: the common options and one verb. The crate `clap` creates messages about a wrong command
+//! line. This module removes clap's suggestions of options that skip checks. If the user writes a verb or option of
+//! another program or of an earlier version, this module suggests the replacement from `replaced.txt`.
 
 use std::ffi::OsString;
 use std::io::Write as _;

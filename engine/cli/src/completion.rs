@@ -1,7 +1,7 @@
 //! Values that shells complete: competitions, sets, variants, tables and the remote.
 //!
 //! For each completion, the shell's script runs this program with the environment variable `COMPLETE`.
-//! The values come from the current directories and settings.
+//! The values come from the catalog, data directory and settings that a command would use.
 
 use std::ffi::OsStr;
 

@@ -38,11 +38,11 @@ pub(crate) struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// Finds the entries of `ids`.
+    /// Finds the catalog entries of the competitions `ids`. Reads `prep.lock` if the data must match it.
     ///
     /// # Errors
-    /// Returns an error if a competition does not exist, the directory of bundles does not exist, or `prep.lock` cannot be
-    /// read.
+    /// Returns an error if a competition does not exist, or if the user's directory of bundles does not exist. Also
+    /// returns an error if `prep.lock` cannot be read.
     pub(super) fn choose(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
         let source = task.options.remembered.source.as_ref();
         if let Some(source) = source.filter(|source| !source.is_dir()) {
@@ -102,8 +102,8 @@ pub struct Competition {
     pub(crate) part: Option<PartOfBundle>,
     /// Sources in addition to the bundle.
     pub sources: Vec<FurtherSource>,
-    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
-    /// nor recorded in the data directory. Otherwise `None`.
+    /// The bundle from which cached or remote results were computed, if this competition uses these results. It uses
+    /// them only if the bundle is neither on this machine nor recorded in the data directory.
     pub borrowed: Option<BorrowedBundle>,
     /// The bundle from which the data directory was prepared, if it is known to differ from `bundle`.
     pub replaced: Option<Content>,
@@ -144,11 +144,11 @@ impl Competition {
         file.map(|file| file.len()).or_else(|| self.entry.size())
     }
 
-    /// Loads the pipeline of an entry. Its sources are found later.
+    /// Loads the pipeline of a catalog entry. The stage `assemble` finds the bundle and the other sources later.
     ///
     /// # Errors
-    /// Returns an error if the entry has no pipeline, or if one of its files has mistakes. With the option `locked`, also
-    /// returns an error if the competition does not match `prep.lock`.
+    /// Returns an error if the entry has no pipeline, or if a file of the entry has mistakes. With the option `locked`,
+    /// also returns an error if the competition does not match `prep.lock`.
     pub(super) fn load(
         entry: &CatalogEntry,
         chosen: &Chosen<'_>,
@@ -211,8 +211,8 @@ impl Competition {
         self.sources.iter().find(|one| one.name == name)
     }
 
-    /// Returns the directory of bundles that the user named, if a source was found in it, or if the directory is recalled
-    /// from the last run.
+    /// Returns the directory of bundles that is recalled from the last run or that the user named. If the user named
+    /// it, it is returned only if it contains a source of this competition.
     pub(crate) fn used_source(&self) -> Option<&Path> {
         let dir = self.options.remembered.source.as_deref()?;
         let further = self.sources.iter().filter_map(|one| one.path.as_deref());

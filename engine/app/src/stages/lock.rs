@@ -32,13 +32,13 @@ pub(crate) fn read(data_dir: &Path) -> Result<Lockfile, Error> {
     Lockfile::parse(&text).map_err(|error| {
         let message = format!("{}: {error}", path.display());
         Error::new(Failure::Input, message).help(
-            "move the file to another directory; the next run that need not match a lockfile writes a new one",
+            "move the file to another directory; the next run that does not check prep.lock writes a new one",
         )
     })
 }
 
 /// Returns the digests of a competition's outputs from the lockfile. `found` contains the current digests of the
-/// competition's leaderboard and rules.
+/// competition's leaderboard and section `grade`.
 ///
 /// # Errors
 /// Returns an error if the lockfile has no entry for the competition, or if the entry differs from `found`.
@@ -49,7 +49,7 @@ pub(crate) fn require(
     found: &LockedDataset,
 ) -> Result<Trees, Error> {
     let no_entry = || {
-        let message = format!("prep.lock has no entry for `{id}` {variant}");
+        let message = format!("prep.lock has no entry for `{id}` with variant `{variant}`");
         Error::new(Failure::Check, message).help(Remedy::Unlock)
     };
     let locked = lock.find(id, variant).ok_or_else(no_entry)?;
@@ -57,7 +57,7 @@ pub(crate) fn require(
     if !differences.is_empty() {
         let messages: Vec<String> = differences.iter().map(ToString::to_string).collect();
         let message = format!(
-            "`{id}` {variant} does not match prep.lock: {}",
+            "`{id}` with variant `{variant}` does not match prep.lock: {}",
             messages.join("; ")
         );
         return Err(Error::new(Failure::Check, message).help(

@@ -1,5 +1,5 @@
 //! The stages of a task, from ids to a summary. Each stage takes the result of the previous one, and this
-//! file calls them in order.
+//! file calls them in order. The last column names the modules that a stage uses in addition to its own module.
 //!
 //! ```text
 //! stage        input               result
@@ -7,7 +7,7 @@
 //!              Chosen, an entry    Competition: its checked pipeline, and the contents of its sources         (contents)
 //! assemble     Competition         its bundle and further sources, and the steps as a graph
 //! resolve      the graphs          Plan: the steps that would run, and why; leaves out competitions with missing bundles
-//! forecast     Plan                bytes to download, and the disk that they take
+//! forecast     Plan                bytes to download, and the disk space that they need
 //! run          Plan                Ended: the report of the engine
 //! record       Ended               the records of the published data                                     (origins, lock)
 //! summary      Ended, records      Preparation: one summary per competition
@@ -47,8 +47,8 @@ use crate::run_log::RunLog;
 use crate::sealed;
 use crate::task::Task;
 
-/// Results that are held in memory may use the memory limit of the steps divided by this number. They use this memory in
-/// addition to the memory of the steps.
+/// Limits the memory of the results that a run keeps in memory. The limit is the memory limit of the steps, divided by
+/// this number. The results use this memory in addition to the memory of the steps.
 const HELD_MEMORY_DIVISOR: u64 = 4;
 
 impl Plan {

@@ -15,8 +15,8 @@ use crate::stages::resolve::CompetitionGraph;
 pub(crate) struct Origin {
     /// The name of the source in the pipeline. `None` for the bundle.
     pub(crate) source: Option<String>,
-    /// The name of the source in the cache and the remote. `None` if only some members of the bundle were downloaded,
-    /// because the file with these members must not be recorded as the bundle.
+    /// The name of the source in the cache and the remote. `None` for a file that contains only some members of the
+    /// bundle, because such a file must not be recorded as the bundle.
     pub(crate) name: Option<String>,
     pub(crate) record: SourceRecord,
     /// The path of the file, if it exists.
@@ -48,8 +48,8 @@ impl UsedValue {
 
 /// Returns the files that the steps of a competition used.
 ///
-/// `value` returns the value of a source at the time when the steps read it. The file of the source may have changed after
-/// that time.
+/// `value` identifies the content that the steps read from a source. The file of the source may have changed after the
+/// steps read it.
 pub(crate) fn origins(
     all: &CompetitionGraph,
     competition: &Competition,
@@ -153,7 +153,8 @@ pub(super) fn record(
 
 /// Records how a competition was prepared, as soon as it is published.
 ///
-/// The stage `record` would be too late, because a run may delete bundles and then be killed before that stage.
+/// The run calls this function as soon as the competition is published, and deletes the bundle only afterwards.
+/// Therefore the record exists even if the run is killed before the stage `record`.
 ///
 /// Ignores errors. Without the record, the next run needs the bundle again.
 pub(super) fn record_publication(

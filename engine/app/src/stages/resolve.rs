@@ -151,7 +151,7 @@ impl Plan {
         Ok(self.resolution.last.load(id)?)
     }
 
-    /// Returns the history of a competition in the data directory of the plan.
+    /// Returns the history of a competition: the recorded runs of its steps in the data directory of the plan.
     ///
     /// # Errors
     /// Returns an error if the history cannot be read.
@@ -219,8 +219,8 @@ pub(crate) fn leave_out(task: &Task, plan: &Plan, ids: &mut Vec<String>) -> Vec<
 
 /// Returns one error for all missing bundles, if there are no credentials to download them.
 ///
-/// For a plan of a single competition, returns no error, because the step that reads the bundle reports the same error
-/// with the searched directories.
+/// For a plan of a single competition, returns no error. The step that reads the bundle then fails, and its error also
+/// lists the searched directories.
 pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Result<(), Error> {
     let missing = plan
         .missing()

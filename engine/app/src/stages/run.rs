@@ -30,7 +30,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Lets the run execute only checks. The run fails if the result of another step is in neither the cache nor the remote.
+    /// Forbids the run to execute steps other than checks. The run fails if it needs the result of such a step, and the
+    /// result is in neither the cache nor the remote.
     pub fn forbid_execution(&mut self) {
         self.context.no_execute = true;
     }

@@ -44,9 +44,10 @@ pub struct Preparation {
 }
 
 impl Preparation {
-    /// Creates the summaries of a run. `published` contains the records of the published data by competition, and `refused`
-    /// the competitions that could not be planned. The summaries are in the order of `ids`. Competitions that were left out
-    /// have no summary.
+    /// Creates the summaries of a run, in the order of `ids`. Competitions that were left out have no summary.
+    ///
+    /// `published` contains the manifest of each competition's published data. `refused` contains the competitions that
+    /// could not be planned.
     pub(super) fn sum_up(
         ended: &Ended,
         published: &HashMap<String, Manifest>,
@@ -142,15 +143,15 @@ pub struct Summary {
     /// Files and directories in the prepared directory that no run published. A run does not remove them.
     #[serde(skip_serializing_if = "PathSummary::is_empty")]
     pub unpublished: PathSummary,
-    /// The bundle from which the results of this competition were computed, if that bundle is neither on this machine
-    /// nor recorded in the data directory. Otherwise `None`.
+    /// The bundle from which cached or remote results were computed, if this competition uses these results. It uses
+    /// them only if the bundle is neither on this machine nor recorded in the data directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub borrowed: Option<BorrowedBundle>,
     /// The names of the options that had the values of the last run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub as_last_time: Vec<&'static str>,
-    /// The result of the trial: the scores of the sample submission, the answers and an empty submission, with warnings.
-    /// `None` if these submissions were not graded.
+    /// The result of the trial, which grades the sample submission, the answers and an empty submission. Contains their
+    /// scores and warnings, or the reason why they were not graded. `None` if there is no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<serde_json::Value>,
     /// Whether the command line prints the result of the trial. It does so for pipelines that are not built in, if the
