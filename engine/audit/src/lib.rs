@@ -5,19 +5,20 @@
 //!
 //! ```text
 //! causes      all causes; `causes.txt` has the harm, meaning and suggested action of each
-//! finding     one cause in one file, rules of harm            report      findings grouped by cause, the verdict, JSON
+//! finding     one cause in one file, and its harm             report      findings grouped by cause, the verdict, JSON
 //! bundle/     checks a downloaded archive: damaged, truncated, not an archive, a different archive
-//! table/      compares two tables: rows, cells, and the form of the files
+//! table/      compares two tables: rows, cells, and how the files are written
 //! tree/       compares the two trees: names, documents, images, archives, splits
-//! published/  renders a file in other forms until one of them has the published checksum
+//! published/  writes a prepared file in other ways until it has the published checksum
 //! ```
 //!
 //! **The cause of a difference is the first normalization that makes both sides equal.** For example, if two cells are
 //! equal after replacing CR LF by LF, the cause is different line endings. A difference that no rule explains is
 //! `not-classified`.
 //!
-//! Every differing cell gets its own cause, so a harmless difference never hides a harmful one. A cause of a different
-//! checksum is accepted only if a file that is rendered accordingly has the published checksum.
+//! Every differing cell gets its own cause, so a harmless difference never hides a harmful one. If an output does not
+//! have its published checksum, a cause is accepted only if a test confirms it: the audit writes the output in the way
+//! that the cause describes, and the written file has the published checksum.
 
 pub mod bundle;
 mod causes;

@@ -52,12 +52,13 @@ pub fn recall(directory: &Path, md5: &str) -> Result<Option<Vec<RawMember>>, Aud
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        // Garbage collection keeps recently modified lists. A read-only cache rejects the change, but is never collected.
+        // Garbage collection keeps recently modified lists. If the cache is read-only, this call fails. The error is
+        // ignored, because garbage is never collected in a read-only cache.
         let _ = file.set_modified(std::time::SystemTime::now());
         let lines = BufReader::new(GzDecoder::new(file)).lines();
         let members = lines.map(|line| {
             parse_member(&line?).ok_or_else(|| {
-                let reason = "the recorded list of members is damaged; delete this file";
+                let reason = "the list of members in this file is damaged; delete the file";
                 io::Error::new(io::ErrorKind::InvalidData, reason)
             })
         });

@@ -1,7 +1,7 @@
 //! Checks a downloaded bundle: its first bytes, its end record, its central directory, and the CRC of every member.
 //!
-//! If all these parts are intact, the members are compared with the members of a bundle that has the published MD5. The
-//! file is read at most twice: once for its MD5, and once for the members.
+//! If all these parts are intact, the members are compared with those of a *verified bundle*, which has the published
+//! MD5. The file is read at most twice: once for its MD5, and once for the members.
 
 pub mod known;
 
@@ -258,9 +258,9 @@ impl Bundle<'_> {
             // The first bytes of a zip archive, which are too few to be recognized as one.
             _ if b"PK\x03\x04".starts_with(&self.raw.head) => return Ok(self.without_end()?),
             FileType::Zeros => {
-                return one(self
-                    .finding(Cause::BundleHole)
-                    .example(format!("the file begins with zero bytes and has {size}")));
+                return one(self.finding(Cause::BundleHole).example(format!(
+                    "the file has {size} and begins with zero bytes instead of a zip header"
+                )));
             }
             file_type @ (FileType::Html | FileType::Xml | FileType::Json | FileType::Text) => {
                 let text = String::from_utf8_lossy(&self.raw.head).into_owned();
@@ -301,7 +301,8 @@ impl Bundle<'_> {
         }
     }
 
-    /// Returns whether the file is the gzipped bundle. Gzip hardly makes a bundle smaller, so unpacking is limited.
+    /// Returns whether the file is the gzipped bundle. A bundle is hardly larger than its gzipped form, so unpacking
+    /// stops at about four times the size of the file.
     fn is_gzipped(&self) -> io::Result<bool> {
         let Some(expected) = &self.expected.md5 else {
             return Ok(false);
@@ -579,9 +580,9 @@ impl Bundle<'_> {
 
     /// Returns the directory that contains all members, if the bundle would be correct without this directory in its paths.
     ///
-    /// If the members of a bundle with the published MD5 are known, this bundle must have the same members without the
-    /// directory. Otherwise, at least one path that the pipeline reads must exist without the directory. None of the paths
-    /// that the pipeline reads may exist in the unchanged bundle.
+    /// If the members of a verified bundle are known, they must equal the members of this bundle after the directory is
+    /// removed from their paths. Otherwise, the paths that the pipeline reads are compared. At least one of them must
+    /// exist after the directory is removed, and none before.
     fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");

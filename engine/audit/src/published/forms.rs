@@ -1,5 +1,5 @@
-//! Finds the form of a CSV file that has the published MD5. Forms differ, for example, in quotes or line endings. All forms
-//! are rendered and hashed in one pass over the rows.
+//! Finds a form of a CSV file with the published MD5. A form is a way to write the same rows, for example with other
+//! quotes or line endings. One pass over the rows renders and hashes all forms.
 
 use std::path::Path;
 

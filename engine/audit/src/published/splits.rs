@@ -1,7 +1,8 @@
 //! Finds the split that produces a published file, by rendering the file for other seeds and test sizes.
 //!
-//! The prepared train table, test table and answers together contain all cells. The seed and test size in the pipeline
-//! determine the original position of each item. Therefore other splits can be computed without the bundle.
+//! The prepared train table, test table and answers together contain all cells of the original table. The seed and test
+//! size in the pipeline determine the original position of each item. Therefore other splits can be tried without the
+//! bundle.
 
 use std::path::Path;
 

@@ -15,8 +15,8 @@ pub(crate) enum Difference {
     NumberSpelling,
     /// `007` and `7`.
     LeadingZeros,
-    /// Two almost equal doubles, at a distance of `ulps` units in the last place. `parser` is true if pandas' default
-    /// parser reads the text in one table as the number in the other table.
+    /// Two almost equal doubles, which differ by `ulps` units in the last place. `parser` is true if pandas' default
+    /// parser causes the difference: it reads one of the two cells as the number in the other cell.
     LastDigit {
         ulps: u64,
         parser: bool,

@@ -1,6 +1,6 @@
-//! Compares two tables: columns, rows, and the form of the files. First, rows at the same position are compared. Then equal
-//! rows at any position are paired, and the remaining rows are paired by a key column. Each differing cell gets its own
-//! cause.
+//! Compares two tables: columns, rows, and how the files are written. First, rows at the same position are compared.
+//! Then equal rows at any position are paired, and the remaining rows are paired by a key column. Each differing cell
+//! gets its own cause.
 
 pub(crate) mod cell;
 mod compare;
@@ -94,7 +94,8 @@ pub fn compare(
             findings.extend(forms::parquet_findings(path, theirs, ours, outcome.rows));
         }
         (DetectedFile::Records(theirs), DetectedFile::Records(ours)) => {
-            // In JSON records, columns are ordered by the first appearance of their keys, which has no meaning.
+            // In JSON records, columns are in the order in which their keys first appear. This order has no meaning, so
+            // a different order is not a finding.
             findings.retain(|finding| finding.cause != Cause::ColumnOrder);
             // Additional or missing keys are not a difference in key order.
             let columns = [

@@ -44,7 +44,7 @@ impl Spelling {
     }
 
     /// Returns the cause of a difference that disappears after all ids are converted to this spelling. `zeros` is the
-    /// number of ids with leading zeros. It must be 0 if both tables have such ids.
+    /// number of ids with leading zeros, if only one table has such ids. Otherwise it is 0.
     pub(super) fn cause(self, zeros: u64) -> Cause {
         match self {
             Spelling::Integers if zeros > 0 => Cause::LeadingZeros,
@@ -61,7 +61,7 @@ impl Spelling {
             Spelling::Trimmed => "if spaces around ids are removed, each row is in both tables",
             Spelling::LowerCase => "if ids are converted to lower case, each row is in both tables",
             Spelling::Doubles => {
-                "if ids are rounded to double precision, which is exact up to 2^53, each row is in both tables"
+                "if ids are rounded to double precision, each row is in both tables; double precision is exact only up to 2^53"
             }
         }
     }
@@ -140,7 +140,8 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
     digits.get(zeros.min(digits.len() - 1)..).unwrap_or(digits)
 }
 
-/// Returns how many ids change in `spelling`, and how many have leading zeros (0 if both tables have such ids).
+/// Returns how many ids change if they are converted to `spelling`. Also returns how many ids have leading zeros, or 0
+/// if both tables have such ids.
 pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,

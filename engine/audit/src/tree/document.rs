@@ -132,7 +132,7 @@ struct DocumentComparison<'a> {
 }
 
 impl<'a> DocumentComparison<'a> {
-    /// Counts a difference at the current path, or at the key or index `last` below the current path. `describe` formats
+    /// Adds `count` differences at the current path. If `last` is given, it is appended to the path. `describe` formats
     /// the example, and is called only for the first differences.
     fn add(
         &mut self,

@@ -12,7 +12,7 @@ use crate::error::{AuditError, unless_damaged};
 use crate::finding::{ANSWERS_SHOWN, AuditFinding, PRIVATE, TEST_ITEMS};
 use crate::system_files::is_of_system;
 
-/// Files that exist on one side only: length by path.
+/// Lengths of files by path. `surplus` files are only in the audited tree, `missing` files only in the tree of `prep`.
 pub(super) struct OneSided {
     surplus: BTreeMap<String, u64>,
     missing: BTreeMap<String, u64>,
@@ -26,7 +26,7 @@ impl OneSided {
         }
     }
 
-    /// Removes and returns files whose paths in `theirs` and `ours` differ only in case, accents or normalization.
+    /// Removes and returns pairs of files whose paths differ only in case, in accents or in the Unicode normalization.
     pub(super) fn take_renamed_by_case(&mut self) -> Vec<(String, String)> {
         let paths = self.surplus.keys();
         let folded: HashMap<String, String> =
@@ -34,12 +34,12 @@ impl OneSided {
         self.take_pairs(|our_path| folded.get(&fold(our_path)).cloned())
     }
 
-    /// Removes and returns files that are compressed only in `theirs`: their paths in `theirs` and `ours`.
+    /// Removes and returns pairs of files that are compressed only in the audited tree.
     pub(super) fn take_packed(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| [".gz", ".zip", ".7z"].map(|end| format!("{our_path}{end}")))
     }
 
-    /// Removes and returns the files that are compressed with gzip only in `ours`: their paths in `theirs` and `ours`.
+    /// Removes and returns pairs of files that are compressed with gzip only in the tree of `prep`.
     pub(super) fn take_inflated(&mut self) -> Vec<(String, String)> {
         self.take_pairs(|our_path| our_path.strip_suffix(".gz").map(str::to_owned))
     }

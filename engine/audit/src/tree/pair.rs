@@ -264,7 +264,10 @@ fn compare_unexpectedly_packed(
         (Ok(()), Some(inner)) if members == 1 => inner,
         (Err(error), _) if error.is_of_the_system() => return Err(error),
         _ => {
-            let example = format!("the audited file begins like {} data", wrapping.name);
+            let example = format!(
+                "the audited file begins like {} data, but cannot be unpacked to one file",
+                wrapping.name
+            );
             return Ok(Some(vec![finding.example(example)]));
         }
     };
@@ -364,9 +367,9 @@ fn is_cut_within_line(theirs: &Path, ours: &Path) -> Result<bool> {
     Ok(!is_end(&last) && !is_end(&next))
 }
 
-/// Returns whether the bytes of `theirs` from the offset `begin` on are not part of its data. In a CSV file, this holds if,
-/// for example, a line of these bytes has a different number of fields than the header. In a binary format, it holds if the
-/// bytes are not only whitespace.
+/// Returns whether the bytes of `theirs` from the offset `begin` on do not belong to the format of the file. For
+/// example, appended bytes do not belong to a CSV file if one of their lines has a different number of fields than the
+/// header. They do not belong to a binary file if they are not only whitespace.
 fn is_foreign_tail(theirs: &Path, begin: u64, format: Option<Format>) -> Result<bool> {
     let tail = read::tail(theirs, begin, 1 << 16)?;
     let is_blank = tail.iter().all(u8::is_ascii_whitespace);
@@ -487,7 +490,8 @@ pub(super) fn unpacked_findings(
         },
     );
     found.extend(unread_archive(path, visited)?);
-    let example = format!("{count} members of {path} are in {directory}");
+    let example =
+        format!("{count} members of {path} are separate files in the audited tree: {directory}*");
     found.push(AuditFinding::new(Cause::ArchiveUnpacked, path).example(example));
     Ok(found)
 }

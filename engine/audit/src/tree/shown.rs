@@ -512,9 +512,9 @@ impl Agreement {
     }
 }
 
-/// Returns whether `hits` of `count` answers show that a column reveals the answers. Always predicting the most frequent
-/// answer would be right for the fraction `most`. The fraction of hits must exceed `most` by at least half of the distance
-/// to 1.
+/// Returns whether `hits` of `count` answers show that a column reveals the answers. Always predicting the most
+/// frequent answer would be right for the fraction `most`. The fraction of hits must be at least halfway between `most`
+/// and 1.
 fn is_conclusive(hits: usize, count: usize, most: f64) -> bool {
     let share = hits as f64 / count.max(1) as f64;
     count >= MIN_ITEMS && share >= most + 0.5 * (1.0 - most)

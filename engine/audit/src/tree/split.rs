@@ -64,7 +64,7 @@ impl Hypothesis {
 
 impl TreeRoots<'_> {
     /// Calls `each` for every row of the table at `path` below `root`, with the row and the index of the column `name`.
-    /// Returns the values. Returns `None` if the table or the column does not exist.
+    /// Returns the results of these calls, or `None` if the table or the column does not exist.
     fn column<T>(
         &self,
         root: &Path,
@@ -85,9 +85,9 @@ impl TreeRoots<'_> {
     }
 }
 
-/// Explains rows that are in one file of the first tree, but in a different file of the second tree. Replaces the findings
-/// about these rows in `pairs` by findings about the split. `search` is the pipeline's split. `id` is the id column that is
-/// used if `search` names no id column.
+/// Explains rows that are in different files in the two trees. Removes the findings about these rows from `pairs`, and
+/// returns findings about the split instead. `search` describes the split in the pipeline. If `search` names no id
+/// column, the id column is `id`.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     trees: &TreeRoots<'_>,
@@ -131,7 +131,7 @@ pub(super) fn explain(
         let mut finding = AuditFinding::new(Cause::OtherSplit, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
-            "items paired by `{}`: {count} items of the prepared file are in a different file of the audited tree, and {} items of the audited file are in a different prepared file",
+            "items are paired by `{}`; {count} items of the prepared file are in a different audited file, and {} items of the audited file are in a different prepared file",
             own.key,
             own.only_there.len()
         ));
