@@ -9,12 +9,12 @@
 //! settings    resolves directories and limits from options, variables and files
 //! prep_toml   reads the configuration files
 //! session     holds the settings and the environment for a verb
-//! request     plans, prepares and moves competitions for several verbs
+//! request     plans and prepares competitions for several verbs
 //! remote      resolves the settings of the remote
 //! completion  finds the values that shells complete
 //! output/     prints results, progress and tables
-//! error       defines the error that ends a verb, and the exit codes
-//! remedy      describes the suggested actions of errors with verbs and options
+//! error       defines the error of a failed verb, and the exit codes
+//! remedy      expresses suggested actions as verbs and options of the command line
 //! process     sets up the allocator, and handles signals and exhausted resources
 //! ```
 //!

@@ -25,7 +25,7 @@ pub struct VariantArg {
     /// v1 (as upstream), fixed (all corrections), or e.g. fixed:63,30 (only these)
     ///
     /// `v1` is byte-identical to upstream. `fixed` has all corrections, `fixed:63,30` only those for upstream's issues
-    /// 63 and 30. Corrections of other mistakes are named by words. `prep list --json` shows all names.
+    /// 63 and 30. A correction without an issue has a word as its name. `prep list --json` shows all names.
     #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = variant_name, help_heading = HEADING)]
     pub variant: String,
 }
@@ -46,7 +46,8 @@ impl VariantArg {
 pub struct SourceArg {
     /// Directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip
     ///
-    /// Files of other sources are DIR/FILE or DIR/ID/FILE. Files that are not in DIR are searched for in the data directory.
+    /// An input of a pipeline other than the bundle is DIR/FILE or DIR/ID/FILE. If DIR lacks a bundle or another input, prep
+    /// searches the data directory.
     #[arg(long, value_name = "DIR", help_heading = HEADING)]
     source: Option<PathBuf>,
 }
@@ -71,8 +72,8 @@ pub struct PreparationArgs {
     pub source: SourceArg,
     /// If the bundle is missing, use the latest results in the cache
     ///
-    /// The cache may have results of a bundle that this data directory was never prepared from. The command shows the
-    /// bundle's checksum, when it was used, and its path. Without this option, such results are not used.
+    /// The cache may have results of a bundle that was never used in this data directory. Without this option, prep does
+    /// not use such results. With this option, prep shows the bundle's checksum and path, and the date of the results.
     #[arg(long, help_heading = HEADING)]
     pub from_cache: bool,
     /// Download only the members of a bundle that the pipeline reads
@@ -87,7 +88,7 @@ pub struct PreparationArgs {
     pub skip_bundle_verification: Option<bool>,
     /// Do not compare bundles and outputs with published checksums
     ///
-    /// `--skip-verification=no` turns off both this option and `--skip-bundle-verification` of the last run.
+    /// If the last run used this option or `--skip-bundle-verification`, `--skip-verification=no` turns off both.
     #[arg(long, value_name = SWITCH, value_parser = switch(), num_args = 0..=1, require_equals = true, default_missing_value = "yes", hide_possible_values = true, help_heading = HEADING)]
     pub skip_verification: Option<bool>,
     #[command(flatten)]
@@ -147,8 +148,8 @@ pub fn verify(skip: Option<bool>, skip_bundle: Option<bool>) -> Option<Verify> {
 pub struct ExpandArgs {
     /// Unpack archives in `public`: train.zip as train/ [HOW: beside, instead, no]
     ///
-    /// `beside` keeps the archive, `instead` replaces it. Checksums are still those of the archives. A later run
-    /// with `no` removes the directories.
+    /// `beside` keeps the archive, `instead` replaces it. prep still compares the archives with the published checksums.
+    /// A later run with `no` removes the directories.
     #[arg(long, value_name = "HOW", value_parser = named(EXPAND), num_args = 0..=1, require_equals = true, default_missing_value = "beside", hide_possible_values = true, help_heading = HEADING)]
     pub expand_archives: Option<Expand>,
 }

@@ -2,21 +2,21 @@
 //!
 //! **The allocator.** The GNU C library maps each large block separately, and unmaps the block when it is freed. After
 //! freeing a large block, the library raises its threshold for large blocks to the size of this block, up to 32 MiB. Later
-//! blocks below the threshold are on the heap between long-lived blocks, so the process may keep twice the memory that it
-//! uses. Therefore the program fixes the threshold.
+//! blocks below the threshold are on the heap. The library cannot return free memory between long-lived blocks to the
+//! system, so the process may keep twice the memory that it uses. Therefore the program fixes the threshold.
 //!
 //! If 128 KiB at the end of the heap are free, the library returns these pages to the system. Using a returned page again
 //! costs a page fault. Therefore the program raises this limit. The heap of a thread grows by a few pages per system call.
 //! Therefore the program makes new heaps larger.
 //!
-//! **Threads.** Libraries panic if they cannot start a thread. The panic hook then ends the program, because a runtime whose
-//! threads started only in part would wait forever.
+//! **Threads.** Libraries panic if they cannot start a thread. The panic hook then ends the program, because a runtime that
+//! started only some of its threads would wait forever.
 //!
 //! **Open files.** Some libraries panic if they cannot open a file. The panic hook recognizes the system's message and ends
 //! the program.
 //!
 //! **Memory.** After a failed allocation, the standard library prints the size and aborts. The allocator records the
-//! failure, and the handler of the abort signal ends the program. Libraries that handle failed allocations get an error.
+//! failure, and the handler of the abort signal ends the program. If a library handles the failure, the program continues.
 //!
 //! **File size.** A file above the limit (`ulimit -f`) causes a signal, which the program catches so that the write fails.
 //!
@@ -106,7 +106,7 @@ pub fn set_up() {
 fn exhausted(panic: &PanicHookInfo<'_>) -> Option<&'static str> {
     let text = panic.payload_as_str().unwrap_or_default();
     match text {
-        // The panic message contains the system's error, for example after a failed creation of a runtime's event queue.
+        // The panic message contains the system's error, for example if a runtime could not create its event queue.
         _ if text.contains("Too many open files") => Some(NO_FILES),
         _ if OUT_OF_THREADS.iter().any(|one| text.starts_with(one)) => Some(NO_THREAD),
         _ => None,

@@ -1,4 +1,4 @@
-//! Plans, prepares and moves competitions for several verbs: creates the library's task, plan and run, and loops over ids.
+//! Plans and prepares competitions for several verbs with [`Task`], [`Plan`] and [`Run`], and calls a function for each id.
 
 use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
@@ -28,8 +28,8 @@ impl CliSession {
         Ok(Catalog::open(&self.settings)?)
     }
 
-    /// Combines `given`, the options on the command line, with the settings. `given` has precedence. An option that neither
-    /// contains keeps its value of the last run.
+    /// Combines `given`, the options on the command line, with the settings. `given` has precedence. An option
+    /// that is neither in `given` nor in the settings keeps its value of the last run.
     pub fn options_with(&self, given: RememberedOptions) -> PreparationOptions {
         PreparationOptions {
             remembered: given.or(self.remembered.clone()),
@@ -73,7 +73,8 @@ impl CliSession {
     }
 
     /// Runs a task, shows its progress, and stops it after a signal.
-    /// With `find_only`, only runs checks. The results of all other steps must exist in the cache or the remote.
+    /// With `find_only`, runs no step except checks. If the result of another step is in neither the cache nor the remote,
+    /// the run fails.
     pub fn prepare(
         &self,
         task: &Task,
@@ -150,7 +151,8 @@ impl CliSession {
     }
 }
 
-/// Converts the error of a run without a result. If the user stopped the run, the message names no competition or step.
+/// Converts the error of a run that returned no [`Preparation`]. If the user stopped the run, the message names no
+/// competition or step.
 fn stopped_or_failed(error: Error) -> CliError {
     match error.failure() {
         Failure::Cancelled => CliError::new(Exit::Interrupted, summary::STOPPED),

@@ -39,7 +39,8 @@ pub struct Selection {
     /// A named set: scored (75), low, lite, medium, high, dev (7), systemcard, own
     ///
     /// Separate several sets with commas, for example low,medium. The set `own` contains the competitions of --pipelines
-    /// that are not built in. The set PACK contains all competitions of a pack, and PACK/NAME is a set that the pack defines.
+    /// that are not built in. A pack is a directory of competitions by one author. The set PACK contains all of these
+    /// competitions, and PACK/NAME is a set that the pack defines.
     #[arg(long, value_name = "NAME", value_delimiter = ',', help_heading = HEADING)]
     pub set: Vec<String>,
     /// Only competitions that closed on Kaggle after this day
@@ -191,9 +192,9 @@ fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
 /// The part of the selection that this process handles.
 #[derive(Debug, Default, Clone, Args)]
 pub struct UnitArg {
-    /// Only a part of the selection: I/N, or N in a job array
+    /// Only part I of N of the selection: I/N, or N in a job array
     ///
-    /// Slurm, Kubernetes and AWS Batch set the number of a job. The parts are balanced by the size of the bundles.
+    /// Slurm, Kubernetes and AWS Batch pass I to each job. The parts are balanced by the size of the bundles.
     #[arg(long, value_name = "UNIT", help_heading = HEADING)]
     unit: Option<Unit>,
 }

@@ -1,4 +1,4 @@
-//! The context of a verb besides its own options: settings, directories and environment variables, and cloud credentials.
+//! The data that every verb needs in addition to its options: settings, directories, variables and cloud credentials.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -207,7 +207,8 @@ pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
     table
 }
 
-/// Returns the longest directory that contains all paths that have a directory. It is empty if there is no such directory.
+/// Returns the longest directory that contains all paths, except paths without a directory. If the paths have no common
+/// directory, returns an empty path.
 fn common_directory<'a>(paths: impl Iterator<Item = &'a Path>) -> PathBuf {
     let directories = paths.filter_map(Path::parent);
     let directories = directories.filter(|directory| !directory.as_os_str().is_empty());

@@ -1,8 +1,8 @@
 //! Shows the progress of a run on stderr. A terminal shows a line for each running step.
 //! Other outputs get one line about the run every ten seconds.
 //!
-//! If the terminal is too narrow, a line first omits the amounts. If the line is still too long, it shortens the name of
-//! the competition, and then the name of the step.
+//! If the terminal is too narrow, a line first omits its last figures, such as the remaining time. If a line is still too
+//! long, the name of the competition is shortened, and then the name of the step.
 
 pub mod activity;
 mod fraction;

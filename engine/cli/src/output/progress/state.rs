@@ -172,7 +172,7 @@ impl State {
     }
 
     /// Returns for example `3 of 44 steps`, `1 of 4 competitions`, the fraction in percent, the remaining time, the
-    /// amounts, and the elapsed time.
+    /// numbers of bytes and files, the transferred bytes, and the elapsed time.
     pub(super) fn facts(&self) -> Vec<String> {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
