@@ -220,7 +220,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
     ("text", "expected"),
     [
         ("run without --no-download and --available", "run without `no_download=True` and `available=True`"),
-        ("name the directory of bundles and sources with --source", "name the directory of bundles and sources with `source`"),
+        ("name the directory of bundles and other source files with --source", "name the directory of bundles and other source files with `source`"),
         ("name a competition, or a set with --lite, --all, --set NAME or --ids-from FILE",
          'name a competition, or a set with `set="lite"`, `set="all"`, `set="NAME"` or `ids_from="FILE"`'),
         ("--per-competition shows the figures", "the attribute `competitions` of the result shows the figures"),
@@ -237,7 +237,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
          "`expand_archives` cannot be used with `partial=True`"),
         ("run `prep run leaf --skip-verification --variant fixed`",
          'run `mleprep.run("leaf", skip_verification=True, variant="fixed")`'),
-        ("`prep fetch --list leaf` lists its members", '`mleprep.fetch_list("leaf")` lists its members'),
+        ("`prep fetch --list leaf` lists the members of the bundle", '`mleprep.fetch_list("leaf")` lists the members of the bundle'),
         ("`prep fetch --check-rules` lists the rules", "`mleprep.fetch_check_rules()` lists the rules"),
         ("`prep list` shows all competitions", "`mleprep.list()` shows all competitions"),
         ("grade with `prep grade ID a.csv`", 'grade with `mleprep.grade("a.csv", "ID")`'),

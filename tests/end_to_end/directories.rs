@@ -136,7 +136,7 @@ fn cached_results_of_another_directory_are_used_on_request_only() {
         ended.says(&[
             "no bundle",
             "--from-cache",
-            "put bundles and sources into one of these directories",
+            "put bundles and other source files into one of these directories",
         ]);
         assert!(!file(&sandbox, "new", "").exists());
         let plan = call(&sandbox, "new", &["plan", Harbour::ID, "--no-download"]);

@@ -77,7 +77,7 @@ fn frequent_mistakes_have_a_remedy() {
             2,
             &[
                 "there is no competition",
-                "name the competition, `harbour`, then name the directory of bundles and sources with --source",
+                "name the competition, `harbour`, then name the directory of bundles and other source files with --source",
             ],
         ),
         (
@@ -115,7 +115,7 @@ fn frequent_mistakes_have_a_remedy() {
         (
             &["run", "spaceship-titanic", "dog-breed-identification"],
             4,
-            &["name the directory of bundles and sources with --source"],
+            &["name the directory of bundles and other source files with --source"],
         ),
         (
             &["why", "public/train.csv"],

@@ -1,4 +1,5 @@
-//! The error that ends a verb: an exit code, a cause, and help. Scripts rely on the exit codes, so they must not change.
+//! The error of a failed verb, such as `prep run`: an exit code, a cause, and help.
+//! Scripts rely on the exit codes, so the exit codes must not change.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::remedy;
 
-/// The error that ends a verb.
+/// The error of a failed verb.
 #[derive(Debug, Clone)]
 pub struct CliError {
     pub exit: Exit,
@@ -32,11 +33,11 @@ macro_rules! raise_open_files {
 }
 pub(crate) use raise_open_files;
 
-/// Messages of the system about limits and file systems, each with the action to suggest.
+/// Messages of the operating system about limits and file systems, each with the action to suggest.
 const SYSTEM_MESSAGES: [(&str, &str); 5] = [
     (
         "File too large",
-        "raise the limit of file sizes (`ulimit -f`), or use a file system with larger files",
+        "raise the limit of file sizes (`ulimit -f`), or use a file system that allows larger files",
     ),
     ("Too many open files", raise_open_files!()),
     (
@@ -53,7 +54,7 @@ const SYSTEM_MESSAGES: [(&str, &str); 5] = [
     ),
 ];
 
-/// Returns the action to suggest if a message contains a message of the system about a limit or a file system.
+/// Returns the action to suggest if `message` contains one of `SYSTEM_MESSAGES`.
 pub fn system_action(message: &str) -> Option<&'static str> {
     let mut messages = SYSTEM_MESSAGES.iter();
     let (_, action) = messages.find(|(words, _)| message.contains(words))?;
@@ -118,8 +119,7 @@ impl CliError {
         error
     }
 
-    /// Returns the suggested action. If the error has no `help`, but the message of the system determines the action,
-    /// returns that action.
+    /// Returns `help`. If the error has no `help`, returns the suggested action for a message of the operating system.
     pub fn action(&self) -> Option<&str> {
         let of_system = || match self.exit {
             Exit::Machine => system_action(&self.message),
@@ -132,7 +132,7 @@ impl CliError {
         CliError::new(Exit::Usage, message)
     }
 
-    /// Creates the error for operands in the wrong order: the submission, then the competition. Upstream's command uses this
+    /// Creates the error for a user who named the submission before the competition. The command of MLE-bench expects that
     /// order.
     pub fn swapped(verb: &str, submission: &Path, id: &Path) -> CliError {
         let (submission, id) = (submission.display(), id.display());

@@ -1,5 +1,5 @@
-//! Describes suggested actions ([`Remedy`]) with the verbs and options of the command line, which the libraries do not
-//! know. A description names only options that the verb has and that the user has not given.
+//! Expresses the libraries' suggested actions ([`Remedy`]) as verbs and options, which only the command line knows.
+//! A suggestion names only options that the verb has and that the user has not given.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -104,11 +104,11 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     Some(match remedy {
         Remedy::Words(words) => words.clone(),
         Remedy::NameSource if verb.is_given("source") => {
-            "put bundles and sources into one of these directories".to_owned()
+            "put bundles and other source files into one of these directories".to_owned()
         }
         Remedy::NameSource => verb.if_new(
             "source",
-            "name the directory of bundles and sources with --source",
+            "name the directory of bundles and other source files with --source",
         )?,
         Remedy::UseCachedResults => verb.if_new(
             "from-cache",
@@ -137,7 +137,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             false => verb.if_new("expand-archives", "run with --expand-archives=no")?,
         },
         Remedy::RepairCache => "run `prep cache verify --repair`".to_owned(),
-        Remedy::ListMembers { id } => format!("`prep fetch --list {id}` lists its members"),
+        Remedy::ListMembers { id } => format!("`prep fetch --list {id}` lists the members of the bundle"),
         Remedy::PrepareAvailable => verb.if_new(
             "available",
             "--available prepares the competitions whose bundles you have",
@@ -167,7 +167,7 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             verb.data.concat()
         ),
         Remedy::CreateKey { name: Some(name) } => {
-            format!("run `prep remote key new {name}` to create it")
+            format!("run `prep remote key new {name}` to create the key")
         }
         Remedy::CreateKey { name: None } => {
             "create a new key with `prep remote key new NAME`".to_owned()
@@ -195,11 +195,11 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "if you trust the owner of this key, add it to `[remote]` in ~/.config/prep/prep.toml: trusted = [\"{key}\"]"
         ),
         Remedy::NameSameRemote => {
-            "if it is the same remote, add that address to `[remote] same_as` in prep.toml".to_owned()
+            "if both addresses name the same remote, add the other address to `[remote] same_as` in prep.toml".to_owned()
         }
         Remedy::SendLater => "`prep remote push` sends the results later".to_owned(),
         Remedy::SendAgain => {
-            "run `prep remote push` on a machine with the results to write a new record".to_owned()
+            "to write a new record, run `prep remote push` on a machine that has the results".to_owned()
         }
         Remedy::Unlock => "run without --locked".to_owned(),
         Remedy::MoveOrRemoveUnpublished => match verb.has("remove-unpublished") {

@@ -176,7 +176,7 @@ impl CliSession {
             chosen
                 .or_else(|| environment.cache_home().map(|home| home.join(default)))
                 .ok_or_else(|| {
-                    CliError::usage("the default directory is in the home directory, but no home directory is set")
+                    CliError::usage("a directory has no default, because no home directory is set")
                         .help(help)
                 })
         };
@@ -185,7 +185,7 @@ impl CliSession {
                 &file.data_dir
             })?,
             "mle-bench/data",
-            "name a directory with --data-dir or MLE_BENCH_DATA_DIR",
+            "name the data directory with --data-dir or MLE_BENCH_DATA_DIR",
         )?;
         // The data directory is now known, so its file applies to the other settings.
         chooser.files = ConfigFiles::read(&places, Some(&data_dir))?;
@@ -194,7 +194,7 @@ impl CliSession {
                 &file.cache_dir
             })?,
             "prep",
-            "name a directory with --cache-dir or PREP_CACHE_DIR",
+            "name the cache directory with --cache-dir or PREP_CACHE_DIR",
         )?;
         let pipelines =
             chooser.path("pipelines", global.pipelines.as_ref(), PIPELINES, |file| {
@@ -364,7 +364,7 @@ impl Environment {
 }
 
 /// Lets the group write all files and directories that this process creates from now on.
-/// Published files and objects stay read-only.
+/// Published files and objects in the cache stay read-only.
 pub fn share_with_group() {
     let before = umask(Mode::empty());
     umask(before.difference(Mode::RWXG));

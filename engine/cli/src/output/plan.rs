@@ -127,10 +127,10 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
 
 /// Prints the options that have the value of the last run.
 ///
-/// Prints a note about a bundle that is neither on this machine nor recorded, but from which results were computed.
-/// Prints another note if the bundle on this machine differs from the recorded bundle.
+/// If a competition uses results of a bundle that is neither on this machine nor recorded in the data directory, prints a
+/// note about the bundle. With `is_pull`, prints no such note for a remote, because a pull requests the remote's results.
 ///
-/// With `is_pull`, prints no note about results of a remote, because a pull requests these results.
+/// Prints another note if the bundle on this machine differs from the bundle that the data directory records.
 pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
     for competition in &plan.all.competitions {
@@ -216,7 +216,7 @@ impl PlannedCompetition {
         } else if self.bundle.is_none() && yes + maybe > 0 {
             facts.push(match self.mirrored {
                 true => {
-                    "the bundle is in the mirror, and steps that need it read it there".to_owned()
+                    "the bundle is in the mirror of the remote, and steps read it there".to_owned()
                 }
                 false => "the bundle is missing, and will be downloaded again if a step needs it"
                     .to_owned(),

@@ -45,7 +45,7 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
     for summary in &preparation.summaries {
         if !summary.unverified.is_empty() {
             printer.message(format!(
-                "{}: not verified, because only a part of the bundle was downloaded: {}",
+                "{}: only a part of the bundle was downloaded, so these were not verified: {}",
                 summary.id,
                 summary.unverified.join(", ")
             ));
@@ -148,7 +148,7 @@ fn trial_line(id: &str, trial: &Value) -> String {
     };
     match score("answers") {
         Some(answers) => format!("{id}: sample: {sample}; answers: {answers}"),
-        None => format!("{id}: sample: {sample}; answers: not in the form of a submission"),
+        None => format!("{id}: sample: {sample}; answers: not a valid submission"),
     }
 }
 

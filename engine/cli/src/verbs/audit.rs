@@ -178,7 +178,7 @@ fn outputs(part: &OutputsAudit) -> String {
     match part.published {
         0 => format!("no checksums are published for {}", part.variant),
         count if part.is_unpublished => format!(
-            "{} of {count} in the cache have their published MD5; no run published these outputs",
+            "{} of {count} have their published MD5; the outputs are only in the cache",
             part.equal.len()
         ),
         count => format!("{} of {count} have their published MD5", part.equal.len()),
@@ -246,7 +246,7 @@ fn command_for(block: &Block, audit: &Audit) -> Option<String> {
             // With `--skip-bundle-verification`, the run would fail, because outputs differ from their published checksums.
             Some(outputs) if outputs.equal.len() < outputs.published => (
                 "--skip-verification",
-                "accepts the bundle and the outputs, but scores are then not comparable",
+                "accepts the bundle and the outputs, but scores are then not comparable with those of MLE-bench",
             ),
             _ => ("--skip-bundle-verification", "accepts the bundle"),
         };

@@ -104,7 +104,7 @@ impl DemoArgs {
         };
         session.printer.show(json, || table(&graded, &rows))?;
         session.printer.message(next_commands(dir, &task.catalog)?);
-        // Environment variables have precedence over the prep.toml in the demo's directory, and the demo ignores options.
+        // Warns about an option that the demo ignores, and about a variable that overrides the demo's prep.toml.
         let settings = ["data_dir", "cache_dir"].map(|name| (name, session.places.origin(name)));
         for (name, origin) in settings {
             match origin {

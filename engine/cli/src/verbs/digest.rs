@@ -41,7 +41,8 @@ impl DigestArgs {
         let settings = self.variant.settings(session);
         let ids = self.selection.ids_or(session, || {
             let all = catalog.iter().map(|entry| entry.id.clone());
-            // Includes data that another program prepared. A directory that prep may not read is reported as an error later.
+            // Selects each directory, even if another program prepared the data. If prep may not read a directory, `facts`
+            // returns the error.
             let exists = |id: &String| match settings.prepared_dir(id).metadata() {
                 Ok(found) => found.is_dir(),
                 Err(error) => error.kind() == ErrorKind::PermissionDenied,
@@ -75,7 +76,7 @@ impl DigestArgs {
         for (id, (_, difference)) in outcomes.results() {
             if let Some(difference) = difference {
                 session.printer.warning(format!(
-                    "the digest of `{id}` is not that of the published data: {difference}; `{}` publishes them again",
+                    "the digest of `{id}` is not that of the published data: {difference}; `{}` publishes the data again",
                     remedy::command("run", id)
                 ));
             }

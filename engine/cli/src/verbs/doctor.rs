@@ -325,7 +325,7 @@ fn open_files(session: &CliSession) -> CheckResult {
     };
     let needed = open_files_of(jobs);
     let text = format!(
-        "{limit} may be open at once, {needed} needed for {}",
+        "{limit} files may be open at once, and {needed} files are needed for {}",
         units::count(jobs, "job")
     );
     match limit >= needed {

@@ -230,10 +230,10 @@ fn verify_text(report: &VerifyReport) -> String {
     text.push_str(match (report.is_clean(), report.repaired) {
         (true, _) => "the cache is intact\n",
         (false, true) => {
-            "the damaged objects and entries were removed; the next run computes them again\n"
+            "the damaged objects and entries were removed; the next run computes the missing results again\n"
         }
         (false, false) => {
-            "run `prep cache verify --repair` to remove the damaged objects and entries; the next run computes them again\n"
+            "run `prep cache verify --repair` to remove the damaged objects and entries; the next run computes the missing results again\n"
         }
     });
     text
@@ -273,7 +273,7 @@ fn gc_text(report: &GcReport, dry_run: bool) -> String {
     let entries = report.entries.len() + report.records.len();
     let entries = units::count(entries as u64, "record");
     format!(
-        "{verb} {objects} ({}, {} of them freed) and {entries}; {} kept ({})\n",
+        "{verb} {objects} ({}, of which {} are freed on disk) and {entries}; {} kept ({})\n",
         units::bytes(report.removed_bytes),
         units::bytes(report.freed_bytes),
         units::count(report.kept.files, "object"),
