@@ -94,7 +94,7 @@ class Signature(TypedDict, total=False):
 
 class Grading(Submission, Signature, total=False):
     output: Annotated[Path_ | None, "directory for the report"]
-    reward: Annotated[Path_ | None, "write score, medal and a reward from 0 to 1 to this file, as Harbor's reward.json"]
+    reward: Annotated[Path_ | None, "write this file, like Harbor's reward.json: score, medal, and a reward from 0 to 1"]
 
 
 class GradingList(Comparison, Signature, Call, total=False):
@@ -190,7 +190,7 @@ class Export(Variant, Expansion, Call, total=False):
 
 class Summarize(Call, total=False):
     name: Annotated[str | None, "name of the experiment"]
-    groups: Annotated[Input | None, "a CSV of experiment_id,run_group, in place of reports"]
+    groups: Annotated[Input | None, "a CSV with the columns experiment_id and run_group, in place of reports"]
     runs: Annotated[InputDirectory | None, "directory of the run groups; default: the directory of the table"]
     experiment: Annotated[str | None, "only this experiment of the table"]
     set: Annotated[Set | Input | None, "a set, or a file with one id per line; default: low, medium, high, all"]

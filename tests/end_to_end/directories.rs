@@ -372,7 +372,7 @@ fn a_different_bundle_is_named() {
     let why = ["why", Harbour::ID, "private/test.csv", "--data-dir"];
     prepare(&sandbox, "new", "b", &[]).code(0);
     let found = sandbox.prep(&[&why[..], &["new"]].concat()).code(0);
-    found.shows(&["so it never ran for this data directory"]);
+    found.shows(&["it never ran for this data directory"]);
 }
 
 #[test]

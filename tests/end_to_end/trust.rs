@@ -474,7 +474,7 @@ fn a_signature_needs_a_report() {
         .sandbox
         .prep(&["verify-report", path])
         .code(2)
-        .says(&["no key to check signatures with"]);
+        .says(&["there is no key to check signatures with"]);
     world
         .sandbox
         .prep(&["verify-report", SAMPLE, "--key", "grader"])

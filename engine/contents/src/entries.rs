@@ -70,7 +70,8 @@ pub struct Entry<'a> {
     pub path: &'a str,
     /// 0 if unknown.
     pub bytes: u64,
-    /// How the archive stores the member. `None` outside of archives, and in formats other than zip, tar and gzip.
+    /// How the archive stores the member. `None` for files outside of archives, and in formats other than zip, tar
+    /// and gzip.
     pub stored: Option<&'a StoredForm>,
 }
 
@@ -160,8 +161,8 @@ impl EntryWalk<'_> {
         (self.visit)(entry, &mut BufReader::new(file))
     }
 
-    /// Visits the members of a zip archive. Returns `false` for other files. Nested zip archives that are stored
-    /// uncompressed are read without copying them.
+    /// Visits the members of a zip archive. Returns `false` for other files. Inner zip archives that are stored
+    /// uncompressed are read in place. Other inner archives are copied.
     fn zip(
         &mut self,
         file: &File,

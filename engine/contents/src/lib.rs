@@ -80,7 +80,8 @@ impl<'a> ReadContext<'a> {
         }
     }
 
-    /// Returns the context of the file's members. Fails with [`ContentsError::Limit`] if archives are nested too deeply.
+    /// Returns the context for reading the members of an archive. Fails with [`ContentsError::Limit`] if archives are
+    /// nested too deeply.
     pub fn inside(&self) -> Result<Self> {
         let depth = self.depth + 1;
         let checked = self.resources.limits.check(Limit::Nesting, depth);
@@ -119,7 +120,7 @@ fn access(path: Option<&Path>, source: &io::Error) -> String {
 }
 
 impl ContentsError {
-    /// Classifies an error of a decoder by its cause: a limit, an I/O operation, or otherwise damaged content.
+    /// Classifies an error of a decoder. If the cause is neither a limit nor an I/O operation, the content is damaged.
     pub fn classify(error: impl Error + 'static) -> Self {
         if let Some(exceeded) = LimitExceeded::find_in(&error) {
             return ContentsError::Limit(*exceeded);

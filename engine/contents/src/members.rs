@@ -28,7 +28,8 @@ pub enum MemberDifference<'a> {
         there: &'a str,
         size: u64,
     },
-    /// Both archives have both names. The content of this member in `ours` is the content of the member `there` in `theirs`.
+    /// Both archives have a member with this name and a member with the name `there`. This member of `ours` has the same
+    /// content as the member `there` of `theirs`.
     Swapped {
         there: &'a str,
         /// Length of the member in each archive.
@@ -91,8 +92,8 @@ pub type VisitDifference<'a> = &'a mut dyn FnMut(&str, MemberDifference<'_>) -> 
 /// Compares the contents of the archives `theirs` and `ours`, and calls `visit` for each member that differs. Error
 /// messages call both archives `path`.
 ///
-/// Differing members are copied to the temporary directory. Zip archives allow random access, so only one pair is copied at
-/// a time. Other archives need copies of all differing members of `theirs`.
+/// Members that differ are copied to the temporary directory. Zip archives allow random access, so only one pair of
+/// members is copied at a time. Other archives need copies of all differing members of `theirs`.
 pub fn compare(
     path: &str,
     theirs: &Path,

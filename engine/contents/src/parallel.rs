@@ -1,4 +1,4 @@
-//! Calls a function for many items on several threads. The calling thread takes part, so no other thread has to start.
+//! Calls a function for many items on several threads. The calling thread is one of them.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -10,7 +10,7 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 use crate::{ContentsError, Result};
 
-/// Size and samples of an image. Images with equal pixels have equal samples, for example with and without a palette.
+/// Size and samples of an image. Images with equal pixels have equal samples, even if only one of the images has a palette.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
     pub width: usize,

@@ -109,7 +109,7 @@ fn determined_failure(error: &(dyn Error + 'static)) -> Option<Failure> {
     })
 }
 
-/// Wraps the error for implementations of [`io::Read`] and [`io::Write`]. [`causes`] finds the wrapped error again.
+/// Lets implementations of [`io::Read`] and [`io::Write`] return the error. [`causes`] finds the wrapped error again.
 impl From<StepError> for io::Error {
     fn from(error: StepError) -> io::Error {
         io::Error::other(error)

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 const MIN_BYTES_PER_SECOND: u32 = 4 << 10;
 
-/// Checks whether a transfer is fast enough: in each period of waiting, a minimum number of bytes must arrive. The caller
-/// measures how long it waited for bytes.
+/// Checks whether a transfer is fast enough. The caller measures how long it waits for bytes. Before the waiting times add
+/// up to one period, a minimum number of bytes must arrive. Then the next period begins.
 #[derive(Debug, Clone)]
 pub struct RateCheck {
     period: Duration,

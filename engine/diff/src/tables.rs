@@ -168,7 +168,7 @@ impl RowDifferences for Cells<'_> {
     }
 }
 
-/// Counts the values of each common column with few distinct values. Returns the columns whose counts differ.
+/// Counts the values of those common columns that have few distinct values. Returns the columns whose counts differ.
 fn counts(
     old: &dyn TableReader,
     new: &dyn TableReader,

@@ -13,7 +13,7 @@
 //! spaceship-titanic v1 rules sha256:...
 //! ```
 //!
-//! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so changes to two competitions never conflict in
+//! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so changes to two competitions rarely conflict in
 //! version control. The file contains no host names, times or paths.
 //!
 //! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The
@@ -311,9 +311,9 @@ impl Lockfile {
 
     /// Records the facts of a competition.
     ///
-    /// If no fact that determines scores has changed, the other facts stay unchanged. Therefore a different version of the
-    /// program does not change the file. However, a verified bundle replaces an unverified one, and `comparable_with_v1` is
-    /// always updated.
+    /// If no fact that determines scores has changed, the other facts stay unchanged, except two: a verified bundle replaces
+    /// an unverified one, and `comparable_with_v1` is always replaced. Therefore a new version of the program alone does
+    /// not change the file.
     pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {
@@ -363,8 +363,8 @@ pub struct DatasetDigests {
     pub answers: TreeDigest,
     /// The file `leaderboard.csv`, which determines medals. `None` if the competition has no leaderboard.
     pub leaderboard: Option<Sha256>,
-    /// Digest of the section `grade` of the pipeline, which contains the answers, sample submission, rules and metric.
-    /// `None` if the pipeline has no such section.
+    /// Digest of the pipeline's section `grade`: the rules, the metric, and the paths of the answers and of the sample
+    /// submission. `None` if the pipeline has no such section.
     pub rules: Option<Sha256>,
     /// Digest of `prepared/public/description.md`, which is also a part of `public`.
     #[serde(default)]
@@ -462,11 +462,10 @@ pub enum ChecksumStatus {
 }
 
 impl DataOrigin {
-    /// Returns the outcome to record for the data. `self` is the outcome of this run, and `before` is an earlier outcome
-    /// for the same data.
+    /// Returns the origin to record for the data. `self` describes this run, and `before` an earlier run with the same data.
     ///
-    /// The built-in pipeline takes precedence over a pipeline of the user. If both outcomes are from the same kind of
-    /// pipeline, `before` is returned only if this run did not compare checksums.
+    /// If only one of the runs used the built-in pipeline, its origin is returned. Otherwise, `before` is returned only if
+    /// this run did not compare checksums.
     #[must_use]
     pub fn or(self, before: &DataOrigin) -> DataOrigin {
         match (self.is_built_in, before.is_built_in) {

@@ -24,7 +24,8 @@ use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use thiserror::Error;
 
-/// Initial and maximum size of the read buffer in bytes. Clearing 256 KiB takes longer than reading a small file.
+/// Initial and maximum size of the read buffer in bytes. The buffer starts small, because clearing 256 KiB takes longer
+/// than reading a small file.
 const INITIAL_READ_BYTES: usize = 1 << 13;
 const MAX_READ_BYTES: usize = 1 << 18;
 
@@ -63,7 +64,7 @@ pub struct TreeHasher {
 impl TreeHasher {
     /// Creates a hasher for files that are added in the order of their paths. Such a hasher needs little memory.
     ///
-    /// The files must be in the order of their *escaped* paths. Escaping a line break changes the order, so paths must not
+    /// The digest requires the order of the *escaped* paths. Escaping a line break changes the order, so paths must not
     /// contain line breaks.
     pub fn sorted() -> TreeHasher {
         TreeHasher {
@@ -122,7 +123,7 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
     digest_of_reader(&mut File::open(path)?)
 }
 
-/// Returns the digest and the number of the remaining bytes of `reader`.
+/// Reads the rest of `reader`. Returns the digest and the number of these bytes.
 ///
 /// # Errors
 /// An I/O error while reading.

@@ -36,7 +36,7 @@ pub struct GradeArgs {
     /// Directory for the report; with --list, the file for the list
     #[arg(long, short, value_name = "PATH")]
     output: Option<PathBuf>,
-    /// Write score, medal and a reward from 0 to 1 to FILE, as Harbor's reward.json
+    /// Write FILE, like Harbor's reward.json: score, medal, and a reward from 0 to 1
     ///
     /// The reward is the fraction of the leaderboard's scores that are worse than the score. It is 0 for an invalid submission
     /// and for a copy of the answers. Without a leaderboard, it is 1 for any valid submission.
@@ -136,7 +136,7 @@ impl GradeArgs {
     }
 
     /// Returns the error for an operand that is neither a competition nor a file.
-    /// Without `--output` and `--list`, the operand may be a misspelled id.
+    /// If neither `--output` nor `--list` is given, the operand may be a misspelled id, so the error reports an unknown id.
     fn unknown(&self, catalog: &Catalog, word: &Path) -> CliError {
         match catalog.get(&name(word)) {
             Err(error) if word.extension().is_none() && self.output.is_none() && !self.list => {
@@ -169,7 +169,7 @@ fn no_such_path(path: &Path) -> CliError {
     CliError::new(Exit::Input, message).suggest(similar_path(path).as_deref())
 }
 
-/// Suggests an action if the submission is missing or packed, because upstream's message in the report suggests no action.
+/// Suggests an action if the submission is missing or compressed, because upstream's message in the report suggests none.
 fn suggest_submission(session: &CliSession, path: &Path) {
     let suffix = path.extension().and_then(|suffix| suffix.to_str());
     let is_packed = suffix.is_some_and(|suffix| ["zip", "gz", "bz2", "xz"].contains(&suffix));
@@ -194,7 +194,7 @@ fn grade_one(
 ) -> VerbResult {
     if args.given.leaderboard.is_some() && args.given.answers.is_none() {
         return Err(CliError::usage("--leaderboard needs --answers")
-            .help("name the answers too, because prepared data always use the leaderboard of the competition"));
+            .help("add --answers FILE; with the prepared answers, `prep` always uses the leaderboard of the competition"));
     }
     let key = args.sign.key(session)?;
     if key.is_some() && args.output.is_none() && !session.printer.json {

@@ -26,7 +26,7 @@ pub struct ListArgs {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    /// The exit code for this competition: an error if a record of the competition cannot be read.
+    /// The exit code for this competition: the code of the error if a manifest cannot be read.
     /// The command lists the other competitions nevertheless.
     #[serde(skip)]
     exit: Exit,

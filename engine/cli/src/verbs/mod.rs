@@ -43,7 +43,7 @@ macro_rules! verbs {
             }
         }
 
-        /// The groups in the help: a heading, and the names of verbs in CamelCase.
+        /// The groups in the help: the heading of each group, and the names of its verbs in CamelCase.
         /// The command line writes these names with hyphens.
         pub const GROUPS: &[(&str, &[&str])] = &[$(($heading, &[$(stringify!($name)),*])),*];
     };

@@ -332,8 +332,8 @@ fn reasons(check: &PackCheck) -> Vec<String> {
     leaks.chain(lock).collect()
 }
 
-/// Returns a Markdown table for documentation. The columns for leaks, results that are not reproducible, and silent
-/// failures show mistakes of upstream's script, with the explanations from the section `accepted` of each pipeline.
+/// Returns a Markdown table for documentation. The columns `leaks`, `not reproducible` and `silent failure` show mistakes
+/// of upstream's script, with the explanations from the section `accepted` of each pipeline.
 fn markdown(found: &[PackCheck]) -> String {
     let mut text = "| competition | leaks | not reproducible | silent failure | prepared twice | pack.lock |\n\
                     |---|---|---|---|---|---|\n"

@@ -1,4 +1,4 @@
-//! `prep plan`: shows the steps of a run and their reasons, and writes nothing, not even a missing cache.
+//! `prep plan`: shows the steps of a run and their reasons. It writes nothing, and does not create a missing cache.
 //! `prep why`: shows why steps would run now, and why they last ran.
 
 use clap::Args;
@@ -166,7 +166,7 @@ fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
                     "it last ran because: {}\n",
                     reasons::short(reason)
                 )),
-                None => text.push_str("its result was found in the cache or the remote, so it never ran for this data directory\n"),
+                None => text.push_str("it never ran for this data directory, because its result was in the cache or the remote\n"),
             }
             text.push_str(&details(last.reason.as_ref(), "  "));
             if let Some(message) = &last.failed {

@@ -88,7 +88,7 @@ impl PushArgs {
             let count = units::count(absent.len() as u64, "competition");
             session
                 .printer
-                .message(format!("{count} not prepared, so nothing is sent for them"));
+                .message(format!("nothing is sent for {count} without prepared data"));
         }
         link.remote().require_writable()?;
         if self.replace {
@@ -111,7 +111,7 @@ impl PushArgs {
                 ));
             } else if !pushed.not_here.is_empty() {
                 session.printer.warning(format!(
-                    "{}: {} missing on this machine, so the bundle is not recorded in the remote; prepare the competition, then push again",
+                    "{}: the remote does not record the bundle, because this machine lacks {}; prepare the competition, then push again",
                     pushed.id,
                     units::count(pushed.not_here.len() as u64, "result")
                 ));
@@ -163,7 +163,7 @@ impl PushArgs {
         }
         if !without.is_empty() {
             text.push(format!(
-                "the mirror does not contain the bundle of {}, so a machine without the bundle can only pull competitions whose outputs contain no file of the bundle; `mirror = true` in `[remote]` of {FILE} sends bundles",
+                "the mirror does not contain the bundle of {}; a machine without the bundle cannot pull outputs that are files of the bundle; to send bundles, set `mirror = true` in `[remote]` of {FILE}",
                 without.join(", ")
             ));
         }
@@ -353,7 +353,7 @@ set-up of a cluster.")]
         qos: Option<String>,
         /// Free space that a node must have in its temporary directory, such as 200GB
         ///
-        /// Slurm rejects such jobs if its configuration does not state the space of the nodes (`TmpDisk`).
+        /// Slurm rejects jobs with this option if its configuration does not state the space of the nodes (`TmpDisk`).
         #[arg(long, value_name = "SIZE", value_parser = prep_core::units::parse_bytes)]
         tmp: Option<u64>,
     },
@@ -512,13 +512,13 @@ fn require_no_local_files(session: &CliSession, plan: &JobPlan) -> Result<(), Cl
         Some((key, dir)) => Err(CliError::usage(format!("pods cannot read {}", dir.display()))
             .help(format!(
                 "copy this directory into the volume of the data directory, set `{key} = \"/data/...\"` in the prep.toml of \
-                 the secret prep-config, and use --no-check"
+                 the secret prep-config, and skip this check with --no-check"
             ))),
     }
 }
 
-/// Checks that the remote has a mirror, which shares bundles between jobs, and a key.
-/// Other machines reject results that no key signs.
+/// Checks that the remote has a mirror, through which jobs share bundles, and that there is a key to sign results.
+/// Other machines reject unsigned results.
 fn require_mirror_and_key(session: &CliSession, remote: &RemoteSettings) -> Result<(), CliError> {
     let elsewhere = "; if the jobs have their own prep.toml, use --no-check";
     if !remote.has_mirror() {

@@ -92,7 +92,7 @@ impl ReportArgs {
         if left_out > 0 {
             let count = units::count(left_out as u64, "graded submission");
             session.printer.warning(format!(
-                "{count} left out, because the page does not show the competition and variant of these submissions"
+                "{count} left out, because the page does not show their competition or variant"
             ));
         }
         write_atomically(&self.output, |out| out.write_all(html.as_bytes()))?;
@@ -160,7 +160,7 @@ fn leave_out_unknown(session: &CliSession, catalog: &Catalog, graded: &mut [Grad
     }
     for id in ids {
         session.printer.warning(format!(
-            "`{id}` was graded, but is left out because it has no pipeline; name the directory that contains it with --pipelines"
+            "`{id}` was graded, but is left out because it has no pipeline; name the directory that contains the pipeline with --pipelines"
         ));
     }
 }

@@ -27,12 +27,12 @@ pub struct RunArgs {
     fail_fast: bool,
     /// Prepare the other competitions if a bundle is missing and no credentials exist
     ///
-    /// Without this option, `prep` then reports all missing bundles in one error and prepares nothing.
+    /// Without this option, `prep` reports all missing bundles in one error and prepares nothing.
     #[arg(long, conflicts_with = "fail_fast", hide_short_help = true)]
     keep_going: bool,
     /// Publish only what DATA/prep.lock lists
     ///
-    /// The run fails if files, answers, leaderboard or rules differ from those of the lock file.
+    /// The run fails if public files, answers, leaderboard or rules do not match the lock file.
     #[arg(long)]
     locked: bool,
     /// How files share bytes with the cache: hardlink, reflink, copy
@@ -44,7 +44,7 @@ pub struct RunArgs {
     link_mode: Option<LinkMode>,
     /// Publish your own descriptions: DIR/ID.md or DIR/ID/description.md
     ///
-    /// A checkout of upstream has them in mlebench/competitions.
+    /// A checkout of upstream contains these files in mlebench/competitions.
     #[arg(long, value_name = "DIR", help_heading = "Preparation")]
     descriptions: Option<PathBuf>,
     /// Remove files in DATA/ID/prepared that no run published
@@ -57,7 +57,7 @@ pub struct RunArgs {
     /// Without this option, a run does not prepare a competition whose answers `prep seal` encrypted.
     #[arg(long)]
     unseal: bool,
-    /// Print the slowest steps: time, memory, and what they waited for
+    /// Print the slowest steps with their time, memory and waiting time
     ///
     /// --json prints the figures of all steps that ran.
     #[arg(long)]

@@ -49,7 +49,8 @@ pub struct ServeArgs {
     max_upload: u64,
     /// Seconds without data before a client is disconnected
     ///
-    /// An entire upload may take ten times as long. Within SECONDS, a client must send at least 4 KiB per second on average.
+    /// In each period of SECONDS, a client must send at least 4 KiB per second on average. An entire upload may take ten
+    /// such periods.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer::<u64>)]
     timeout: u64,
     #[command(flatten)]

@@ -41,9 +41,9 @@ pub struct SummarizeArgs {
     /// Name of the experiment
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME)]
     name: String,
-    /// A CSV of experiment_id,run_group, in place of reports
+    /// A CSV with the columns experiment_id and run_group, in place of reports
     ///
-    /// Each run group is a directory that contains its own report. `prep grade runs/GROUP -o runs/GROUP` writes it.
+    /// Each run group is a directory that contains its own report. `prep grade runs/GROUP -o runs/GROUP` writes this report.
     #[arg(long, value_name = "TABLE.csv")]
     groups: Option<PathBuf>,
     /// Directory of the run groups [default: the directory of the table]
@@ -240,7 +240,8 @@ impl SummarizeArgs {
         Ok(names)
     }
 
-    /// Returns the prefix of messages about an experiment. The default name means nothing to users, so it gets no prefix.
+    /// Returns the prefix of messages about an experiment. This is the experiment's name, or empty if
+    /// this is the default name, which means nothing to users.
     fn label(&self, experiment: &Experiment) -> String {
         match self.groups.is_none() && experiment.name == DEFAULT_NAME {
             true => String::new(),
@@ -531,7 +532,7 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     let looks: u64 = counted.filter_map(|one| one.looks).sum();
     if looks > 0 {
         session.printer.message(format!(
-            "{label}the logs contain {} of these competitions; the figures use {runs} of them",
+            "{label}the logs contain {} of these competitions; the figures use {runs} of the gradings",
             units::count(looks, "grading")
         ));
     }

@@ -81,7 +81,7 @@ impl VerifyReportArgs {
         if let Some(unchained @ 1..) = log.as_ref().map(|log| log.unchained) {
             let lines = units::count(unchained as u64, "line");
             let text = format!(
-                "the log has no hash chain in its first {lines}, which an earlier version of prep wrote"
+                "the log has no hash chain in its first {lines}, because an earlier version of prep wrote this part"
             );
             session.printer.message(text);
         }
@@ -108,7 +108,7 @@ impl VerifyReportArgs {
             let keys = remote.trusted.iter().map(|(key, _)| Ok(key.parse()?));
             let keys: Vec<TrustedSigner> = keys.collect::<Result<_, CliError>>()?;
             return match keys.is_empty() {
-                true => Err(CliError::usage("no key to check signatures with").help(
+                true => Err(CliError::usage("there is no key to check signatures with").help(
                     "pass the grader's public key with --key, or add it to `trusted` in `[remote]` of prep.toml",
                 )),
                 false => Ok(keys),
@@ -181,7 +181,7 @@ fn show(
     let ids: BTreeSet<&str> = logs.collect();
     if ids.len() > 1 {
         session.printer.warning(format!(
-            "the reports belong to {} logs, and each number of gradings counts only one of the logs",
+            "the reports belong to {} logs, and the number of gradings in a report counts only gradings of the log of this report",
             ids.len()
         ));
     }

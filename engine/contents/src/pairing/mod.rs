@@ -88,9 +88,9 @@ pub struct PairingResult<D> {
     pub moved: Option<UnpairedKeys>,
 }
 
-/// Pairs the rows of two tables by the values of `columns`. `new` creates a receiver of pairs whose rows differ. The first
-/// receiver gets the pairs of rows at the same position. If the rows must be paired by key instead, a second receiver gets
-/// the pairs with equal keys.
+/// Pairs the rows of two tables by the values of `columns`. Passes pairs whose rows differ to a receiver from `new`. The
+/// first receiver gets the pairs of rows at the same position. If the rows must be paired by key instead, a second receiver
+/// gets the pairs of rows with equal keys.
 pub fn pair_rows<D: RowDifferences>(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,
@@ -352,11 +352,11 @@ impl UnpairedRows<'_> {
         Ok(())
     }
 
-    /// Returns the column that identifies rows. It is the first of these that exists:
+    /// Returns the column that identifies rows: the first existing column in this list:
     ///
     /// 1. a known id with unique values;
-    /// 2. the column with unique values that has the most values in common in both tables, if these are at least half of a
-    ///    table's values;
+    /// 2. the column with unique values that shares the most values between the tables, if at least half of the values of
+    ///    one table are also in the other table;
     /// 3. a known id with repeated values;
     /// 4. the first column with unique values.
     fn key(&self, columns: &[CommonColumn], keys: &Keys<'_>) -> Result<Option<Key>> {

@@ -82,7 +82,7 @@ impl InPlace {
 /// Returns the number of rows that would have to move to give both tables the same order. This is the number of pairs minus
 /// the length of a longest increasing subsequence.
 ///
-/// `in_place` contains the pairs of equal rows at the same position, and `pairs` all other pairs.
+/// `in_place` contains the pairs of equal rows at the same position. `pairs` contains all other pairs.
 pub(super) fn count_moves(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {
     pairs.sort_unstable();
     if pairs.is_empty() {

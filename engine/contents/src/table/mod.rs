@@ -25,7 +25,7 @@ pub enum Format {
     /// A text file. Each line is a row.
     Lines,
     JsonLines,
-    /// A JSON document. The rows are its longest list of objects. JSON lines are read as [`Format::JsonLines`].
+    /// A JSON document. The rows are the objects of its longest list. JSON lines are read as [`Format::JsonLines`].
     Json,
     Bson,
     Parquet,

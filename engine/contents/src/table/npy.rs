@@ -53,7 +53,7 @@ impl ArrayFile {
         &self.header
     }
 
-    /// Returns whether elements of one row are far apart in the file: three or more dimensions in Fortran order.
+    /// Returns whether elements of one row are far apart in the file.
     fn is_scattered(&self) -> bool {
         self.header.fortran_order && self.header.shape.len() > 2
     }

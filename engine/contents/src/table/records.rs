@@ -1,4 +1,4 @@
-//! Reads objects as rows: lines of JSON, elements of a JSON list, or BSON documents. All their keys are columns.
+//! Reads objects as rows: lines of JSON, elements of a JSON list, or BSON documents. Each key of an object is a column.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -49,8 +49,8 @@ impl Records {
         Records::open_member(path, source, member, limits)
     }
 
-    /// Opens a file. `member` is the key of a JSON object whose value is the list of rows. It must be `None` if the
-    /// document itself is the list, and for layouts other than [`RecordLayout::List`].
+    /// Opens a file. If the document is an object that contains the list of rows, `member` is the key of the list. If the
+    /// document itself is the list, or if `source` is not [`RecordLayout::List`], `member` must be `None`.
     pub fn open_member(
         path: &Path,
         source: RecordLayout,
@@ -168,7 +168,8 @@ fn is_compact(path: &Path) -> Result<bool> {
 /// Maximum length in bytes of a first line that is parsed to detect JSON lines.
 const FIRST_LINE: u64 = 1 << 24;
 
-/// Returns whether a `.json` file contains JSON lines: a complete object in the first line, and `{` after it.
+/// Returns whether a `.json` file contains JSON lines: a complete object in the first line, and then the start of
+/// another object.
 pub fn is_json_lines(path: &Path) -> Result<bool> {
     let mut input = open_buffered(path)?;
     let mut line = Vec::new();
@@ -210,7 +211,7 @@ fn longest(path: &Path, limits: &DecodingLimits) -> Result<Option<String>> {
     }
 }
 
-/// Returns the name and length of each list of objects in a document. Returns `None` if the document is a list. Fails if
+/// Returns the key and length of each list of objects in a JSON object. Returns `None` if the document is a list. Fails if
 /// the document is neither a list nor an object.
 pub fn lists_of_objects(
     path: &Path,
@@ -281,7 +282,7 @@ impl Rows for RecordRows<'_> {
     }
 }
 
-/// Writes a value as JSON. Strings are written without quotes unless they could be confused with another value.
+/// Writes a value as JSON. Writes a string without quotes unless its text could also be a value of another type.
 fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     if let JsonValue::String(text) = value
         && !is_ambiguous(text.as_wtf8())

@@ -58,15 +58,15 @@ impl StepClaim {
         self.0.lock().as_ref().map(|claim| claim.bytes)
     }
 
-    /// Waits until no other step has a claim, and claims all memory. Returns `false` if this step has no claim, or has
-    /// claimed all memory already.
+    /// Waits until no other step has a claim, and then claims all memory. Returns `false` without waiting if this step has
+    /// no claim or has already claimed all memory.
     pub fn extend_to_all(&self, memory: &Memory) -> bool {
         let mut claim = self.0.lock();
         let is_extendable = claim
             .as_ref()
             .is_some_and(|claim| claim.bytes < memory.budget.total);
         if is_extendable {
-            // The old claim is dropped first. Otherwise, two steps that exchange their claims would wait for each other.
+            // The old claim is dropped first. Otherwise, two steps that each claim all memory would wait for each other.
             *claim = None;
             *claim = Some(memory.claim(memory.budget.total));
         }

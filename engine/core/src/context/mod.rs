@@ -24,14 +24,14 @@ use crate::{Claim, StepError};
 /// Limits of a run, for all its steps together.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
-    /// Maximum number of steps that run concurrently, and maximum number of threads of one step. All steps together may use
-    /// a few threads more than this number (`HELPER_THREADS`).
+    /// Maximum number of concurrent steps, and of threads per step. All steps together may use `HELPER_THREADS` more threads.
     pub jobs: usize,
     /// Memory of all running steps in bytes. A step that needs more runs alone.
     pub memory: u64,
 }
 
-/// Number of threads in the budget in addition to [`RunLimits::jobs`]. They mostly wait, for example for a disk.
+/// Number of threads in the budget in addition to [`RunLimits::jobs`]. These additional threads mostly wait, for example
+/// for a disk.
 const HELPER_THREADS: usize = 4;
 
 /// The memory limit divided by this number is the maximum memory of open objects that no step uses.
@@ -54,7 +54,7 @@ pub struct Context {
     pub(crate) claim: StepClaim,
     /// Locks that the running step needs, for example the lock of a sink's target.
     locks: Vec<Arc<LockGuard>>,
-    /// If true, results that can come from another machine are never computed. If one is missing, the run fails.
+    /// If true, steps whose results can come from another machine do not run. If such a result is missing, the run fails.
     pub no_execute: bool,
     /// Locations of content that is not in the cache.
     pub outside: OutsideContent,
@@ -111,7 +111,7 @@ impl Context {
         }
     }
 
-    /// Returns the same context with writers that also compute SHA-256. Published files then do not have to be read again.
+    /// Returns the same context with writers that also compute SHA-256, so that published files are not read again for it.
     #[must_use]
     pub fn with_sha256(&self) -> Context {
         Context {
@@ -138,8 +138,8 @@ impl Context {
 
     /// Returns the objects of a ledger entry that are not available.
     ///
-    /// An object in memory is available only if the entry lists it as unstored, because steps look for all other objects on
-    /// disk.
+    /// Steps look in memory only for objects that the entry lists as unstored. Therefore another object that is only in
+    /// memory is not available.
     ///
     /// If fetching an object from the remote fails, the object is not available until the end of the run.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {

@@ -1,8 +1,8 @@
 //! Content outside the cache (bundles, files on another machine), and objects that are open in memory.
 //!
-//! An open object has one of three lifetimes:
+//! An open object is in memory, where steps use it. It has one of three lifetimes:
 //! - *Shared*: open while at least one step uses it. Concurrent users share it.
-//! - *Kept*: also open after its use, until other objects need the memory. For small objects that must be read entirely.
+//! - *Kept*: open until other objects need the memory. For small objects that must be read entirely.
 //! - *Held*: only in memory, because reading the object from disk would take as long as computing it. The ledger entry lists
 //!   the object as unstored. The scheduler drops the object when all steps that use it have ended. If a later run needs the
 //!   object, its step runs again.
@@ -89,8 +89,8 @@ impl OpenObjects {
         self.cache.held_memory.as_ref()?.try_claim(bytes)
     }
 
-    /// Holds an object of this step in memory instead of storing it on disk. [`get`](Self::get) then returns `opened`.
-    /// `claim` must reserve the memory of `opened`.
+    /// Holds an object that this step created in memory, instead of storing it on disk. [`get`](Self::get) then returns
+    /// `opened`. `claim` must reserve the memory of `opened`.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.cache.hold(object, opened, claim);
         self.results.lock().push(held);

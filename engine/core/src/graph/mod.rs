@@ -225,7 +225,7 @@ pub trait Step: Send + Sync {
     fn version(&self) -> u32;
     /// Returns the normalised parameters: only values that affect the outputs.
     fn params(&self) -> serde_json::Value;
-    /// Returns whether the result may come from another machine. False for checks: each machine repeats them.
+    /// Returns whether the result may come from another machine. Checks return false, because each machine repeats them.
     fn is_shared(&self) -> bool {
         true
     }
@@ -263,8 +263,8 @@ pub enum SourceState {
 pub trait Source: Send + Sync {
     /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// Returns the state of the source without reading its content. May write only one thing to the cache: the digest of
-    /// the content that another machine has recorded.
+    /// Returns the state of the source without reading its content. If another machine has recorded the digest of the
+    /// content, may write this digest to the cache, but nothing else.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
     /// Reads the source. Fetches its content first if necessary.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
@@ -282,12 +282,12 @@ pub trait Sink: Send + Sync {
     fn params(&self) -> serde_json::Value;
     /// Describes how the target differs from the state that `key` identifies. `None` if it does not differ.
     fn difference(&self, context: &Context, key: &Digest) -> Result<Option<String>, StepError>;
-    /// Returns a file to lock while the sink runs, so that no other process changes the target. The engine creates the file.
+    /// Returns a file that the engine creates and locks while the sink runs, so that no other process changes the target.
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// Returns an upper bound of the memory of one thread of the sink, in bytes. [`Context::map_parallel`] claims the
-    /// memory of additional threads.
+    /// Returns an upper bound of the memory of the sink's first thread, in bytes. [`Context::map_parallel`] claims the memory
+    /// of additional threads.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }

@@ -1,7 +1,8 @@
 //! Defines values, which are the data that flow between steps, and the keys of steps.
 //!
-//! A key record contains everything that a step's result depends on. It does not contain paths, times, thread counts or
-//! batch sizes. SQL is in parsed form, so its comments and formatting do not change the key.
+//! A key is the hash of a key record, which contains everything that a step's result depends on. The record does not
+//! contain paths, times, thread counts or batch sizes. SQL is in parsed form, so its comments and formatting do not change
+//! the key.
 //!
 //! The key record is stored with the result. If the step runs again, the reason is the difference between the old and the
 //! new key record.

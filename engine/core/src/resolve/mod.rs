@@ -4,9 +4,9 @@
 //! entry for the key, the node is *stale*. The nodes that use outputs of a stale node are *pending*. If the stale node
 //! produces the same outputs as before, the pending nodes do not run.
 //!
-//! The second pass visits each node before its inputs. If an object of a known output is missing from the cache, the object
-//! is produced again only if a node that runs needs it. Nodes that only pass on a reference to the object wait for the node
-//! that produces it.
+//! The second pass visits each node before its inputs. If an object is missing from the cache, its node runs again only if
+//! another node that runs needs the object. Some nodes only pass on a reference to the object. They wait for the node that
+//! produces it.
 
 pub(crate) mod work;
 
@@ -22,7 +22,7 @@ use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, 
 use work::{MissingObject, NodeState, Resolution};
 
 /// Determines the state of each node, and which nodes have to run. Connected components of the graph are resolved
-/// concurrently. `last` explains why a step runs again.
+/// concurrently. `last` contains the last runs, which explain why a step runs again.
 pub fn resolve(
     graph: &Graph,
     context: &Context,
@@ -236,7 +236,7 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the key record `new` runs: `same` if the last run had the same record and did not fail.
+/// Returns why a node with the key record `new` runs. If the last run had the same record and did not fail, returns `same`.
 fn reason(
     last: &LastRuns,
     node: &Node,

@@ -1,7 +1,7 @@
-//! Determines which nodes have to run, and reads the last runs of steps, which explain why.
+//! Determines which nodes have to run. Reads the last runs of steps, which explain why nodes run.
 //!
-//! A stale node runs. A pending node may run. A node with known outputs runs only if it produced a missing object that a
-//! running node needs. Nodes that only pass on this object wait.
+//! A stale node runs. A pending node may run. A node with known outputs runs only if an object that it produced is missing
+//! and a node that runs needs this object. Nodes that only pass on the object wait.
 //!
 //! # Last runs
 //!
@@ -31,7 +31,7 @@ pub(crate) struct Work {
 }
 
 impl Resolution {
-    /// Returns the nodes that produced results which were kept only in memory, without nodes that only pass them on.
+    /// Returns the nodes whose results were kept only in memory. Nodes that only pass on such a result are left out.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
         let unstored_reason = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
@@ -54,7 +54,7 @@ fn missing_of(states: &HashMap<NodeId, NodeState>, id: NodeId) -> &[MissingObjec
     }
 }
 
-/// Returns an input node of `id` that has the missing object. Returns `None` if `id` itself produces the object.
+/// Returns an input node of `id` whose outputs also lack the object. Returns `None` if `id` itself produces the object.
 fn input_with_object(
     graph: &Graph,
     states: &HashMap<NodeId, NodeState>,
@@ -180,7 +180,7 @@ pub enum Reason {
     },
     /// The step uses an output of another step, which runs first. That output decides whether this step runs.
     InputPending {
-        /// Name of the other step. JSON objects that contain a reason may have a field `step`, so the JSON name differs.
+        /// Name of the other step. The JSON name differs, because the same JSON object may also have a field `step`.
         #[serde(rename = "waits_for")]
         step: String,
     },
@@ -342,8 +342,8 @@ pub struct LastRuns {
 }
 
 impl LastRuns {
-    /// Creates a reader of the histories of `scope`. `published` returns the key that the target directory records for the
-    /// last publication of a competition, if any.
+    /// Creates a reader of the histories of the target directory `scope`. `published` returns the key that this directory
+    /// records for the last publication of a competition, if any.
     pub fn new(
         store: &Store,
         scope: HistoryScope,
@@ -365,7 +365,8 @@ impl LastRuns {
         }
     }
 
-    /// Returns the last runs of a competition's steps. Omits records of other versions of the program in an unknown format.
+    /// Returns the last runs of a competition's steps. Omits records that another version of the program wrote in an unknown
+    /// format.
     pub fn load(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
         let read = self.read(competition)?;
         let steps = read.steps.get_or_init(|| Arc::new(steps(&read.history)));
@@ -382,7 +383,7 @@ impl LastRuns {
         Ok(Arc::clone(&self.read(competition)?.history))
     }
 
-    /// Stores the history in `store`. The store from which histories are read may be read-only, so it is not used here.
+    /// Stores the history in `store`. Does not use the store from which histories are read, because it may be read-only.
     pub(crate) fn set(
         &self,
         store: &Store,

@@ -389,9 +389,10 @@ fn panic_error(panic: &(dyn Any + Send)) -> StepError {
     StepError::internal(format!("a step panicked: {text}"))
 }
 
-/// Nodes that have not started. A node is waiting for other nodes, ready, or blocked by another process that holds its lock.
+/// Nodes that have not started. A node is waiting for other nodes, ready, or blocked. Another process holds the lock of a
+/// blocked node.
 pub(super) struct NodeQueue {
-    /// Whether the node that became ready first starts first. Otherwise, the node that became ready last starts first.
+    /// If true, the node that became ready first starts first. If false, the node that became ready last starts first.
     oldest_first: bool,
     /// For each node, the number of nodes that must end before it can start.
     waiting: HashMap<NodeId, usize>,

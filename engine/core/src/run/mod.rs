@@ -19,8 +19,8 @@
 //! # Failures
 //!
 //! If an object of the cache is damaged or missing, the graph is resolved again, and the step that produces the object runs.
-//! The same applies to the content of a source whose digest is known. The step that needs the object fails if the object was
-//! created since the last resolution, or if the step has lost the object too often.
+//! The same applies to the content of a source whose digest is known. But if the object was created since the last
+//! resolution, or if the step has lost the object too often, the step that needs the object fails.
 //!
 //! If a node fails, the scheduler skips the nodes that depend on it. Without `keep_going`, it skips all nodes that have not
 //! started.
@@ -53,7 +53,7 @@ use scheduler::Scheduler;
 pub struct RunOptions {
     /// Whether nodes that do not depend on a failed node still run.
     pub keep_going: bool,
-    /// Whether the node that became ready first starts first. Otherwise, the node that became ready last starts first.
+    /// If true, the node that became ready first starts first. If false, the node that became ready last starts first.
     pub oldest_first: bool,
 }
 

@@ -118,7 +118,7 @@ impl Scheduler {
         next
     }
 
-    /// Skips the nodes that depend on a failed node. The failed node does not run again, so they would wait forever.
+    /// Skips the nodes that depend on a failed node. Otherwise, these nodes would wait forever for the failed node.
     fn skip_users_of_failed(&mut self) {
         let outcomes = self.report.outcomes.iter();
         let failed = outcomes.filter(|(id, outcome)| {
@@ -129,7 +129,8 @@ impl Scheduler {
         failed.into_iter().for_each(|id| self.skip_users(id));
     }
 
-    /// Registers, for each object in memory, the unfinished nodes that may need it. Several nodes may pass on one object.
+    /// Registers, for each object in memory, the unfinished nodes that may need it. A node may pass on an object of its
+    /// inputs, so the users of several nodes may need the object.
     fn pass_on_results(&mut self) {
         if self.memory_results.is_empty() {
             return;
@@ -290,8 +291,8 @@ impl Scheduler {
             .for_each(|user| self.queue.make_ready(user));
     }
 
-    /// Keeps `objects` in memory if they are not stored on disk. Drops them when the nodes that use outputs of the node
-    /// `id` have ended. `held` contains the objects that this node created and holds in memory.
+    /// Keeps those `objects` that are only in memory until the nodes that use outputs of the node `id` have ended. `held`
+    /// contains the objects that this node created and holds in memory.
     fn keep_results(&mut self, id: NodeId, held: Vec<Arc<MemoryResult>>, objects: &[Digest]) {
         if held.is_empty() && self.memory_results.is_empty() {
             return;
@@ -401,7 +402,8 @@ impl MemoryResults {
         self.0.is_empty()
     }
 
-    /// Adds the objects `held`. Adds `users` to each object that is one of `objects`, including objects of other nodes.
+    /// Adds the objects `held`. Then adds `users` to each object in memory whose digest is in `objects`, even if an earlier
+    /// call added the object.
     pub fn add(
         &mut self,
         held: Vec<Arc<MemoryResult>>,
@@ -507,8 +509,8 @@ pub(super) fn record(
     Ok(())
 }
 
-/// Returns the record of the node `id` if it is a failed check. A check depends only on its key record, so it would fail
-/// again. Other failures are not recorded, because the next run may succeed.
+/// Returns a record of the failure if the node `id` is a failed check. A check depends only on its key record, so with the
+/// same key record, it would fail again. Other failures are not recorded, because the next run may succeed.
 fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

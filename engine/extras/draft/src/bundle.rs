@@ -17,7 +17,8 @@ use crate::write::ANSWER_WORDS;
 const MAX_KEPT_BYTES: u64 = 96 << 20;
 /// Maximum number of bytes of a table that are read to infer the types of its columns.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// Maximum length in bytes of a compressed archive inside the bundle. Such an archive is decompressed into memory.
+/// Maximum uncompressed length in bytes of an inner archive that the bundle compresses. It is decompressed into memory.
+/// A longer archive is treated as a file.
 const MAX_INNER_BYTES: u64 = 512 << 20;
 /// Maximum depth of nested archives.
 const MAX_DEPTH: usize = 2;
@@ -210,8 +211,8 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// Divides the files below `top` into one group per directory, for example `images` and `masks`. Returns a single group
-/// unless at most [`MAX_PARALLEL`] directories contain nearly the same file names.
+/// Divides the files below `top` into one group per directory, for example `images` and `masks`, if the directories contain
+/// nearly the same file names. If they do not, or if there are more than [`MAX_PARALLEL`] directories, returns one group.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &paths {
@@ -228,8 +229,8 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
 }
 
 /// Returns the directory by which a file is grouped: the topmost directory of the file's path, such as `train` for
-/// `train/a/1.jpg`.
-/// For a member of an archive, the directory is inside the archive and follows the archive's path.
+/// `train/a/1.jpg`. For a member of an archive, this is the archive's path and the topmost directory inside the archive,
+/// such as `images.zip/train`.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));
@@ -248,8 +249,8 @@ fn may_be_class(name: &str) -> bool {
 }
 
 impl BundleContent {
-    /// Merges groups of files that differ only in their archives and in the directory that contains the files. Such
-    /// directories are probably classes.
+    /// Merges groups of files whose patterns differ only in the names of archives and of the last directory. These names are
+    /// probably classes.
     pub(crate) fn merge_classes(&mut self) {
         let mut merged: BTreeMap<String, Vec<FileGroup>> = BTreeMap::new();
         for files in std::mem::take(&mut self.files) {

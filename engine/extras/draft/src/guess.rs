@@ -166,7 +166,7 @@ pub(crate) fn guess<'b>(
         let table = candidates().next()?;
         if wished.is_empty() && is_lookup(bundle, table) {
             notes.push(format!(
-                "{} is treated as a lookup table, because most files are in directories of classes and the table does not name these files",
+                "{} is treated as a lookup table: most files are in directories of classes, and no column of the table contains names of files",
                 table.path
             ));
             return None;
@@ -274,7 +274,7 @@ impl<'b> TargetTable<'b> {
     fn note(&self, notes: &mut Vec<String>) {
         let path = &self.table.path;
         let id = match self.is_numbered {
-            true => "their row numbers (no column has unique values)".to_owned(),
+            true => "their row numbers, because no column has unique values".to_owned(),
             false => format!("`{}`", self.id),
         };
         let targets = self.target.columns().into_iter();
@@ -289,7 +289,9 @@ impl<'b> TargetTable<'b> {
             ));
         }
         if let Some(group) = &self.group {
-            notes.push(format!("rows with the same `{group}` stay in one part"));
+            notes.push(format!(
+                "rows with the same `{group}` stay in one part of the split"
+            ));
         }
         if self.missing == MissingTargets::Unlabelled {
             notes.push(format!("rows without {targets} are left out"));
@@ -312,8 +314,9 @@ fn is_plain(table: &BundleTable) -> bool {
 
 /// Guesses the id and the targets from the columns of the sample submission:
 ///
-/// - The id is the first column that the test table has, too, or the first column if there is no test table.
-/// - The targets are the columns of the sample submission that the test table does not have.
+/// - The id is the first column that the test table also has. If the test table has none of the columns, or if there is no
+///   test table, the id is the first column.
+/// - The targets are the other columns that the test table does not have.
 fn by_sample<'b>(
     table: &'b BundleTable,
     sample: &BundleTable,
@@ -479,7 +482,7 @@ fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t Stri
     usual.or(names.last()).copied().or_else(other)
 }
 
-/// Returns the column that names groups of rows, such as `patient_id`: its name is usual for groups, and its values repeat.
+/// Returns the column that names groups of rows, such as `patient_id`: it has a common name for groups, and repeated values.
 fn group(table: &BundleTable, id: &str, target: &Target) -> Option<String> {
     let candidates = table.names().filter(|name| {
         *name != id && !target.has(name) && is_scalar(table, name) && is_group_name(name)
