@@ -181,7 +181,7 @@ fn show(
     let ids: BTreeSet<&str> = logs.collect();
     if ids.len() > 1 {
         session.printer.warning(format!(
-            "the reports belong to {} logs, and the number of gradings in a report counts only gradings of the log of this report",
+            "the reports belong to {} logs, and each report counts only the gradings of its own log",
             ids.len()
         ));
     }

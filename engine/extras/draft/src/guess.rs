@@ -314,8 +314,7 @@ fn is_plain(table: &BundleTable) -> bool {
 
 /// Guesses the id and the targets from the columns of the sample submission:
 ///
-/// - The id is the first column that the test table also has. If the test table has none of the columns, or if there is no
-///   test table, the id is the first column.
+/// - The id is the first column that the test table also has. If there is no such column, the id is the first column.
 /// - The targets are the other columns that the test table does not have.
 fn by_sample<'b>(
     table: &'b BundleTable,
