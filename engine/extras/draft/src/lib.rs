@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! table    columns, types and first rows of a table: CSV, JSON, JSON lines, Parquet
-//! bundle   the tables of a bundle, and its other files by pattern
+//! bundle   the tables of a bundle, and its other files, grouped by the pattern of their paths
 //! guess    which table is split, what identifies a row, what is to be predicted
 //! write    the pipeline, with comments where the author has to choose
 //! words    names and strings in the syntax of YAML and SQL
@@ -47,9 +47,7 @@ pub enum DraftError {
     #[error("the bundle of `{id}` contains no file")]
     Empty { id: String },
     /// The bundle has no table to split and fewer than two files. A pipeline that splits a single file would not run.
-    #[error(
-        "the bundle of `{id}` has no table with rows to split, and no two files that could be split"
-    )]
+    #[error("the bundle of `{id}` has no table with rows to split, and fewer than two files")]
     NothingToSplit { id: String, help: String },
 }
 
@@ -111,7 +109,7 @@ pub fn draft(
     let without_values = bundle.tables.iter().filter(|table| table.value_bytes == 0);
     let note = |table: &BundleTable| {
         format!(
-            "{}: its values were not examined, because the values of earlier tables use all memory for values",
+            "{}: its values were not examined, because the values of earlier tables fill the memory limit",
             table.path
         )
     };
@@ -163,7 +161,9 @@ fn nothing_to_split(id: &str, bundle: &BundleContent) -> DraftError {
             let rows = units::count(table.rows, "row");
             let columns = units::count(table.columns.len() as u64, "column");
             let path = &table.path;
-            format!("{path} has {rows} and {columns}; a split needs two rows and two columns")
+            format!(
+                "{path} has {rows} and {columns}; a split needs at least two rows and two columns"
+            )
         }
         (None, None) => {
             let only = bundle.files.iter().flat_map(|files| &files.names).next();

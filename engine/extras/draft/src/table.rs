@@ -1,7 +1,7 @@
 //! Reads a table of a bundle: its columns, the types that a pipeline declares for them, and its first rows.
 //!
-//! The types of CSV columns are inferred as pandas infers them, because a run compares the declared types with pandas'
-//! types.
+//! The types of CSV columns are inferred as pandas infers them. When the pipeline runs, the declared types
+//! `integer`, `number` and `boolean` must match the types that pandas would infer.
 
 use std::fs::File;
 use std::io::Read;
@@ -26,8 +26,8 @@ const MAX_VALUE_BYTES: u64 = 24 << 20;
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Number of bytes of a CSV file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
-/// Maximum length in bytes of the last line of a JSON lines file. If the file is not read to its end, the last line is
-/// removed, because it is incomplete.
+/// Maximum length in bytes of the incomplete last line of a JSON lines file that is not read to its end. This line is
+/// removed. If it is longer, the file is not read as a table.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub struct BundleColumn {
     pub values: Option<ObjectColumn>,
 }
 
-/// The reason why a file that is named like a table is not read as a table. `None` if the author needs no explanation.
+/// The reason why a file that is named like a table is not read as a table. `None` if the draft has no note about the file.
 pub type NotTable = Option<String>;
 
 impl BundleTable {
@@ -296,8 +296,8 @@ fn csv_text(input: &mut dyn Read, usual: u8, is_whole: bool) -> Result<BundleTab
     })
 }
 
-/// Returns the columns that contain numbers such as `0042`. These columns are read as text, because a file may be
-/// named `0042`.
+/// Returns the columns that contain numbers such as `0042`. These columns are read as text, so that their values can be
+/// compared with names of files such as `0042`.
 fn padded(front: &[u8], options: &ReadOptions) -> Vec<String> {
     let options = ReadOptions {
         all_text: true,

@@ -134,7 +134,7 @@ fn declaration(start: &str, name: &str, table: &BundleTable, columns: usize) -> 
     lines.extend(declared.map(|one| format!("    {}: {}", yaml(&one.name), one.declared)));
     if let Some(more @ 1..) = of_file().count().checked_sub(columns) {
         lines.push(format!(
-            "    # other columns, which are part of `*`: {more}"
+            "    # number of further columns, which are also part of `*`: {more}"
         ));
     }
     let lines = lines.into_iter();
@@ -464,8 +464,8 @@ impl RowsWriter<'_> {
     }
 }
 
-/// For each column of JSON objects that contain targets, returns an item of `REPLACE` that removes the targets from the
-/// objects. Also returns the names of other JSON columns that contain targets.
+/// For each column of JSON objects that contain targets, returns an item of `SELECT * REPLACE (...)` that removes the
+/// targets from the objects. Also returns the JSON columns that contain targets, but not only objects.
 fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>, Vec<&'t str>) {
     let mut columns: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in targets {
@@ -488,8 +488,8 @@ fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>
     (objects.into_iter().map(strip).collect(), others)
 }
 
-/// Returns a constant for a column of a sample submission. If `is_class` is true, the constant for a binary column is one of
-/// the column's values instead of the probability 0.5.
+/// Returns the SQL constant that fills a column of the sample submission. For a binary column, the constant is the
+/// probability 0.5. If `is_class` is true, it is one of the column's values instead.
 fn constant(table: &BundleTable, name: &str, is_class: bool) -> String {
     let first = || {
         let is_short = |text: &&str| {
@@ -518,8 +518,8 @@ fn check_column(name: &str) -> String {
     }
 }
 
-/// Returns the template values for a pipeline that splits files. `label` is the property of files to predict, if the
-/// author chose one. `files` is the group to split, or `None` for all files.
+/// Returns the template values for a pipeline that splits files. `label` is the column of the table of files
+/// that the author chose as the label. `files` is the group to split, or `None` for all files.
 fn files_values(
     bundle: &BundleContent,
     files: Option<&FileGroup>,

@@ -3,7 +3,7 @@
 //!
 //! - An *experiment* is one agent in one setting. It consists of *run groups*.
 //! - A *run group* has one grading report, which contains one *run* per competition and attempt.
-//! - *Seed* k consists of the k-th runs of all competitions of a set.
+//! - A *set* is a list of competitions. *Seed* k of a set consists of the k-th run of each competition.
 //! - A *metric* of a seed is, for example, the percentage of its competitions with a medal. The metric of the experiment is
 //!   the mean over the seeds, with its standard error.
 //!

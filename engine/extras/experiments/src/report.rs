@@ -58,8 +58,8 @@ pub struct RepeatedRun {
     pub gradings: usize,
 }
 
-/// Returns the runs that were graded several times, sorted. Upstream's reports have no digests, so their entries are
-/// compared by time.
+/// Returns the runs that were graded several times, sorted. Upstream's reports do not contain the submission's digest, so
+/// their entries are compared by time.
 pub fn repeated_runs(runs: &[GradedRun]) -> Vec<RepeatedRun> {
     let mut entries: BTreeMap<_, usize> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.exists) {

@@ -71,7 +71,8 @@ pub struct CompetitionSummary {
     pub copies: usize,
     /// Number of runs whose score cannot be compared with upstream's scores.
     pub not_comparable: usize,
-    /// Number of gradings of the competition in the logs, up to the last of these runs. `None` if a run was not logged.
+    /// Number of gradings of the competition in the logs of gradings, up to and including the last run. `None` if a run
+    /// was not logged.
     pub looks: Option<u64>,
     /// Mean of all scores.
     pub mean_score: Option<f64>,
