@@ -535,7 +535,7 @@ fn findings_show_place_evidence_and_advice() {
             |part, id, class| (format!("{part}/{id}.wav"), wav_of(&format!("lab{class}x"))),
         ),
         (
-            "directory 2 of the paths of `thumbs/.../ID.bin`",
+            "directory level 2 of the paths of `thumbs/.../ID.bin`",
             "names",
             |_, id, class| {
                 (

@@ -40,7 +40,7 @@ struct Copies<'a> {
     compared: usize,
     /// For each copy: the test item, its answer, and the answer of the training item.
     pairs: Vec<(usize, &'a str, &'a str)>,
-    /// Whether an item and its copy may be different items with equal rows. In this case, the finding is only a note.
+    /// Whether different items may have equal rows. In this case, the finding is only a note.
     is_weak: bool,
 }
 
@@ -72,7 +72,7 @@ impl Copies<'_> {
         let agrees = equal as f64 / count as f64 > guess + 0.1;
         let is_strong = count >= MIN_COPIES && fraction >= MIN_FRACTION && agrees && !self.is_weak;
         let what = format!(
-            "{count} of {} {} ({:.1} %); {equal} of these {count} have the same `{}` in both parts, and {:.0} % of all test answers are the most frequent answer",
+            "{count} of {} {} ({:.1} %); {equal} of these {count} have the same `{}` as the training item, and {:.0} % of all test items have the most frequent answer",
             self.compared,
             self.what,
             100.0 * fraction,
@@ -259,8 +259,8 @@ fn runs_of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<Option<Vec<u64>>
 }
 
 /// Pairs each text of `own` with the nearest text of `other`, if the two texts are near. `own` and `other` contain the
-/// hashes of each text's runs. Each text of `own` is compared only with [`MAX_CANDIDATES`] texts of `other`, which share
-/// the most rare runs with the text of `own`.
+/// hashes of each text's runs of words. Each text of `own` is compared with at most [`MAX_CANDIDATES`] texts of `other`:
+/// the texts with the largest number of common runs that are rare.
 fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
     // If there are too many runs, an even sample is compared.
     let all: usize = other.iter().flatten().map(Vec::len).sum();

@@ -27,8 +27,8 @@ use crate::world::AnswerColumn;
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
 
-/// Minimum number of groups for reporting that each value of a column stands for one answer. The minimum applies if items
-/// belong to groups that are entirely in the test part.
+/// Minimum number of groups of test items. If items belong to groups that are entirely in the test part, and there are
+/// fewer groups, no finding reports that each value of a column stands for one answer.
 const MIN_GROUPS: usize = 30;
 
 /// Number of random pairs of items. For each pair, the line through both items is tried.
@@ -144,7 +144,7 @@ fn exact_relation(
     let share = on_a_line(&numbers, &truth);
     let share = share.filter(|_| channel != Channel::Sample || equal * 20 > pairs.len())?;
     let how = format!(
-        "is, for {:.0} % of items and perhaps in a different unit,",
+        "is, for {:.0} % of items, a linear function of",
         100.0 * share
     );
     Some((how, 1e-9))
@@ -160,7 +160,7 @@ pub(super) fn is_code(different: usize, answers: &[&str], equal: f64) -> bool {
     let classes = answers.iter().collect::<HashSet<_>>().len();
     let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
     // If some cells equal the answer and others do not, the task is to rewrite the cells. Then equal cells have equal
-    // answers anyway.
+    // answers although they are not codes.
     let is_input = is_word && (0.1..0.9).contains(&equal);
     different <= 20.max(5 * classes) && !is_input
 }
@@ -289,8 +289,8 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
             answers: label.values.iter().collect(),
             sources: &sources,
         };
-        // If there are many items, other detectors already find single values that are the answers, unless the answers
-        // are free texts.
+        // If another detector examines this label, it already finds single values that are the answers, so they are not
+        // searched here. No other detector examines free texts or a small number of items.
         let mut examined = view.targets().filter(|_| view.world.ids.len() >= MIN_ITEMS);
         let is_examined = examined.any(|(one, _)| one.name == label.name);
         let single = (!is_examined).then(|| search.single()).flatten();
@@ -332,7 +332,7 @@ impl VerbatimSearch<'_> {
         };
         let source = self.sources.iter().find(is_answer)?;
         let what = format!(
-            "{} is `{}` of all {} test items",
+            "{} equals `{}` for all {} test items",
             source.name,
             self.label.name,
             self.answers.len()
@@ -447,7 +447,7 @@ impl VerbatimSearch<'_> {
                         continue;
                     }
                     let what = format!(
-                        "{} {how} {} is `{}` of all {} test items",
+                        "{} {how} {} equals `{}` for all {} test items",
                         one.name,
                         other.name,
                         self.label.name,

@@ -97,7 +97,7 @@ fn masked(
         }
     };
     let what = format!(
-        "{which} {:.0} % of the variance of `{}`, so most other channels could not be measured",
+        "{which} {:.0} % of the variance of `{}`, so most other facts could not be measured",
         100.0 * share,
         label.name
     );
@@ -240,8 +240,8 @@ impl MeasuredFact<'_> {
         let (gain, cells, name) = (&best.gain, &self.cells, self.name);
         let channel = self.channel;
         let answers: Vec<&str> = label.values.iter().collect();
-        // Neighbours in an order may have similar answers although the items are not sorted by their answers. Then the
-        // finding is only a note.
+        // If items are sorted by this fact, neighbours may have similar answers although the answers are not sorted. Then
+        // the finding is only a note.
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
         let different: HashSet<&str> = cells.iter().flatten().copied().collect();
@@ -273,7 +273,7 @@ impl MeasuredFact<'_> {
         };
         let what = match &pure {
             _ if is_adjacent => format!(
-                "if items are sorted by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance), which is not a leak if they belong to groups that are entirely in the test part",
+                "if items are sorted by {name}, neighbours have similar answers in `{}` ({:.0} % of the variance); this is not a leak if neighbours belong to groups that are entirely in the test part",
                 label.name,
                 100.0 * gain.alone
             ),

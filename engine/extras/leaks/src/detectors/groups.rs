@@ -73,7 +73,7 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
             && test.len() * 2 >= hidden;
         let both: Vec<&str> = test.iter().copied().filter(|word| train.contains(word)).collect();
         let what = format!(
-            "{:.0} % of test files share word {} of their name in the bundle with training files ({groups} such words), and the new names of the files do not contain this word",
+            "in the bundle, {:.0} % of the renamed test files share word {} of their name with training files ({groups} different words at this place); the new names do not contain this word",
             100.0 * both.len() as f64 / test.len() as f64,
             place + 1
         );
@@ -142,7 +142,7 @@ pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFi
         }
         least = p;
         let what = format!(
-            "{:.0} % of the test items share word {} of their ids with training items, and the values of `{}` of two items with the same word have a correlation of {agreement:.2} ({pairs} pairs of items of both parts)",
+            "{:.0} % of the test items share word {} of their ids with training items, and items with the same word have similar values of `{}` (correlation {agreement:.2} over {pairs} pairs of items)",
             100.0 * fraction,
             place + 1,
             label.name

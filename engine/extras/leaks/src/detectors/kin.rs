@@ -2,7 +2,7 @@
 //! time or id, or by an id of a training item in the test item's row.
 //!
 //! The answer of a test item is predicted from the answers of the related training items. The relation is reported if
-//! this prediction explains enough of the variance that the baseline leaves unexplained.
+//! this prediction explains enough of the variance that the intended features leave unexplained.
 //!
 //! The values of a column are groups only if few items have the same value. Otherwise they are categories, which are
 //! intended features.
@@ -22,7 +22,7 @@ use crate::world::rows_of_items;
 const MIN_ITEMS: usize = 20;
 
 /// Minimum fraction of the unexplained variance that the answers of related training items explain. The unexplained
-/// variance is the variance that the baseline leaves unexplained.
+/// variance is the variance that the intended features leave unexplained.
 const MIN_VARIANCE: f64 = 0.1;
 
 /// Minimum mean number of items per value for a column whose values are categories, not groups.

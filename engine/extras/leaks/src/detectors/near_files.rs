@@ -11,7 +11,7 @@
 //! Test files that share a section with a training file are also found, for example cropped pictures, or frames of the
 //! same film. Two files share a section if several fingerprints of both files are equal and shifted by the same distance.
 //! Files can also share a background without a leak. Therefore these files are reported only if the answers of the
-//! training files improve on the baseline.
+//! training files explain variance that the intended features leave unexplained.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -121,7 +121,7 @@ fn find_near(
         false => String::new(),
     };
     let how = match rotated {
-        true => ", rotated, mirrored or inverted",
+        true => " after rotating, mirroring or inverting",
         false => "",
     };
     let what = format!(

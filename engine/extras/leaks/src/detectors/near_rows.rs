@@ -7,7 +7,7 @@
 //! - and at most 5 % of the typical distance of test rows to their nearest training rows.
 //!
 //! Rows can also be near by chance. Therefore near rows are reported only if the answers of the training rows explain
-//! enough of the variance that the baseline leaves unexplained.
+//! enough of the variance that the intended features leave unexplained.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! `neighbours`: finds columns that reveal the answers of other rows. A column may repeat the answer of the previous
 //! row, sum the answers up to this row (a counter), or contain the mean of a group.
 //!
-//! Revealed answers must be exact, so only labels with precise answers are examined. The fraction of test answers that
+//! Revealed answers must be exact, so only labels whose answers have at least four digits are examined. The fraction of test answers that
 //! are also training answers shows how often an answer matches by chance.
 
 use std::collections::{HashMap, HashSet};
@@ -138,7 +138,7 @@ impl<'a> RowsOfBothParts<'a> {
                 |(row, answer): &&(usize, i64)| rows.get(answer).is_some_and(|other| other != row);
             let hits = own.iter().filter(is_hit).count();
             if self.enough(hits, chance) {
-                let what = format!("cells of `{name}` in other rows are");
+                let what = format!("cells of `{name}` in other rows contain");
                 return Some((what, hits, chance));
             }
         }
@@ -146,7 +146,7 @@ impl<'a> RowsOfBothParts<'a> {
     }
 
     /// Counts the revealed answers that are correct. `revealed` contains the row of a test item, its revealed answer,
-    /// and the maximum error in units of `step`.
+    /// and the maximum error in units of the answers' last decimal.
     fn compare(
         &self,
         what: String,

@@ -129,8 +129,8 @@ fn kinds(
     found
 }
 
-/// The files that are compared together: their format, and for text formats the pattern of their names. Files in other
-/// formats may be renamed by the preparation, so their pattern is empty.
+/// Files of both test parts whose names inside are compared: their format, and for text formats the pattern of their
+/// file names. Files in other formats may be renamed by the preparation, so their pattern is empty.
 type FileGroup = (ContentKind, String);
 
 /// The names of columns and keys in the files of a group.

@@ -78,7 +78,7 @@ fn last_two(number: &str) -> &str {
     digits.get(begin..).unwrap_or_default()
 }
 
-/// Returns the distinct runs of characters between letters and digits, for example `[` and `, ` of `[a, b, c`.
+/// Returns the distinct runs of characters that are neither letters nor digits, for example `[` and `, ` of `[a, b, c`.
 fn signs(text: &str) -> String {
     let stretches = text.split(char::is_alphanumeric);
     let stretches: BTreeSet<&str> = stretches.filter(|one| !one.is_empty()).collect();

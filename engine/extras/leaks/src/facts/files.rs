@@ -59,7 +59,7 @@ impl<'a> ItemFile<'a> {
         let (directories, name) = self.path.rsplit_once('/').unwrap_or(("", self.path));
         for (depth, directory) in directories.split('/').enumerate() {
             if !directory.is_empty() && !directory.contains(id) {
-                let what = format!("directory {} of the paths of `{kind}`", depth + 1);
+                let what = format!("directory level {} of the paths of `{kind}`", depth + 1);
                 self.add(Channel::Name, &what, directory);
             }
         }
@@ -180,7 +180,7 @@ impl Trained {
         let parts = path.rsplit_once('/');
         let directories = parts.map_or("", |(directories, _)| directories);
         for (depth, directory) in directories.split('/').enumerate() {
-            let what = format!("directory {} of the paths of `{kind}`", depth + 1);
+            let what = format!("directory level {} of the paths of `{kind}`", depth + 1);
             found.push((Channel::Name, what, directory.to_owned()));
         }
         if found.is_empty() {

@@ -27,7 +27,7 @@ pub(crate) enum Channel {
     /// A row of a file that has no ids, but as many rows as there are test items. The row of an item is reported only if the
     /// row equals the item's answer.
     Aligned,
-    /// A feature of a picture, a sound or other content, for the baseline. Such a feature is not reported as a fact.
+    /// A feature of a picture, a sound or other content: an intended feature. It is not reported as a leak.
     Look,
     /// Words in the names of files and directories.
     Name,
@@ -73,7 +73,7 @@ impl Channel {
         }
     }
 
-    /// Returns whether facts of this channel may put items into an order in which items of the same group are neighbours.
+    /// Returns whether items of the same group may become neighbours if items are sorted by a fact of this channel.
     pub(crate) fn is_arranged(self) -> bool {
         matches!(
             self,

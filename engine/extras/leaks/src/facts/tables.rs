@@ -76,7 +76,10 @@ fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
     }
     for (item, cells) in of_items {
         for (row, cell) in cells.iter().enumerate() {
-            let what = format!("the item's column in row {} of {path}", row + 1);
+            let what = format!(
+                "the item's column in row {} of the table {path}, whose columns are items",
+                row + 1
+            );
             facts.add(Channel::Field, &what, item, cell);
         }
     }
@@ -88,8 +91,8 @@ const MAX_QUANTITIES: usize = 12;
 /// Maximum number of columns of a table with several rows per item.
 const MAX_LONG_COLUMNS: usize = 12;
 
-/// Adds facts of tables with several rows per item: the sum and the mean of each column. If a column names a quantity in
-/// each row, such as `height` or `weight`, the other cells of each quantity's row are also facts.
+/// Adds facts of tables with several rows per item: the sum and the mean of each column. If a column contains
+/// names of quantities, such as `height` and `weight`, the row's other cells are also facts, one for each quantity.
 fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut ItemFacts) {
     let items: HashSet<usize> = rows.iter().map(|(_, item)| *item).collect();
     if items.len() * 2 > rows.len() || items.is_empty() {
@@ -164,7 +167,7 @@ fn order(shown: &PublicTableFile, first: &RowOfItem, counts: &RowOfItem, facts: 
             facts.number(Channel::Order, &what, *item, (number % divisor) as f64);
         }
         if let Some(count) = counts.get(item).filter(|_| repeated) {
-            let what = format!("the number of rows in {path}");
+            let what = format!("the number of rows of the item in {path}");
             facts.number(Channel::Field, &what, *item, *count as f64);
         }
     }
@@ -205,7 +208,7 @@ fn collect_test_table(
     }
 }
 
-/// Counts the cells of a column of codes. Returns an empty map for categories, measurements, and unique names.
+/// Counts the cells with each value of a column. Returns an empty map for categories, measurements, and unique names.
 fn counts_of_codes(column: &CellTexts) -> HashMap<&str, usize> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let is_measured = |cell: &&str| cell.contains('.') && cell.trim().parse::<f64>().is_ok();
@@ -233,7 +236,7 @@ fn directories(name: &str, path: &str, item: usize, facts: &mut ItemFacts) {
     let mut parts: Vec<&str> = path.split(['/', '\\']).collect();
     parts.pop();
     for (depth, directory) in parts.into_iter().enumerate() {
-        let what = format!("directory {} of the paths in `{name}`", depth + 1);
+        let what = format!("directory level {} of the paths in `{name}`", depth + 1);
         facts.add(Channel::Name, &what, item, directory);
     }
 }
@@ -257,8 +260,8 @@ fn fields(
 }
 
 /// Adds tables to `joined`, and returns whether any table was added. A table is added if nearly all its keys are unique,
-/// and if these keys contain the key cells of most items of a joined table. A key is one column, or several columns with
-/// the same names in both tables.
+/// and if most items of a table in `joined` have a key that is also in the new table. A key is one column, or several
+/// columns with the same names in both tables.
 fn join(
     world: &World,
     train_tables: &HashSet<usize>,
@@ -351,8 +354,8 @@ fn normal(cell: &str) -> String {
     stem.to_lowercase()
 }
 
-/// Maps each key to its row. Returns `None` unless nearly all keys are unique. Even measurements can be keys.
-/// Therefore rows that were copied without ids are found.
+/// Maps each key to its row. Returns `None` unless nearly all keys are unique. Measurements can also be keys, so rows that
+/// were copied without their ids are found by their measurements.
 fn unique(columns: &[&CellTexts]) -> Option<HashMap<String, usize>> {
     let count = columns.first()?.len();
     let mut rows = HashMap::new();
@@ -413,5 +416,5 @@ fn aligned_name(what: &str, path: &str, order: usize) -> String {
         0 => "the order of the answers",
         _ => "the order of the test table",
     };
-    format!("{what} in {path}, which has no ids, by {by},")
+    format!("{what} in {path}, which has no ids and is read in {by},")
 }
