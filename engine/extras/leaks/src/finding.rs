@@ -12,7 +12,8 @@ use thiserror::Error;
 pub enum LeakLevel {
     /// Worth knowing, but also possible in data without a leak.
     Note,
-    /// A side channel predicts many answers, for example groups in both parts, copies of items, or the order of items.
+    /// A side channel predicts many answers, for example the order of items, or copies or groups of test items in the
+    /// training part.
     Risk,
     /// The answers can be read from public files.
     Leak,
@@ -115,9 +116,7 @@ fn advice(detector: &str) -> &'static str {
             "write the files again with the same program and settings, without metadata"
         }
         "cells" => "write all cells in the same way, independently of the answer",
-        "masked" => {
-            "make sure that participants of a real task would know the feature before the answer"
-        }
+        "masked" => "make sure that in practice the feature is known before the answer",
         _ => "",
     }
 }
@@ -131,7 +130,9 @@ pub enum LeaksError {
         #[source]
         cause: ContentsError,
     },
-    #[error("the answers {0} are not a table with a column that the sample submission also has")]
+    #[error(
+        "{0} is not a table with an id column that is in both the answers and the sample submission"
+    )]
     NoIds(PathBuf),
 }
 

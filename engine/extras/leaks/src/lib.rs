@@ -1,7 +1,7 @@
 //! Searches prepared data for leaks of the answers, as an attacker would.
 //!
 //! The search knows only the paths of the public files, of the answers, of the sample submission and, if available, of
-//! the bundle. The fastest detectors run first:
+//! the bundle, which is Kaggle's archive. The fastest detectors run first:
 //!
 //! ```text
 //! shown-before       kinds of files, columns and keys of test items that the bundle's original test part does not have
@@ -18,11 +18,12 @@
 //! column             columns whose presence, form or value reveals the answer
 //! ```
 //!
-//! A finding that is more than a note needs a large effect and a p-value that is significant among all tests of the run (see
-//! `statistics`). Significance alone is not evidence, because an intended feature is highly significant, too.
+//! A statistical finding needs a large effect, and a p-value that is significant among all tests of the run (see
+//! `statistics`). Significance alone is not evidence of a leak, because *intended features*, which participants should
+//! use, are also significant.
 //!
-//! An effect is large if the answers can be read directly, or are predicted at least ten percentage points better than
-//! in data without a leak. With fewer than 50 test items, a statistical finding is only a note.
+//! An effect is large if it exceeds the detector's threshold (see `docs/leaks.md`). With fewer than 50 test items, a
+//! statistical finding is only a note.
 
 mod detectors;
 mod facts;
@@ -69,8 +70,8 @@ impl LeakReport {
     }
 }
 
-/// Searches for leaks. `accepted` maps the name of a detector to the reason why its findings are accepted. It may also
-/// contain names of declared leaks that no detector can find.
+/// Searches for leaks. `accepted` maps the name of a detector to the reason why the pipeline accepts its findings. Any
+/// other name in `accepted` declares a leak that no detector can find, for example `public origin`.
 ///
 /// # Errors
 /// Fails if a file cannot be read, or if the answers do not contain the ids of the test items.

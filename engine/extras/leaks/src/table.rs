@@ -28,8 +28,8 @@ impl ColumnTable {
     /// Reads a table into at most `room` bytes of memory. If the table needs more, only every second, fourth, ... row is
     /// kept.
     ///
-    /// A row is also kept if `wanted` returns true for one of its first cells, unless the rows that are kept for this reason
-    /// need more than half of `room`.
+    /// A row is also kept if `wanted` returns true for one of its first [`MAX_KEY_COLUMNS`] cells. If these additional rows
+    /// need more than half of `room`, they are dropped.
     pub(crate) fn read(
         path: &Path,
         format: Format,

@@ -1,4 +1,5 @@
-//! The input of detectors that predict answers: the chosen test items, their answers as numbers, and the training rows.
+//! The input of detectors that predict answers: the test items or an even sample of them, their answers as numbers, and
+//! the training rows.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -119,8 +120,8 @@ impl<'a> View<'a> {
     /// Reports test items that are related to a training item, if the answers of these training items explain at least
     /// the fraction `min_gain` of the variance that the baseline leaves unexplained.
     ///
-    /// `rows` contains, for each chosen test item, the row of its training item. `what` follows the number of items in
-    /// the message.
+    /// `rows` contains, for each chosen test item, the row of the related training item. `what` describes the relation,
+    /// for example `test rows are almost equal to a training row`.
     pub(crate) fn related(
         &self,
         detector: &'static str,
@@ -142,7 +143,7 @@ impl<'a> View<'a> {
             return None;
         }
         let what = format!(
-            "{count} of {} {what}, and the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave unexplained",
+            "{count} of {} {what}; the answers of these training items explain {:.0} % of the variance of `{}` that the intended features leave unexplained",
             self.world.chosen.len(),
             100.0 * measured.beyond,
             label.name
@@ -160,7 +161,7 @@ impl<'a> View<'a> {
         Some(finding.p_value(measured.p))
     }
 
-    /// Predicts the answers of a label from the intended features. Each label's baseline is computed only once.
+    /// Predicts the answer column `label` from the intended features. The prediction of each column is computed only once.
     pub(crate) fn baseline(&self, label: &AnswerColumn, targets: &Targets) -> Option<&Prediction> {
         let mut labels = self.labels.iter();
         let place = labels.position(|(known, _)| std::ptr::eq(known, label))?;
@@ -210,8 +211,8 @@ fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
 }
 
 /// Returns whether the cells are codes, for example numbers of tickets, and not quantities. The first digits of codes
-/// are uniformly distributed, but the first digits of quantities are mostly small. Therefore codes have a large mean first
-/// digit among the numbers of each length.
+/// are uniformly distributed, but the first digits of quantities are mostly small. Therefore the mean first digit of codes
+/// is larger. The numbers of each length have their own mean.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let mut different = HashSet::new();

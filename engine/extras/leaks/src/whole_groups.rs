@@ -20,8 +20,8 @@ const MAX_KNOWN: f64 = 0.1;
 /// Minimum fraction of the answers' variance that the groups explain.
 const MIN_VARIANCE: f64 = 0.05;
 
-/// A division with fewer groups than this number is *coarse*. A coarse division is used only if all divisions are coarse,
-/// or if its groups are unions of the groups of a finer division.
+/// A [`Division`] assigns the test items to groups. With fewer groups than this number, it is *coarse*. A coarse division
+/// is used only if all divisions are coarse, or if its groups are unions of the groups of a finer division.
 const MIN_GROUPS: usize = 8;
 
 /// The length of a section is the distance at which the correlation of answers falls below this limit.
@@ -116,8 +116,8 @@ fn first_digits(id: &str, place: usize) -> Option<&str> {
         .filter(|digits| is_number && digits.len() < id.len())
 }
 
-/// Returns whether a column divides the test items into groups of several items. `test` and `train` are the column's
-/// cells in both parts. Hardly any test cell may be equal to a training cell.
+/// Returns whether a column divides the test items into groups of several items, and hardly any of these groups has
+/// training items. `test` and `train` are the column's cells in the test part and in the training part.
 pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
     let known: HashSet<&str> = train
         .iter()
@@ -136,8 +136,8 @@ pub(crate) fn is_whole(test: &[Option<&str>], train: &[&str]) -> bool {
         && known.len() * 4 <= train.len() * 3
 }
 
-/// Returns several orders of the chosen items: the order of the answers, and orders by facts such as the time of a file.
-/// Each order contains a number for each item. Sorting by these numbers gives the order.
+/// Returns several orders of the chosen items: the order of rows in the answers, and orders by facts such as the time of
+/// a file. Each order contains a number for each item. Sorting by these numbers gives the order.
 pub(crate) fn orders(world: &World, facts: &ItemFacts) -> Vec<Vec<f64>> {
     let mut orders: Vec<Vec<f64>> =
         vec![(0..world.chosen.len()).map(|place| place as f64).collect()];
@@ -229,8 +229,8 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
     };
     for (_, other, division) in agreeing {
         let united = united(&groups, &other);
-        // If each group is a part of a larger group of the other division, the larger groups are used only if answers
-        // are also similar across the smaller groups.
+        // A coarse union is used only if each group is a part of a larger group of the other division, and if different
+        // groups in the same larger group also have similar answers.
         let is_nested = count(&united) == count(&other) && count(&united) > 1;
         let agrees_beyond = || {
             let mut targets = targets.clone();

@@ -4,7 +4,7 @@
 //! This file implements the protocol (JSON-RPC 2.0 messages, one per line), and `tools` implements the tools. The server
 //! needs only four requests, so it does not use the official library `rmcp`.
 //!
-//! The tool `grade` exists only if the server was started with scores, because an agent that gets scores can optimize
+//! The tool `grade` exists only if the server was started with `--scores`, because an agent that gets scores can optimize
 //! against the answers. No tool returns an answer.
 //!
 //! Messages quote cells of invalid submissions. If the path of a submission could lead to the answers, a message could
@@ -44,7 +44,8 @@ pub struct McpOptions {
 }
 
 impl McpOptions {
-    /// Reads the prepared answers of a competition. If agents can get scores, gradings are logged in the data directory.
+    /// Reads the prepared answers of a competition, and returns the object that grades submissions. If agents can get
+    /// scores, this object logs each grading in the data directory.
     pub(crate) fn grading(&self, id: &str) -> Result<Grading, Error> {
         let grading = Grading::open(&self.catalog, &self.settings, id)?;
         Ok(match self.scores {

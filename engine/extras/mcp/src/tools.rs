@@ -96,7 +96,7 @@ pub const LIST: ToolDefinition = ToolDefinition {
     description: "List the competitions of MLE-bench and the user's own competitions: id, name, category, and whether its data are prepared on this system.",
     parameters: &[(
         "set",
-        "only the competitions of this set: lite, low, medium, high, dev, all, PACK or PACK/NAME",
+        "only the competitions of this set: lite, low, medium, high, dev, all, the name of a pack of competitions, or PACK/NAME for a set of a pack",
         false,
     )],
     has_scores: false,
@@ -258,7 +258,9 @@ pub fn refused(options: &McpOptions, arguments: &Arguments, error: &SubmissionEr
     let name = arguments.text("submission");
     let directory = options.submissions.path().display();
     let help = match error {
-        SubmissionError::Changed => "call the tool again after the file is complete".to_owned(),
+        SubmissionError::Changed => {
+            "write the submission completely, and then call the tool again".to_owned()
+        }
         _ => format!("write the submission as a regular file below {directory}"),
     };
     let message = match error {

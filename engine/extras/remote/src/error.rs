@@ -39,7 +39,7 @@ pub enum RemoteError {
     #[error("the remote {remote} contains files that this user cannot read")]
     Unreadable { remote: String },
 
-    #[error("no result is sent to the remote {remote}, because there is no signing key")]
+    #[error("nothing is sent to the remote {remote}, because there is no signing key")]
     NoKey { remote: String },
 
     #[error(
@@ -78,7 +78,7 @@ impl RemoteError {
                  and the directory needs their group and its setgid bit"
             }
             RemoteError::Unreadable { .. } => {
-                "let the group of all users read the directory of the remote: `chmod -R g+rX DIRECTORY`"
+                "give read permission to the group to which all users belong: `chmod -R g+rX DIRECTORY`"
             }
             RemoteError::NoKey { .. } => return Some(Remedy::ChooseKey),
             RemoteError::Clock { .. } => "set this machine's clock, for example with NTP",
@@ -146,8 +146,7 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Extracts the response from the text of an error of `object_store`, because the type of the error is private. The text
-    /// contains no address and no name that the user chose.
+    /// Extracts the server's response from the text of an `object_store` error, because the type of the error is private.
     fn parse(text: &'a str) -> Option<Answer<'a>> {
         if let Some(rest) = text.strip_prefix("Server returned non-2xx status code: ") {
             let status = rest.get(..3)?.parse().ok()?;
@@ -316,7 +315,8 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
     }
 }
 
-/// Returns the error for a write that the operating system denied. If possible, it names the owner of the subdirectory.
+/// Returns the error for a write that the operating system denied. If a subdirectory of the remote cannot be written, the
+/// error contains the owner of the subdirectory.
 fn unwritable(remote: String) -> RemoteError {
     let found = Address::parse(&remote).map(|address| address.unwritable());
     let owner = found.ok().and_then(|found| ownership(&found.first?));

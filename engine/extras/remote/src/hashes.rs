@@ -5,11 +5,11 @@
 //! - the nodes of all *blocks* of 4 KiB
 //! - after them, the nodes of all *regions* of 32 MiB
 //!
-//! The other nodes are computed. A reader fetches the nodes of all regions, but only the nodes of blocks in regions that it
-//! reads.
+//! A reader fetches the nodes of all regions, but the nodes of blocks only in regions that it reads. From these nodes, it
+//! computes the other nodes.
 //!
 //! If members have 100 kB and a reader needs every tenth of them, it transfers 12 % more bytes than these members contain.
-//! With pairs of hashes for blocks of 16 KiB, as in the library bao, it would transfer 20 % more.
+//! With blocks of 16 KiB and pairs of hashes, as in the library bao, the reader would transfer 20 % more.
 
 use std::fs::File;
 use std::io;
@@ -109,8 +109,8 @@ pub(crate) struct RegionHashes {
 }
 
 impl RegionHashes {
-    /// Verifies region hashes. Returns `None` if they do not match the bundle's digest. `list` contains the hashes of all
-    /// regions. It is ignored if the bundle has a single region.
+    /// Verifies the hashes of all regions, which `list` contains, against the bundle's digest. Returns `None` if they do not
+    /// match. If the bundle has a single region, `list` is ignored.
     pub(crate) fn open(digest: Digest, bytes: u64, list: &[u8]) -> Option<RegionHashes> {
         let count = regions(bytes);
         let nodes = match count {
@@ -156,8 +156,8 @@ pub(crate) struct BlockHashes {
 }
 
 impl BlockHashes {
-    /// Returns whether `bytes` are the bundle's bytes at `offset`. `bytes` must be inside the region of these hashes, and
-    /// must start and end at the boundaries of blocks.
+    /// Returns whether `bytes` are the bundle's bytes at `offset`. `bytes` must be inside the region whose blocks have these
+    /// hashes, and must start and end at the boundaries of blocks.
     pub(crate) fn verifies(&self, offset: u64, bytes: &[u8]) -> bool {
         if let Some(whole) = self.whole {
             return offset == 0 && Digest::of_bytes(bytes) == whole;

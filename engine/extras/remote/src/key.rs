@@ -1,9 +1,9 @@
-//! Ed25519 keys that sign and verify records.
+//! Ed25519 keys that sign the records in a remote and verify the signatures.
 //!
 //! A key file contains one line: `prep-key-v1`, the key's name, and its seed in base64.
 //!
-//! Everybody who can read the file can sign, so other users must not be able to read it. As in OpenSSH, a group to which
-//! root gave the file may read it, because Kubernetes mounts secrets in this way.
+//! Everybody who can read the file can sign, so other users must not be able to read it. As in OpenSSH, if root owns the
+//! file, the file's group may also read it, because Kubernetes mounts secrets in this way.
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -1,9 +1,9 @@
 //! The names of files in a remote, and the requests for ranges of a bundle.
 //!
 //! ```text
-//! v1/ledger/KEY                    outputs of a step key, signed
-//! v1/sources/NAME                  content of a competition's bundle, signed
-//! v1/objects/ab/cdef...            objects for everybody who may read prepared public data
+//! v1/ledger/KEY                    signed list of the outputs of the step with this key
+//! v1/sources/NAME                  signed record of the digests and the length of a competition's bundle
+//! v1/objects/ab/cdef...            objects (content by digest) for everybody who may read prepared public data
 //! private/v1/objects/ab/cdef...    all other objects: answers, and data from which outputs were computed
 //! private/v1/bundles/DIGEST        bundles as Kaggle serves them
 //! private/v1/bundles/DIGEST.hashes hash list of a bundle
@@ -55,8 +55,8 @@ pub(crate) fn entry(key: &Digest) -> String {
     format!("v1/ledger/{key}")
 }
 
-/// Returns the file name of a source's record. `/` becomes `+`, because the name must not contain directories. `+` and `~`
-/// are escaped. Therefore different names have different files.
+/// Returns the file name of the record of a source, for example of a competition's bundle. `/` becomes `+`, because the
+/// name must not contain directories. `+` and `~` are escaped. Therefore different names have different files.
 pub(crate) fn source(name: &str) -> String {
     let file = name.replace('~', "~t").replace('+', "~p").replace('/', "+");
     format!("{SOURCES}/{file}")

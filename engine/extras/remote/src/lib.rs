@@ -11,15 +11,17 @@
 //! upload     sends results, bundles and source records
 //! send       sends files in parts; the queue of uploads
 //! hashes     hash lists, which verify a part of a bundle
-//! mirror     reads bundles in place
+//! mirror     reads parts of the bundles in the remote, without downloading entire bundles
 //! tier       the remote as a second level of the local cache, and as a substitute for downloads
 //! ```
 //!
 //! # Guarantees
 //!
+//! An *entry* is the signed list of the outputs of a step.
+//!
 //! - No wrong bytes are used: objects and ranges of bundles are verified against digests.
 //! - No forged result is used: a signature (Ed25519) covers an entry, its name and its step.
-//! - A key is trusted only for its purpose: the trust can be limited to some competitions, and to the time before a date.
+//! - The trust in a key can be limited to some competitions, and to the time before a date.
 //! - No outdated source record is used: each record has a serial number, and the highest serial number is stored locally.
 //! - No object fills the disk: an entry contains the lengths of its objects, which limit each fetch.
 //! - Every object of an entry exists: the objects are sent first, and the entry last.

@@ -119,7 +119,7 @@ impl Link {
         self.inner().replaces_all.store(true, Ordering::Relaxed);
     }
 
-    /// Creates a link, without sending a request. If `mirror` is true, downloaded bundles are sent to the mirror.
+    /// Creates a link, without sending a request. If `mirror` is true, downloaded bundles are also sent to the remote.
     pub fn with_remote(
         remote: Remote,
         mirror: bool,
@@ -351,7 +351,7 @@ impl Inner {
             return;
         };
         if serial > self.highest_serial(name) {
-            // If the number cannot be stored, an outdated record may be accepted later. This run does not depend on it.
+            // If the number cannot be stored, a later run may accept an outdated record. This run is not affected.
             let _ = store.set_remote_serial(self.remote.name(), name, content, serial);
         }
     }
@@ -365,8 +365,8 @@ impl Inner {
         mirrored: bool,
         before: Option<&RemoteSource>,
     ) -> Result<(), RemoteError> {
-        // The replaced record may be unknown to this machine. Its serial number is probably lower than the current time in
-        // seconds. Therefore the new serial number is at least the current time.
+        // The replaced record may be unknown to this machine. Serial numbers are usually times in seconds. Therefore the
+        // new serial number is at least the current time, which is probably higher than the replaced number.
         let before = before.map_or(0, |known| known.serial);
         let next = before.max(self.highest_serial(name)).saturating_add(1);
         let known = RemoteSource {
@@ -385,8 +385,8 @@ impl Inner {
         !self.absent.lock().contains(object) && self.is_read()
     }
 
-    /// Records that the remote does not have an object. If the reason may be that the credentials cannot read the private
-    /// area, also reports this.
+    /// Records that the remote does not have an object. If the credentials cannot read the private area, where the object
+    /// may be, also reports this restriction.
     pub(crate) fn record_absent(&self, object: Digest) {
         if self.remote.denies_private_reads() {
             let message = format!(

@@ -28,7 +28,7 @@ use crate::link::{Inner, Link};
 
 const MAX_REQUESTS_AHEAD: usize = 32;
 const MAX_BYTES_AHEAD: u64 = 64 << 20;
-/// Limits of the received bytes that are kept. They are kept because several threads may read at different offsets.
+/// Maximum number and total bytes of the responses that are kept for threads that read at different offsets.
 const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
 /// Maximum number of regions whose hashes are kept.
@@ -187,7 +187,8 @@ impl BundleReader {
         let cell = {
             let mut kept = self.blocks.lock();
             let cell = kept.entry(region).or_default().clone();
-            // Drop the hashes of the first region, because a reader usually proceeds from the beginning to the end.
+            // Drop the hashes of the first region, because a reader usually proceeds from the beginning to the end. If the
+            // new region is the first one, drop the hashes of the last region.
             if kept.len() > MAX_KEPT_REGIONS {
                 match kept
                     .first_key_value()

@@ -24,7 +24,7 @@ use crate::trust::{Rejection, TrustedSigner};
 use crate::{layout, trust};
 
 const MAX_RECORD_BYTES: u64 = 256 << 20;
-/// Maximum time until a response begins, including retries. It is also the period over which the rate of a body is measured.
+/// Maximum time until a response begins, including retries. It is also the period over which the transfer rate is measured.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The outcome of creating an entry.
@@ -117,7 +117,7 @@ impl Remote {
         Remote { same_as, ..self }
     }
 
-    /// Sets the time within which a response must begin. It is also the period over which the rate of a body is measured.
+    /// Sets the time within which a response must begin. It is also the period over which the transfer rate is measured.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Remote {
         Remote { patience, ..self }
@@ -467,8 +467,8 @@ impl Remote {
     }
 }
 
-/// Returns whether a record contains a number of more than 15 digits, which the parser may round. The hash of the parsed
-/// record can differ from the step key, so the hash must not be compared with the key.
+/// Returns whether a record contains a number of more than 15 digits. The parser may round such a number. Then the hash
+/// of the parsed record differs from the step key, so the hash must not be compared with the key.
 fn has_long_number(record: &serde_json::Value) -> bool {
     use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! The baseline: a prediction of the answers from the intended features, by boosted regression trees. A fact is
-//! reported only if it improves on the baseline.
+//! The baseline: boosted regression trees that predict the answers from the intended features, which participants
+//! should use. Another fact, such as the length of a file, is reported only if it improves this prediction.
 //!
 //! Every feature is divided into 16 bins with about the same number of items. Therefore the model learns trends, but
 //! cannot recognize a single training item by the item's values.
@@ -31,8 +31,8 @@ pub(crate) struct Intended<'a> {
     pub train: Vec<Option<&'a str>>,
 }
 
-/// Predicts the answers of test items from the intended features. Models learn from the training items, whose targets
-/// are `train`, and from the test items of other folds. Returns `None` if there are no features.
+/// Predicts the answers of test items from the intended features. Models learn from the training items and from the test
+/// items of other folds. `train` contains the training items' answers as numbers. Returns `None` if there are no features.
 pub(crate) fn predict_from_intended(
     intended: &[Intended<'_>],
     targets: &Targets,
@@ -71,7 +71,7 @@ pub(crate) fn predict_from_intended(
     Some(rows.into_iter().map(Some).collect())
 }
 
-/// Returns the features of a column: numbers, the mean answers of categories, or the lengths and words of texts.
+/// Returns the features of a column: its numbers, the mean answer of each category, or the lengths and words of its texts.
 fn column_features(
     one: &Intended<'_>,
     learnt: &[Option<&str>],
@@ -149,8 +149,8 @@ fn meanings(
     features_of(&value_from_train(cells, &values, &rows), targets.width)
 }
 
-/// Returns features of the words of texts. Each of the 40 most frequent words is a feature, namely its count. Less
-/// frequent words share eight features, by which a tree can recognize a topic.
+/// Returns features of texts. Each of the 40 most frequent words has its own feature: the number of its occurrences. The
+/// other words share eight features, which still reveal the topic of a text.
 fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let split = |text: &str| -> Vec<String> {
@@ -170,7 +170,7 @@ fn words(texts: &[Option<&str>]) -> Vec<BinnedFeature> {
     frequent.truncate(MAX_WORDS);
     let words = frequent.into_iter().map(|(word, _)| word);
     let place: HashMap<String, usize> = words.zip(0..).collect();
-    // Words after the first 40 share the last eight columns. Half of these words are subtracted to keep the sums small.
+    // Words after the first 40 share the last eight columns. Half of these words add -1 to keep the sums small.
     let (single, sums) = (40.min(place.len()), 8);
     let mut columns = vec![vec![0.0; texts.len()]; single + sums];
     for (item, text) in texts.iter().enumerate() {

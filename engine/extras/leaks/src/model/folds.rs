@@ -6,8 +6,8 @@ use crate::statistics::mean;
 
 pub(crate) const FOLDS: usize = 5;
 
-/// The folds of the items. A group that is entirely in the test part is never divided, because participants know no
-/// answer of the group.
+/// The fold of each item. If a group is entirely in the test part, all items of the group are in the same fold, because
+/// participants know no answer of the group.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folds {
     /// The group of each item. Empty if there are no such groups.

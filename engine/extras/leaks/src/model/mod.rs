@@ -1,8 +1,8 @@
-//! Models that measure how much of the answers can be predicted, from a single fact or from all intended features.
+//! Models that predict the answers from all intended features, or from a single fact such as the length of a file.
 //!
 //! Answers are first converted to a matrix of numbers ([`Targets`]). A prediction is a matrix of the same shape, from a
-//! model that does not know the answers of the predicted items. Its *skill* is the fraction of the variance that it
-//! explains.
+//! model that does not know the answers of the predicted items. The *skill* of a prediction is the fraction of the
+//! answers' variance that the prediction explains.
 
 mod baseline;
 mod folds;
@@ -35,7 +35,8 @@ pub(crate) struct Gain {
 /// Measures how much the prediction of a fact improves on the baseline. Fits the targets by least squares to the
 /// baseline's prediction, once with and once without the fact's prediction, and compares the errors.
 ///
-/// The p-value is from a t-test of the differences between squared errors: one per item, or the mean per group.
+/// The p-value is from a t-test of the differences between the squared errors of both fits. An observation of this test is
+/// an item or, if the items are grouped, the mean of a group.
 pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
     let count = targets.test.len();
     let mut differences = vec![0.0; count];
@@ -153,8 +154,7 @@ fn solved(mut system: LinearSystem) -> [f64; WIDTH] {
     })
 }
 
-/// Returns the p-value of a one-sided test: the probability that the mean is at least as large as the mean of `differences`,
-/// if the true mean is 0.
+/// Returns the p-value of a one-sided t-test of whether the true mean of `differences` is greater than 0.
 fn one_sided(differences: &[f64]) -> f64 {
     let count = differences.len() as f64;
     let mean = mean(differences);

@@ -1,9 +1,9 @@
 //! Converts answers to numbers, so that predictions can be measured by the variance that they explain. Also predicts
 //! answers from a single fact: from items with equal values, or with the nearest numbers.
 //!
-//! In two kinds of orders, neighbours have similar answers. If items are sorted by their answers, the order is a leak.
-//! If items of the same group (patients, sessions) are adjacent, the order is not a leak, because participants know no
-//! answer of the group.
+//! If neighbours in an order of the items have similar answers, [`is_sorted`] distinguishes two reasons. If items are
+//! sorted by their answers, the order is a leak. If items of the same group (a patient, a session) are adjacent, the order
+//! is not a leak, because participants know no answer of the group.
 
 use std::collections::{HashMap, HashSet};
 
@@ -116,8 +116,8 @@ fn score(rank: f64, count: usize) -> f64 {
 const NEIGHBOURS: usize = 2;
 
 /// Predicts the items of each fold from the items of other folds. `predict` receives the items of the fold, the other
-/// items, and the mean target of the other items. This mean is subtracted, because it would reveal the fold of the
-/// predicted item.
+/// items, and the mean target of the other items. This mean is subtracted from the predictions. It differs between folds,
+/// so it would reveal the fold of a predicted item.
 fn across_folds(
     targets: &Targets,
     predict: impl Fn(&[usize], &[usize], &[f64]) -> Prediction,
@@ -246,18 +246,18 @@ fn mean<'a>(rows: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
     sum.iter().map(|one| one / count).collect()
 }
 
-/// Number of windows in which the direction of numbers is compared.
+/// Number of windows of an order in which the direction of the answers is compared.
 const WINDOWS: usize = 12;
 
-/// Minimum number of windows with the same direction for numbers that are treated as sorted. Numbers in random order
-/// reach this minimum with a probability of 4 %.
+/// Minimum number of windows in which sorted answers have the same direction. Answers in random order reach this minimum
+/// with a probability of 4 %.
 const MIN_SAME_DIRECTION: usize = 10;
 
-/// Minimum rank correlation between numbers and their positions, for numbers that are treated as sorted.
+/// Minimum rank correlation between sorted answers and their positions.
 const MIN_CORRELATION: f64 = 0.3;
 
 /// Returns whether sorting items by `numbers` also sorts them by their answers. Also returns true if more than a tenth
-/// of the items have no number, because missing numbers may explain similar answers of neighbours.
+/// of the items have no number. Then neighbours may have similar answers only because their numbers are missing.
 pub(crate) fn is_sorted(numbers: &[f64], targets: &Targets) -> bool {
     let mut order: Vec<usize> = (0..numbers.len().min(targets.test.len())).collect();
     let number = |item: &usize| numbers.get(*item).copied().unwrap_or(f64::NAN);
@@ -294,8 +294,8 @@ fn has_one_block_per_class(rows: &[&Vec<f64>]) -> bool {
         let count = |class: usize| counts.get(class).copied().unwrap_or(others);
         let class = (0..=width).max_by(|one, other| count(*one).total_cmp(&count(*other)));
         let class = class.unwrap_or(width);
-        // The most frequent class changes at random near a boundary. Therefore the class of a new block must be clearly more
-        // frequent than the class of the previous block.
+        // Near the boundary of two blocks, the most frequent class changes at random. Therefore a new block begins only if
+        // its class is clearly more frequent than the class of the previous block.
         let least = blocks
             .last()
             .map_or(0.0, |last| count(*last) + reach as f64 / 2.0);

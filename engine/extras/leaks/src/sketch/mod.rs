@@ -5,8 +5,8 @@
 //! of its path is below a limit. When the training or test part has too many bytes or sketches, this limit is halved,
 //! and sketches above it are dropped.
 //!
-//! The number of bytes that are decoded between two halvings is limited. Therefore the time grows only with the logarithm of
-//! the number of files.
+//! Between two halvings, a limited number of bytes is decoded, and each halving halves the fraction of files that are
+//! decoded. Therefore the time grows only with the logarithm of the number of files.
 
 mod picture;
 mod prints;

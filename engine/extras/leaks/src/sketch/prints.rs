@@ -1,10 +1,11 @@
 //! Fingerprints of small regions in a picture or sound. They find files that share a section: a cropped picture, the
 //! next frame of a film, or a sound with a different start.
 //!
-//! The hash of a picture's region is computed from the brightness of nine fields relative to the region's mean. The hash
-//! of a sound's region is computed from sixteen samples. Only the regions with the smallest hashes are kept. Therefore two
-//! files that share a section have many equal hashes. The positions of these hashes in both files differ by the same
-//! distance.
+//! A picture's region contains nine small squares, its *fields*. The region's hash is computed from the brightness of
+//! these fields relative to the region's mean. A sound's region is sixteen samples, from which its hash is computed.
+//!
+//! Only the regions with the smallest hashes are kept. Therefore two files that share a section have many equal hashes.
+//! The positions of these hashes in both files differ by the same distance.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +105,8 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     smallest.finish()
 }
 
-/// The total brightness of the fields at all positions, row by row. Regions overlap, so a field is part of nine regions.
+/// The total brightness of the fields at all positions, row by row. Regions overlap: a field is in nine regions, in each
+/// of them at a different place.
 struct Fields {
     sums: Vec<i32>,
     /// Number of fields in a row.
@@ -149,8 +151,8 @@ impl Fields {
 /// A row of regions. Its values are separate vectors, so that loops over the regions compile to vector instructions.
 #[derive(Default)]
 struct RegionRow {
-    /// For each of the nine fields: its brightness steps in all regions of the row. The mean of a region is subtracted
-    /// from its fields, so that brightness does not change the hash.
+    /// For each of the nine fields: the field's brightness in all regions of the row, in steps of [`STEP`]. The region's
+    /// mean brightness is subtracted, so that a brighter copy has the same hash.
     steps: [Vec<i32>; 9],
     hashes: Vec<u64>,
     /// The sum of each region's fields.

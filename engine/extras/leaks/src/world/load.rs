@@ -150,8 +150,8 @@ fn table_in(
     })
 }
 
-/// Returns the id column of the answers: the column `named`, by which grading pairs rows, or a column whose values are
-/// mostly in the same column of the sample submission.
+/// Returns the id column of the answers. If both tables have the column `named`, by which grading pairs rows, this column
+/// is returned. Otherwise a column is returned whose values are mostly in the same column of the sample submission.
 ///
 /// Of several such columns, the one with the fewest values outside the sample submission is preferred, then one without
 /// empty cells, then the first one.
@@ -219,7 +219,7 @@ fn labels(
             rows: of_chosen.collect(),
         });
     }
-    // If no answer column is left, the sample submission contains all answers. Then the answers are compared anyway.
+    // If no answer column is left, the sample submission contains all answers. Then these answers are measured anyway.
     if labels.is_empty() {
         labels = shown;
     }

@@ -52,7 +52,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Returns the minimum number of test items that a table or text must name. If it names fewer, the names may be a
+    /// Returns the minimum number of test items whose ids a table must contain. If it contains fewer ids, they may be a
     /// coincidence.
     pub(crate) fn min_items(&self) -> usize {
         self.ids.len().clamp(MIN_FEW_ITEMS, 20)
@@ -76,8 +76,8 @@ impl World {
         item.is_multiple_of(self.step)
     }
 
-    /// Returns the item whose id is `text`, or the file name in `text` with or without its suffix. `None` if the item's
-    /// facts are not collected.
+    /// Returns the item whose id is `text`. If `text` is a path, the id may also be the file name, with or without its
+    /// suffix. Returns `None` if the item's facts are not collected.
     pub(crate) fn item_of_name(&self, text: &str) -> Option<usize> {
         let name = file_name(text);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

@@ -130,7 +130,7 @@ impl Collected<'_> {
         if self.unexamined > 0 {
             let (files, most) = (self.unexamined, units::bytes(MAX_EXAMINED));
             content.unread.push(format!(
-                "{files} files of items: only names, lengths and checksums were compared, because the content of {most} of other files was already examined"
+                "{files} files of test items: only names, lengths and checksums were compared, because they are too long, or because {most} of such files were already read"
             ));
         }
         content.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -299,7 +299,7 @@ impl Collected<'_> {
         }
     }
 
-    /// Adds facts from the strings of a file whose format has no reader, and which does not belong to an item.
+    /// Adds facts from the strings of a file in a format without a reader. Does nothing if the file belongs to an item.
     fn add_opaque_file(&mut self, current: &CurrentFile<'_>) {
         let CurrentFile { path, seen, .. } = *current;
         let is_opaque = matches!(current.kind, ContentKind::Opaque | ContentKind::Matlab);
@@ -373,8 +373,8 @@ impl Collected<'_> {
         self.arrays.push((path.to_owned(), columns));
     }
 
-    /// Reads a table. Returns false only if the table is too large. `format` is `None` for files that are not named like
-    /// tables.
+    /// Reads a table. Returns false only if the table is too large. `format` is `None` if the file's name is not the name
+    /// of a table. Such a file is skipped.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
             return Ok(true);
@@ -395,7 +395,9 @@ impl Collected<'_> {
             Ok(table) if table.names.len() > 1 && table.rows() > 0 => {
                 if table.is_sample() {
                     let (rows, all) = (table.rows(), table.all_rows);
-                    let what = format!("{path}: {rows} of {all} rows were read, an even sample");
+                    let what = format!(
+                        "{path}: only {rows} of {all} rows were read, because the table is too large"
+                    );
                     self.content.unread.push(what);
                 }
                 self.room = self.room.saturating_sub(table.memory());
@@ -445,7 +447,8 @@ fn plain_text(content: &[u8]) -> Option<&str> {
     text.chars().all(is_plain).then_some(text)
 }
 
-/// Returns the properties that are known before the file is opened. `place` is the path of a file outside archives.
+/// Returns the properties that are known before the file is opened. `place` is the file's path, or `None` for a member of
+/// an archive.
 fn file_properties(entry: &Entry<'_>, place: Option<&Path>) -> FileProperties {
     let metadata = place.and_then(|place| place.metadata().ok());
     let of_disk = metadata.map(|metadata| {
