@@ -212,7 +212,7 @@ fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
 
 /// Returns whether the cells are codes, for example numbers of tickets, and not quantities. The first digits of codes
 /// are uniformly distributed, but the first digits of quantities are mostly small. Therefore the mean first digit of codes
-/// is larger. The numbers of each length have their own mean.
+/// is larger. Each length has its own mean.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let mut different = HashSet::new();

@@ -229,8 +229,8 @@ pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &T
     };
     for (_, other, division) in agreeing {
         let united = united(&groups, &other);
-        // A coarse union is used only if each group is a part of a larger group of the other division, and if different
-        // groups in the same larger group also have similar answers.
+        // A coarse union is used only if each group is a part of a larger group of the other division, and answers are
+        // also similar across the parts of a larger group.
         let is_nested = count(&united) == count(&other) && count(&united) > 1;
         let agrees_beyond = || {
             let mut targets = targets.clone();

@@ -44,8 +44,8 @@ pub struct McpOptions {
 }
 
 impl McpOptions {
-    /// Reads the prepared answers of a competition, and returns the object that grades submissions. If agents can get
-    /// scores, this object logs each grading in the data directory.
+    /// Reads the prepared answers of a competition, and returns its grader. If agents can get scores, the grader logs each
+    /// grading in the data directory.
     pub(crate) fn grading(&self, id: &str) -> Result<Grading, Error> {
         let grading = Grading::open(&self.catalog, &self.settings, id)?;
         Ok(match self.scores {

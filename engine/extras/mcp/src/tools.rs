@@ -96,7 +96,7 @@ pub const LIST: ToolDefinition = ToolDefinition {
     description: "List the competitions of MLE-bench and the user's own competitions: id, name, category, and whether its data are prepared on this system.",
     parameters: &[(
         "set",
-        "only the competitions of this set: lite, low, medium, high, dev, all, the name of a pack of competitions, or PACK/NAME for a set of a pack",
+        "only the competitions of this set: lite, low, medium, high, dev, all, the name of a pack, or PACK/NAME for a set of a pack",
         false,
     )],
     has_scores: false,

@@ -315,8 +315,8 @@ fn from_io_error(remote: String, parts: &ErrorParts, writing: bool) -> RemoteErr
     }
 }
 
-/// Returns the error for a write that the operating system denied. If a subdirectory of the remote cannot be written, the
-/// error contains the owner of the subdirectory.
+/// Returns the error for a write that the operating system denied. If a subdirectory cannot be written, the error contains
+/// its owner.
 fn unwritable(remote: String) -> RemoteError {
     let found = Address::parse(&remote).map(|address| address.unwritable());
     let owner = found.ok().and_then(|found| ownership(&found.first?));

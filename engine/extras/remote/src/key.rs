@@ -245,8 +245,7 @@ fn key_path(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.{FILE_EXTENSION}"))
 }
 
-/// Returns [`KeyError::Open`] if other users can read a file with a secret key. If root owns the file, its group may also
-/// read it, because root chose this group.
+/// Returns [`KeyError::Open`] if other users can read a file with a secret key, except the group of a file of root.
 pub fn require_closed(path: &Path) -> Result<(), KeyError> {
     let user = rustix::process::geteuid().as_raw();
     match fs::metadata(path) {

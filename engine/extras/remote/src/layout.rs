@@ -9,8 +9,8 @@
 //! private/v1/bundles/DIGEST.hashes hash list of a bundle
 //! ```
 //!
-//! Credentials for everything except `private/` cannot read answers. `v1` is the version of the format. Therefore no
-//! version of `prep` misreads files in the format of another version.
+//! Credentials for everything except `private/` cannot read answers. `v1` is the version of the format, so other
+//! versions of `prep` do not misread these files.
 
 use std::ops::Range;
 

@@ -11,7 +11,7 @@
 //! upload     sends results, bundles and source records
 //! send       sends files in parts; the queue of uploads
 //! hashes     hash lists, which verify a part of a bundle
-//! mirror     reads parts of the bundles in the remote, without downloading entire bundles
+//! mirror     reads parts of bundles without downloading them entirely
 //! tier       the remote as a second level of the local cache, and as a substitute for downloads
 //! ```
 //!

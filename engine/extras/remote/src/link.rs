@@ -351,7 +351,7 @@ impl Inner {
             return;
         };
         if serial > self.highest_serial(name) {
-            // If the number cannot be stored, a later run may accept an outdated record. This run is not affected.
+            // If the number cannot be stored, a later run may accept an outdated record.
             let _ = store.set_remote_serial(self.remote.name(), name, content, serial);
         }
     }
@@ -365,8 +365,8 @@ impl Inner {
         mirrored: bool,
         before: Option<&RemoteSource>,
     ) -> Result<(), RemoteError> {
-        // The replaced record may be unknown to this machine. Serial numbers are usually times in seconds. Therefore the
-        // new serial number is at least the current time, which is probably higher than the replaced number.
+        // This machine may not know the replaced record. Serial numbers are usually times in seconds, so the current time is
+        // probably higher.
         let before = before.map_or(0, |known| known.serial);
         let next = before.max(self.highest_serial(name)).saturating_add(1);
         let known = RemoteSource {

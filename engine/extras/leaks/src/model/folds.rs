@@ -6,7 +6,7 @@ use crate::statistics::mean;
 
 pub(crate) const FOLDS: usize = 5;
 
-/// The fold of each item. If a group is entirely in the test part, all items of the group are in the same fold, because
+/// The fold of each item. All items of a group that is entirely in the test part are in the same fold, because
 /// participants know no answer of the group.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Folds {

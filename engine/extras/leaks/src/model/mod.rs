@@ -35,8 +35,8 @@ pub(crate) struct Gain {
 /// Measures how much the prediction of a fact improves on the baseline. Fits the targets by least squares to the
 /// baseline's prediction, once with and once without the fact's prediction, and compares the errors.
 ///
-/// The p-value is from a t-test of the differences between the squared errors of both fits. An observation of this test is
-/// an item or, if the items are grouped, the mean of a group.
+/// The p-value is from a t-test of the differences between the squared errors of both fits. Its observations are items
+/// or, if the items are grouped, the means of the groups.
 pub(crate) fn gain(targets: &Targets, baseline: Option<&Prediction>, fact: &Prediction) -> Gain {
     let count = targets.test.len();
     let mut differences = vec![0.0; count];

@@ -105,8 +105,8 @@ pub(super) fn of_pixels(pixels: &Pixels) -> Box<[Print]> {
     smallest.finish()
 }
 
-/// The total brightness of the fields at all positions, row by row. Regions overlap: a field is in nine regions, in each
-/// of them at a different place.
+/// The total brightness of the fields at all positions, row by row. Regions overlap: a field is in nine regions, once
+/// in each place.
 struct Fields {
     sums: Vec<i32>,
     /// Number of fields in a row.

@@ -150,8 +150,8 @@ fn table_in(
     })
 }
 
-/// Returns the id column of the answers. If both tables have the column `named`, by which grading pairs rows, this column
-/// is returned. Otherwise a column is returned whose values are mostly in the same column of the sample submission.
+/// Returns the id column of the answers. If both tables have the column `named`, by which grading pairs rows, it is this
+/// column. Otherwise it is a column whose values are mostly in the same column of the sample submission.
 ///
 /// Of several such columns, the one with the fewest values outside the sample submission is preferred, then one without
 /// empty cells, then the first one.

@@ -130,7 +130,7 @@ impl Collected<'_> {
         if self.unexamined > 0 {
             let (files, most) = (self.unexamined, units::bytes(MAX_EXAMINED));
             content.unread.push(format!(
-                "{files} files of test items: only names, lengths and checksums were compared, because they are too long, or because {most} of such files were already read"
+                "{files} files of test items: only names, lengths and checksums were compared, because the files are too long, or {most} of files were already read"
             ));
         }
         content.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -374,7 +374,7 @@ impl Collected<'_> {
     }
 
     /// Reads a table. Returns false only if the table is too large. `format` is `None` if the file's name is not the name
-    /// of a table. Such a file is skipped.
+    /// of a table.
     fn add_table(&mut self, path: &str, place: &Path, format: Option<Format>) -> Result<bool> {
         let Some(format) = format else {
             return Ok(true);
