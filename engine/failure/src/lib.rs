@@ -119,7 +119,7 @@ pub fn is_system_fault(error: &io::Error) -> bool {
             | ErrorKind::StaleNetworkFileHandle
             | ErrorKind::FileTooLarge
     );
-    // Errors without a stable kind, such as bad blocks and too many open files, which only the system reports.
+    // Bad blocks and too many open files share a kind that has no stable name. Only the system reports this kind.
     has_kind || error.kind() == io::Error::from_raw_os_error(EIO).kind()
 }
 
@@ -138,7 +138,7 @@ const EIO: i32 = 5;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
 
-/// A value from the data in double quotes, for example a cell of a table.
+/// A value in double quotes, for example a cell of a table.
 ///
 /// ```
 /// use prep_failure::QuotedValue;

@@ -4,8 +4,8 @@
 //! memory when it ends. The goal is a peak memory of less than 200 MB.
 //!
 //! ```text
-//! full speed   2 GB (DOWNLOAD_BENCH_BYTES), verified while it arrives; compared with curl, then md5sum; goal: at least 0.8 times as fast
-//! throttled    a tenth of these bytes, 20 MB/s for each connection; compared with Kaggle's client; goal: at least 3 times as fast
+//! full speed   2 GB, or DOWNLOAD_BENCH_BYTES; goal: at least 0.8 times as fast as curl followed by md5sum
+//! throttled    a tenth of the bytes, at 20 MB/s for each connection; goal: at least 3 times as fast as Kaggle's client
 //! ```
 //!
 //! `KAGGLE_CLIENT` names the program of Kaggle's client. Without it, the benchmark uses `curl`, which also has a single

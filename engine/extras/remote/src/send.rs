@@ -1,8 +1,8 @@
 //! Sends files to a remote, and defines the queue of uploads.
 //!
-//! A full queue rejects a job instead of blocking the caller, and the link reports the rejection. The size of the queue is
-//! limited in bytes, not in jobs, because the job of a single result may name a million files. A job contains the names of
-//! objects, not their bytes.
+//! A full queue rejects a job instead of blocking the caller, and the caller reports the rejection. A job contains the
+//! names of objects, not their bytes. But the job of a single result may contain a million names. Therefore the memory of
+//! the queue is limited, and not the number of jobs.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -29,8 +29,8 @@ const MAX_PARTS: u64 = 9_000;
 const PARTS_IN_FLIGHT: usize = 4;
 
 impl Remote {
-    /// Sends an object. If `replace` is false, nothing is sent if the remote has the object. Fails if `file` does not
-    /// contain the object.
+    /// Sends the object in `file`. If `replace` is false and the remote has the object, sends nothing. Fails if the digest
+    /// of `file` is not `digest`.
     pub async fn put_object(
         &self,
         area: Area,
@@ -42,7 +42,7 @@ impl Remote {
         self.put_file(&name, digest, file, replace).await
     }
 
-    /// Sends the hash list of a bundle, and then the bundle. If `replace` is false, sends only the files that are missing.
+    /// Sends the list of a bundle's hashes, and then the bundle. If `replace` is false, skips a file that the remote has.
     pub async fn put_bundle(
         &self,
         digest: &Digest,

@@ -149,10 +149,10 @@ enum Chunk {
     Failed(RemoteError),
 }
 
-/// Fetches an object and sends its bytes to `sender`. Returns the last message, which states how the transfer ended.
+/// Fetches an object and sends its bytes to `sender`. Returns the chunk that states how the transfer ended.
 ///
-/// `expected` is the object's length in a trusted entry. If it is `None`, the object must fit into `free`, the free disk
-/// space in bytes.
+/// `expected` is the length of the object in the signed entry of a result. If it is `None`, the object must fit into
+/// `free`, the free disk space in bytes.
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,
@@ -224,14 +224,14 @@ impl MirroredSource {
         }
     }
 
-    /// Sets the content of the source when it was last used. It has priority over the content that the remote records.
+    /// Sets the source's content at its last use. This content takes precedence over the content that the remote records.
     #[must_use]
     pub fn with_content(self, stated: Option<Content>) -> MirroredSource {
         MirroredSource { stated, ..self }
     }
 
-    /// Returns the cell that receives the content that the remote records for this source. The cell remains empty if the
-    /// remote is not queried, for example because the source is on this machine.
+    /// Returns a cell, into which a query of the remote writes the content that the remote records for this source. The
+    /// cell remains empty if the remote is not queried, for example because the source is on this machine.
     pub fn remote_answer(&self) -> RemoteContent {
         self.remote_answer.clone()
     }

@@ -39,7 +39,8 @@ impl From<PublicKey> for TrustedSigner {
     }
 }
 
-/// Checks whether `key` is trusted for `competition` now. If `trusted` contains a key several times, one match is enough.
+/// Checks whether `key` is trusted for `competition` now. If `trusted` contains the key several times, one entry that
+/// permits `competition` is enough.
 pub fn check(
     trusted: &[TrustedSigner],
     key: PublicKey,
@@ -80,7 +81,7 @@ pub enum Rejection {
     Unsigned,
     #[error("it is signed by {0}, which is not trusted")]
     UntrustedKey(PublicKey),
-    #[error("its signature is not valid: the record was modified, or copied from a different name")]
+    #[error("its signature is not valid: the record was modified, or copied to a different name")]
     Forged,
     #[error("it is signed by {key}, which is not trusted for `{competition}`")]
     OutOfScope { key: PublicKey, competition: String },

@@ -58,8 +58,8 @@ impl Link {
         }
     }
 
-    /// Queues the upload of a source record. Results must have been computed from `content`, because readers of the record
-    /// rely on this.
+    /// Queues the upload of a source record. Results must have been computed from `content`, because other machines search
+    /// the remote for these results.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
         self.enqueue(Job::Source { name, content });
@@ -80,7 +80,7 @@ impl Link {
     /// Sends a source record immediately. If `file` is given, also sends the bytes of this file to the mirror. Returns
     /// whether the mirror has the bytes of the source.
     ///
-    /// Results must have been computed from `content`, because readers of the record rely on that.
+    /// Results must have been computed from `content`, because other machines search the remote for these results.
     pub fn send_source(
         &self,
         name: &str,

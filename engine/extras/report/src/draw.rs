@@ -3,8 +3,8 @@
 //! Each picture is 360 pixels wide, so that its text is legible on a phone without scaling. A title and a description serve
 //! readers who cannot see the picture.
 //!
-//! Colours also differ in lightness, and series also differ in shape or dashes. The style sheet of the page replaces each
-//! colour if the page is dark.
+//! Colours differ not only in hue but also in lightness. Series differ in shape or dashes, too. If the page is dark, its
+//! style sheet replaces each colour.
 
 use maud::{Markup, PreEscaped, html};
 use prep_experiments::Estimate;
@@ -304,7 +304,8 @@ pub fn sizes(title: &str, groups: &[(String, Vec<ImageSize>)]) -> Markup {
 /// Returns the range of scores to draw: from the best score of the leaderboard to scores near the median. The range
 /// includes the thresholds of all medals.
 ///
-/// A graded score just outside the range extends the range. A graded score far outside the range is drawn at its edge.
+/// The range is extended to include graded scores that are slightly outside. Graded scores that are far outside are drawn
+/// at the edge of the range.
 fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f64) {
     let thresholds = leaderboard.thresholds();
     let mut sorted: Vec<f64> = leaderboard.scores().to_vec();
@@ -426,8 +427,8 @@ fn describe(leaderboard: &Leaderboard, scores: &[SubmissionScore], outside: usiz
     text
 }
 
-/// Draws the percentage of competitions with a medal for each experiment, with its standard error. The scale ends near
-/// `most`.
+/// Draws, for each experiment, the percentage of competitions in which it won a medal, and the standard error of this
+/// percentage. The scale ends near `most`.
 pub fn experiments(title: &str, rows: &[(&str, Option<Estimate>)], most: f64) -> Markup {
     let described = rows.iter().map(|(name, estimate)| match estimate {
         Some(one) if one.standard_error > 0.0 => {

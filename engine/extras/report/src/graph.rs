@@ -3,7 +3,8 @@
 //! The layer of a node is the length of the longest path to it, so every arrow points to the right. In each layer, nodes
 //! move towards the mean position of their neighbours (Sugiyama, Tagawa and Toda, 1981).
 //!
-//! This is sufficient for a few dozen nodes. Layout libraries need the program `dot`, or contain their own renderer.
+//! This is sufficient for a few dozen nodes. No layout library is used, because such libraries need the program `dot`, or
+//! contain their own renderer.
 
 use std::fmt::Write as _;
 

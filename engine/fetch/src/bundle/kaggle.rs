@@ -45,7 +45,7 @@ pub struct KaggleBundle {
 
 impl KaggleBundle {
     /// Creates the source. If `ID.zip` and `ID/ID.zip` are in none of the directories of `search`, the source downloads the
-    /// bundle of the competition `kaggle` to `DATA/ID/ID.zip`.
+    /// bundle to `DATA/ID/ID.zip`. `kaggle` is Kaggle's id of the competition.
     ///
     /// A file with a different MD5 than `md5` is an error.
     pub fn new(

@@ -194,7 +194,7 @@ impl ReadAt for Remote<'_> {
             } else {
                 options.piece
             };
-            // A reader of a zip archive starts at the end and then needs the bytes before, so these are fetched as well.
+            // A reader of a zip archive needs its end, and then the bytes before its end. So fetch the entire last piece.
             let start = offset.min(total.saturating_sub(options.piece));
             let start = match state.read(start) {
                 Some(_) => offset,

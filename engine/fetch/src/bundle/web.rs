@@ -63,7 +63,7 @@ impl WebFile {
     /// 2. the target of the download, `DATA/ID/sources/FILE`
     /// 3. the local bundle, if the pipeline states checksums or names a member of the bundle
     ///
-    /// If `is_checked` is true, a file with a different checksum is an error. Otherwise the target is searched first.
+    /// If `is_checked` is true, a file with a different checksum is an error. If it is false, the target is searched first.
     ///
     /// # Errors
     /// If the URL is not valid.
@@ -128,7 +128,8 @@ impl WebFile {
         }
     }
 
-    /// Returns the name of the URL's record in the cache and in remotes. The slashes distinguish it from bundles.
+    /// Returns the name of the URL's record in the cache and in remotes. Unlike the names of bundles, the name
+    /// contains several slashes.
     pub fn record_name(id: &str, address: &WebAddress<'_>) -> String {
         let WebAddress {
             source, file, url, ..

@@ -8,7 +8,7 @@
 //! 6. the file `credentials.json` of `kaggle auth login`
 //!
 //! The first place with credentials is used. Kaggle's tools search for tokens and logins only in `~/.kaggle`, and for
-//! `kaggle.json` first in `KAGGLE_CONFIG_DIR`. `prep` searches for each file in all these directories, in the same order.
+//! `kaggle.json` first in `KAGGLE_CONFIG_DIR`. `prep` begins in the same directory, and then searches all other directories.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

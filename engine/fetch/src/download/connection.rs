@@ -1,5 +1,5 @@
 //! The connections of a download session. Each connection requests one range of an object and passes the bytes to the
-//! session. All connections use the same address.
+//! session. All connections use the same address, which is a URL of the object.
 //!
 //! If the server rejects an address that has served a request, the address has probably expired, so the session requests
 //! a new one. One connection tries the new address, while the others wait. The rejection of an address that never served
@@ -93,8 +93,8 @@ pub(crate) async fn connection(
 
 pub(crate) struct SessionAddress<'a> {
     pub(crate) location: &'a mut Option<Location>,
-    /// Number of addresses that were rejected before this address. Each connection stores the number of its address.
-    /// Therefore the rejection of an address is handled only once.
+    /// Number of addresses that were rejected before this address. Each connection stores the number of its address. If
+    /// this number is no longer the current one, the rejection of the address was already handled.
     pub(crate) number: u64,
     pub(crate) has_served: Arc<AtomicBool>,
     /// Whether a connection is trying the address, which has not served a request yet.
@@ -130,7 +130,7 @@ impl<'a> SessionAddress<'a> {
         }
     }
 
-    /// Discards the rejected address `number`. Returns whether it never served a request, which is a failure.
+    /// Discards the rejected address `number`. Returns true if it never served a request: then the rejection is a failure.
     pub(crate) fn reject(&mut self, number: u64, order: &Order) -> bool {
         if number < self.number {
             return false;

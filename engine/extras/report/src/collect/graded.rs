@@ -87,7 +87,7 @@ fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     }
 }
 
-/// Returns the number of parts at the end of paths that distinguish them. More parts would reveal other directories.
+/// Returns how many of their last parts distinguish the paths. The page shows only these parts, not other directories.
 fn distinct_parts(paths: &BTreeSet<&str>) -> usize {
     let is_distinct = |parts: &usize| {
         let names = paths.iter().map(|path| last_parts(path, *parts));
@@ -107,8 +107,8 @@ fn minute_of(time: &str) -> String {
     minute.replace('T', "\u{a0}")
 }
 
-/// Computes the metrics of experiments for each of upstream's sets whose competitions were all graded. If there is no
-/// such set, uses all graded competitions.
+/// Computes the metrics of experiments for sets of competitions. Uses each set of upstream's leaderboard, if all its
+/// competitions were graded. If there is no such set, uses the set of all graded competitions.
 pub fn experiments(graded: &[GradedExperiment], pages: &[CompetitionPage]) -> Experiments {
     let scores = || pages.iter().flat_map(|page| &page.scores);
     let mut run: Vec<String> = scores().map(|one| one.run.competition.clone()).collect();

@@ -81,7 +81,7 @@ pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[PublicTable]) -> V
     labels.take(MAX_LABELS).collect()
 }
 
-/// Returns the columns of the answers with the true values of the metric. Returns none if the metric is a query.
+/// Returns the columns of the answers that contain the true values. If the metric is a query, returns no columns.
 fn true_columns(rules: &Value, answers: &Frame) -> Vec<String> {
     let columns = answers.columns.iter().map(|column| column.name.clone());
     let columns: Vec<String> = columns.collect();
@@ -144,7 +144,7 @@ fn label(name: &str, answers: &Frame, public: &[&PublicTable]) -> Option<LabelCh
         (None | Some(Some(_)), Some(own)) if !has_few_values(&own) => {
             histogram(train.and_then(numbers).as_deref(), &own)?
         }
-        // A single cell with text can make one table's column a text column. Both columns are treated as text in this case.
+        // If the column of train or of test contains text, both columns are treated as text.
         _ => classes(train.map(counts)?.as_ref(), &counts(test)?)?,
     };
     Some(LabelChart {
@@ -164,8 +164,8 @@ fn has_few_values(values: &[f64]) -> bool {
             return false;
         }
     }
-    // A column with few different integers contains classes. A column with few different numbers of another kind contains
-    // classes only if it has many rows. In a column with few rows, few different numbers mean nothing.
+    // Few different integers are classes. Few different fractional numbers are classes only if the column has many rows,
+    // because a short column cannot contain many different numbers.
     values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * MAX_CLASS_VALUES
 }
 

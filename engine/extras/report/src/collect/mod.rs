@@ -268,12 +268,12 @@ fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
 pub struct StepRow {
     pub name: String,
     pub kind: &'static str,
-    /// Time at which the step's result was computed, or at which the outputs were published, in seconds since 1970.
-    /// `None` if the result is not in the cache.
+    /// Time at which the step's result was computed, in seconds since 1970. `None` if the result is not in the cache. For
+    /// the step that publishes the outputs, this is the time of the last publication.
     pub when: Option<i64>,
     pub millis: Option<u64>,
     pub why: Option<String>,
-    /// Reason why the step would run now. `None` if the step is up to date, or if another step decides whether it runs.
+    /// Reason why the step would run now. `None` if the step is up to date, or runs only if an earlier result changes.
     pub now: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Collects the first rows of tables and JSON files of `public`, the fractions of missing cells, and the outputs.
+//! Collects the first rows of tables and JSON files of `public`, and the fractions of missing cells. Lists all outputs.
 //!
 //! Only the first [`MAX_TABLE_BYTES`] bytes of a table are read. The page states the number of rows that were read.
 

@@ -181,7 +181,7 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
 }
 
 /// Compares submissions for sorting: better medals first. Among submissions with the same medal, better scores come first.
-/// Without a leaderboard, it is unknown which scores are better.
+/// Without a leaderboard, it is unknown which scores are better, so submissions with the same medal are equal.
 fn order(a: &SubmissionScore, b: &SubmissionScore) -> Ordering {
     let scores = (a.run.score, b.run.score);
     a.rank.cmp(&b.rank).then_with(|| match scores {
@@ -238,7 +238,7 @@ fn steps_table(steps: &[StepRow]) -> Markup {
     if rows.is_empty() {
         return html! {};
     }
-    let columns = columns("Step  Kind  Last ran (UTC)  >Took  Why it last ran  Now");
+    let columns = columns("Step  Kind  Last ran (UTC)  >Took  Why it last ran  Status now");
     html! {
         details {
             summary { "When and why each step last ran" }

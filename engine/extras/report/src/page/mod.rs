@@ -129,7 +129,7 @@ fn experiments(experiments: &Experiments) -> Markup {
     html! {
         section id="experiments" {
             h2 { "Experiments" }
-            p { "Percentages of competitions: the mean over the seeds ± one standard error. A seed has one run of each competition. “1 of 3” seeds means that a competition has 3 runs, but another one has only 1. Then only the first run of each competition is used." }
+            p { "Each value is a percentage of competitions: the mean over the seeds ± one standard error. A seed has one run of each competition. For example, “1 of 3” seeds means that one competition has 3 runs, but another competition has only 1. In this case, only the first run of each competition is used." }
             div.figures {
                 @for set in &experiments.sets {
                     (figure(

@@ -74,7 +74,8 @@ fn published(all: &[CompetitionPage]) -> Markup {
     card("Checksums", &format!("{equal} of {all}"), &note)
 }
 
-/// Returns the numbers of outputs that have their published checksum, differ from it, and were not compared with it.
+/// Returns three numbers: of outputs that have their published checksum, of outputs that differ from it, and of outputs
+/// that were not compared with it.
 fn compared<'a>(files: impl Iterator<Item = &'a OutputFile> + Clone) -> (usize, usize, usize) {
     let count = |wanted: fn(&OutputComparison) -> bool| {
         files.clone().filter(|file| wanted(&file.compared)).count()
@@ -343,8 +344,8 @@ impl Status {
 
 /// Returns the status of completely prepared data.
 ///
-/// Unverified data of a custom pipeline have a good status. But if the pipeline has the id of a benchmark competition, the
-/// status is worse. Readers could mistake these data for the data of the benchmark.
+/// Unverified data of a custom pipeline usually have a good status. But if the custom pipeline has the id of a benchmark
+/// competition, the status is only fair, because readers could mistake these data for the data of the benchmark.
 fn complete_data_status(competition: &CompetitionPage) -> Status {
     // A variant other than the base has no published checksums, so its outputs cannot be verified.
     let mut files = competition.files.iter();
