@@ -270,7 +270,7 @@ const ATTACKS: &[Attack] = &[
         "removed line",
         |w| w.edited(2, |lines| drop(lines.remove(1))),
         5,
-        "lines before line 2 were removed (1)",
+        "lines before line 2 were removed (number of lines: 1)",
     ),
     Attack(
         "changed line",

@@ -1,6 +1,6 @@
 //! Reads answers, rules and leaderboards at the first request, and reuses them while the prepared data do not change.
 //!
-//! If a competition is not prepared yet, or is prepared again, the next request reads its new answers.
+//! After a competition was prepared, also for the first time, the next request reads its new answers.
 //!
 //! All large submissions are graded on the same thread, because the allocator keeps freed memory for the thread that freed
 //! it. With several threads, each thread would eventually keep as much memory as the largest submission needs.

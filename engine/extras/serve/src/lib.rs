@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! server       accepts connections                   routes     requests and responses, as in MLE-bench's server
-//! connections  limits of clients and of uploads      upload     writes the file of a body, which multipart decodes, to disk
-//! grading      answers, rules and leaderboards
+//! connections  limits connections and uploads        upload     writes the uploaded file to disk
+//! grading      answers, rules and leaderboards       multipart  decodes the body of an upload
 //! ```
 //!
 //! - `POST /validate` takes a file in the field `file`, and returns `{"result": ...}` with MLE-bench's messages.

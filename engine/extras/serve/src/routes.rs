@@ -234,7 +234,7 @@ fn competition(shared: &Shared, headers: &HeaderMap) -> Result<String, &'static 
     match chosen {
         Some(id) if shared.gradings.knows(id) => Ok(id.to_owned()),
         Some(_) => Err("there is no such competition"),
-        None => Err("the header exp-id names no competition"),
+        None => Err("the header exp-id must contain the id of a competition"),
     }
 }
 
@@ -360,8 +360,8 @@ fn json_answer(status: StatusCode, text: String) -> Answer {
     answer
 }
 
-/// Returns whether all hosts and origins of a request are local, or equal `name`, the host with which the server was
-/// started. A request with other names may come from a web page of another origin.
+/// Returns whether each host and origin in a request is local, or equals `name`, the host at which the server listens. A
+/// request with another host or origin may come from a foreign web page.
 pub(crate) fn is_local(uri: &Uri, headers: &HeaderMap, name: &str) -> bool {
     let is_own = |host: &str| is_local_name(host) || host.eq_ignore_ascii_case(name);
     let mut hosts = headers.get_all(HOST).iter();

@@ -191,7 +191,7 @@ impl Chunks<'_> {
     }
 }
 
-/// Reads the rest of the body for a short time. A client that is still sending may not read the response otherwise.
+/// Reads the rest of the body for a short time, because some clients read the response only after sending the entire body.
 pub(crate) async fn drain(body: &mut Incoming) {
     const MAX_DRAIN_TIME: Duration = Duration::from_secs(2);
     const MAX_DRAIN_BYTES: usize = 64 << 20;

@@ -11,8 +11,8 @@
 //! report of a grading contains the position of its line and the hash after this line. Therefore the report contradicts
 //! such a log. Only one change is not detected: the removal of lines after the line of the last published report.
 //!
-//! While a process writes a line, it locks a second file. Readers of the log cannot open the second file, so a program that
-//! may only read the log, for example an agent, cannot stop gradings.
+//! While a process writes a line, it locks a second file, not the log. A program that may only read the log, for example an
+//! agent, cannot open the second file. Therefore it cannot hold the lock, which would stop gradings.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -131,8 +131,8 @@ impl LogWriter {
         &self.path
     }
 
-    /// Returns the path of the log. Fails if the path is not a regular file. A symbolic link of another user is an error,
-    /// too, because that user could redirect the log.
+    /// Returns the path of the log. Fails if the path is neither a regular file nor a symbolic link. The link must belong to
+    /// the current user or to root, because another owner could redirect the log.
     fn regular(&self) -> io::Result<&Path> {
         let found = match self.path.symlink_metadata() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(&self.path),
@@ -224,9 +224,11 @@ pub struct LoggedLine {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum LogFault {
-    #[error("line {line} was changed or replaced: line {next} names a different hash", next = .line + 1)]
+    #[error("line {line} was changed or replaced: the hash after this line differs from the hash in line {next}", next = .line + 1)]
     Changed { line: usize },
-    #[error("lines before line {line} were removed ({count}): line {line} has position {position}")]
+    #[error(
+        "lines before line {line} were removed (number of lines: {count}): line {line} has position {position}"
+    )]
     Removed {
         line: usize,
         position: u64,
@@ -291,8 +293,8 @@ impl ReadLog {
             .count()
     }
 
-    /// Checks that the log contains the grading of a report. `place` is the place in the log that the report states.
-    /// Returns the first contradiction as an error.
+    /// Checks that the log contains a report's grading at `place`, the place in the log that the report states. Returns the
+    /// first contradiction as an error.
     pub fn confirm(&self, place: &LogPlace, competition: &str) -> Result<(), String> {
         if place.id != self.id {
             return Err(format!(
@@ -381,11 +383,11 @@ mod tests {
         for (edited, message) in [
             (
                 vec![lines[0], lines[2], lines[3]],
-                "lines before line 2 were removed (1)",
+                "lines before line 2 were removed (number of lines: 1)",
             ),
             (
                 vec![lines[2], lines[3]],
-                "lines before line 1 were removed (2)",
+                "lines before line 1 were removed (number of lines: 2)",
             ),
             (
                 vec![lines[0], &changed, lines[2]],

@@ -87,8 +87,8 @@ fn message(report: &JsonObject) -> Vec<u8> {
     message
 }
 
-/// Returns the reports in a document. The document is one report, a grading report with a list of them, or the output of
-/// `prep grade --json`. Returns `None` for other documents.
+/// Returns the reports in a document. The document is one report, a grading report with the list `competition_reports`, or
+/// the output of `prep grade --json`. Returns `None` for other documents.
 pub fn reports_of(document: &JsonValue) -> Option<Vec<&JsonObject>> {
     let document = document.as_object()?;
     if competition_of(document).is_some() {

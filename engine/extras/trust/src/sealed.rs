@@ -28,7 +28,7 @@ const SECRET_PREFIX: &str = "age-secret-key-";
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum SealError {
-    #[error("`{0}` is not a recipient, which is `age1` and 58 further characters")]
+    #[error("`{0}` is not a recipient; a recipient is `age1` and 58 further characters")]
     Recipient(String),
     #[error("it is not a file of secret keys: each key must begin with AGE-SECRET-KEY-1")]
     Identity,

@@ -1,9 +1,9 @@
 //! Decodes `multipart/form-data` incrementally.
 //!
-//! The decoder accepts the same bodies as the lenient framework of MLE-bench's server:
+//! The decoder accepts the same bodies as the lenient framework of MLE-bench's server. Such bodies may contain:
 //!
 //! - all three kinds of line breaks, and spaces after a boundary
-//! - lines of data that begin with the boundary
+//! - lines that begin with the boundary, but continue with other text and thus belong to the data
 //! - header names in upper and lower case
 //!
 //! The decoder keeps at most the header of a part, or the beginning of a boundary, in memory.
@@ -375,7 +375,8 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-*!#$%&'+.^`|~".contains(&byte)
 }
 
-/// Splits a text after the value of a parameter. The value is `None` if it is neither a token nor a quoted string.
+/// Parses the value of a parameter at the beginning of `text`. Returns the value, and the rest of the text. The value is
+/// `None` if it is neither a token nor a quoted string.
 fn content(text: &str) -> (Option<String>, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let length = text
