@@ -29,11 +29,11 @@ pub enum FetchError {
         can_log_in: bool,
         message: String,
     },
-    #[error("the login {path} cannot be renewed{}", server_message(.message))]
+    #[error("the login in {path} cannot be renewed{}", server_message(.message))]
     LoginExpired { path: PathBuf, message: String },
     #[error("{host} returned its login page instead of the bundle")]
     LoginPage { host: String },
-    #[error("this account cannot take part in {id}: Kaggle denies `competitions.participate`{}", server_message(.message))]
+    #[error("this account cannot take part in {id}: Kaggle denies the permission `competitions.participate`{}", server_message(.message))]
     MayNotParticipate { id: String, message: String },
     #[error("{host} returned a response that prep cannot read")]
     Unexpected { host: String },
@@ -280,7 +280,7 @@ impl FetchError {
             }
             FetchError::Unavailable { .. } => "run again later; the download then continues".into(),
             FetchError::Encoded { .. } => {
-                "use an address at which the server sends the file itself, or download and decode the file yourself".into()
+                "use an address at which the server sends the file without `Content-Encoding`, or download and decode the file yourself".into()
             }
             FetchError::Certificates { .. } => {
                 "install the root certificates of the system (Debian: `apt install ca-certificates`), or set SSL_CERT_FILE".into()

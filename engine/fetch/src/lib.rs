@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bundle/      the sources: local bundles, full and partial downloads, listings, files at URLs, directories
-//! download/    the download of one file: sessions, connections and their number, the final verification
+//! download/    the download of one file: sessions, connections, the number of connections, the final verification
 //! resume/      state that survives a process: partial file, piece map, running digests
 //! wire/        the API and the object store: URLs, meaning of responses, retries, rate limit
 //! network      the handle that the other modules use     credentials   finds and renews credentials
@@ -17,7 +17,7 @@
 //! - A piece that is intact on disk is never fetched again, not even by a later process.
 //! - A file never contains bytes of two objects: every response must prove by a strong ETag or MD5 that it belongs to the
 //!   same object. If the server sends neither, all bytes come from one response.
-//! - No server blocks a download for ever: every response must begin, and send a minimum rate, within a time limit.
+//! - No server blocks a download for ever: a request fails if its response begins too late or arrives too slowly.
 //! - Only the API's own hosts get credentials. Messages name hosts, not URLs.
 //! - Failures are counted and limited (`wire/retry`).
 //!

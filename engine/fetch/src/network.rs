@@ -92,7 +92,8 @@ impl Network {
         })
     }
 
-    /// Returns the length of an item in bytes. Requests the first byte from `location`, or requests a location first.
+    /// Returns the length of an item in bytes. Requests its first byte from `location`. If `location` is `None`, first finds
+    /// the location of the item.
     async fn length(
         &self,
         item: &Item,
@@ -157,7 +158,8 @@ impl Network {
         self.block_on_unless(cancel, download(order))
     }
 
-    /// Runs a future on this thread until it is ready or `cancel` is set. Its tasks run on the network's threads.
+    /// Runs a future on this thread until it is ready or `cancel` is set. Tasks that the future spawns run on the threads
+    /// of the asynchronous runtime.
     pub(crate) fn block_on_unless<T>(
         &self,
         cancel: &Cancel,
@@ -196,7 +198,7 @@ impl LazyNetwork {
         }
     }
 
-    /// Returns the network for requests with credentials.
+    /// Returns the network handle after checking that there are credentials.
     ///
     /// # Errors
     /// Same as for [`any`](Self::any), and an error if there are no credentials.
@@ -206,10 +208,10 @@ impl LazyNetwork {
         Ok(network)
     }
 
-    /// Returns the network for requests without credentials.
+    /// Returns the network handle without checking that there are credentials.
     ///
     /// # Errors
-    /// If the network cannot be created, for example because downloads are not allowed.
+    /// If the handle cannot be created, for example because downloads are not allowed.
     pub fn any(&self) -> Result<Network, FetchError> {
         let mut created = self.created.lock();
         match &*created {

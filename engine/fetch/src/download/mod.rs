@@ -30,8 +30,8 @@ const MAX_REPLACEMENTS: u32 = 3;
 /// Number of complete downloads with a wrong MD5 after which a download fails.
 const MAX_DAMAGED: u32 = 2;
 
-/// Downloads the file of `order` into its partial file, and verifies the file. Returns `None` for an order with ranges,
-/// because parts of a file cannot be verified here.
+/// Downloads the file of `order` into its partial file, verifies the file, and returns its digests. If `order` requests
+/// only ranges of the file, returns `None`, because parts of a file cannot be verified here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
     let mut location = None;
     let mut ranges = true;
@@ -134,8 +134,8 @@ pub(crate) struct FirstRequest<'a> {
 }
 
 impl FirstRequest<'_> {
-    /// Sends a request for `range`, and repeats it after temporary failures, which `retry` counts. Returns
-    /// [`Stop::Changed`] if `known` is given and the object has a different identity.
+    /// Sends a request for `range`, and repeats it after temporary failures, which `retry` counts. If `known` is given and
+    /// the server now has a different object, returns [`Stop::Changed`].
     pub(crate) async fn answer(
         &mut self,
         range: Range<u64>,
@@ -220,8 +220,8 @@ impl Order {
         }
     }
 
-    /// Returns an error if the piece map of the file might not fit into memory. The length of this map depends on the
-    /// length of the entire bundle. Therefore a small part of a very long bundle needs little disk space, but a large map.
+    /// Returns an error if the piece map of the file might not fit into memory. This map lists all pieces of the entire
+    /// file, even if the order requests only a small part of a very long bundle.
     pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
         match object.total <= max_bytes(self.shared.options.piece.max(1)) {
             true => Ok(()),

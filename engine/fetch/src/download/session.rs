@@ -1,6 +1,6 @@
 //! A download session: an object on the server, its partial file, and the connections that fill it.
 //!
-//! One task on the thread of the downloading step owns all state, writes to the disk, and computes digests.
+//! One task owns all state, writes to the disk, and computes digests. It runs on the thread that requested the download.
 //!
 //! Connections are tasks on the runtime's threads. Each connection fetches one range, passes the bytes to the task that
 //! owns the state, and ends. Pieces that the connection did not complete become missing again.
@@ -51,19 +51,19 @@ pub(crate) struct Session<'a> {
     connections: JoinSet<ConnectionEnd>,
     pace: Pace,
     retry: Retry,
-    /// Number of counted failures. Rejected addresses are not counted. Each connection stores this number when it starts,
-    /// as its *round*.
+    /// Number of counted failures. Each connection stores this number when it starts, as its *round*. A rejected address
+    /// is not counted here.
     ///
-    /// If many connections fail at once, for example because the server is overloaded, this is one failure. Therefore
-    /// only the first failure of a round is counted.
+    /// If many connections fail at once, for example because the server is overloaded, only the first failure is counted.
+    /// After it, the rounds of the other connections are below this number, so their failures are ignored.
     round: u64,
     pause: Option<Instant>,
 }
 
 impl<'a> Session<'a> {
     /// Continues the download of an earlier session, or starts a new one. If `ranges` is false, requests the entire file
-    /// without ranges. Returns the downloaded object. If the order is for an entire file, also returns the digests of the
-    /// file.
+    /// without ranges. Returns the identity of the downloaded object. If the order is for an entire file, also returns the
+    /// digests of the file.
     pub(crate) async fn run(
         order: &'a Order,
         location: &'a mut Option<Location>,
@@ -186,8 +186,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Returns the failure that occurs if the disk returned different bytes than were written. Without ranges, the entire
-    /// download fails, because single pieces cannot be fetched again.
+    /// Returns the failure of a download without ranges whose bytes on disk differ from the written bytes. Without ranges,
+    /// single pieces cannot be fetched again, so the entire download fails.
     fn lost_bytes(&self) -> Trouble {
         Trouble::Broken {
             host: self.order.item.owner(),

@@ -1,12 +1,12 @@
-//! The partial file of a download (`ID.zip.partial`), and its digests. The downloading process holds a lock on the file,
-//! and renames the file when the download is complete.
+//! The partial file of a download (`ID.zip.partial`), and the digests of this file. The downloading process holds a lock on
+//! the file, and renames the file when the download is complete.
 //!
 //! The file and its final name are flushed to disk, so after a power failure the file is either complete or missing.
-//! Outputs of steps are not flushed, because computing them again is usually faster than a download.
+//! The outputs of a pipeline are not flushed, because computing them again is usually faster than a download.
 //!
-//! Pieces are added to the digests in the order of their offsets. A written piece is read back, usually from the page
-//! cache, and verified against the CRC-32 of the received bytes. The same applies to pieces of an earlier process. A piece
-//! that does not match is fetched again.
+//! Pieces are added to the digests in the order of their offsets. Each piece is first read back, usually from the page
+//! cache, and verified against the CRC-32 of the received bytes. Pieces that an earlier process wrote are also verified. A
+//! piece that does not match its CRC-32 is fetched again.
 
 use std::fs::{File, OpenOptions};
 use std::ops::Range;
@@ -166,12 +166,13 @@ pub(crate) struct State {
     pub(crate) map: Map,
     pub(crate) pieces: Pieces,
     pub(crate) size: u64,
-    /// Number and CRC-32 of each existing piece.
+    /// Index and CRC-32 of each existing piece.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the object and the state of an earlier session. Returns `None` if the map or partial file of that session is for
-/// another address than `wanted`. Also returns `None` if the server cannot confirm that the object is unchanged.
+/// Returns the object and the state of an earlier session. Returns `None` if the piece map is missing or for another
+/// address, or if the partial file has the wrong length. Also returns `None` if the server cannot confirm that the object is
+/// unchanged.
 pub(crate) fn load(
     partial: &Partial,
     wanted: Wanted<'_>,
@@ -263,7 +264,7 @@ pub(crate) enum DigestProgress {
     Bad(usize),
 }
 
-/// Computes the digests of a file. Each call processes at most one piece, so the caller decides when to spend the time.
+/// Computes the digests of a file. Each call processes at most one piece, so it returns soon.
 #[derive(Debug)]
 pub(crate) struct Digester {
     file: Arc<File>,
@@ -279,7 +280,7 @@ pub(crate) struct Digester {
 }
 
 impl Digester {
-    /// Creates a digester for a file of `total` bytes. `records` contains number and CRC-32 of each existing piece.
+    /// Creates a digester for a file of `total` bytes. `records` contains the index and the CRC-32 of each existing piece.
     pub(crate) fn new(file: Arc<File>, total: u64, size: u64, records: &[(u32, u32)]) -> Digester {
         let pieces = usize::try_from(total.div_ceil(size)).unwrap_or(usize::MAX);
         let mut digester = Digester {

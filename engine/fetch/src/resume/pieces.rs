@@ -143,7 +143,8 @@ impl Pieces {
         }
     }
 
-    /// Takes the first adjacent missing pieces: up to `limit` bytes, but at least one piece. Returns their byte range.
+    /// Marks the first missing piece and the missing pieces directly after it as taken. Takes up to `limit` bytes, but at
+    /// least one piece. Returns the byte range of these pieces.
     pub(crate) fn take(&mut self, limit: u64) -> Option<Range<u64>> {
         let missing = |piece: &Piece| *piece == Piece::Missing;
         let rest = self.pieces.get_mut(self.first..)?;

@@ -125,7 +125,8 @@ async fn follow_redirects(
         let (request, token) = authorize(shared, request, rejected.as_ref()).await?;
         let answer = send(shared, request, &message.url, 0).await?;
         let status = answer.status();
-        // The access token may have been revoked, or the local clock may be wrong, so one new token is requested.
+        // The access token may have been revoked, or it may have expired if the local clock is slow. Therefore one new token
+        // is requested.
         if status == StatusCode::UNAUTHORIZED && token.is_some() && rejected.is_none() {
             rejected = token;
             continue;

@@ -18,7 +18,7 @@ pub(crate) struct Position<'a> {
     pub(crate) offset: u64,
 }
 
-/// Returns the next bytes of a body, `None` at its end. Fails if the connection breaks, or below the minimum rate.
+/// Returns the next bytes of a body, or `None` at its end. Fails if the connection breaks or bytes arrive too slowly.
 pub(crate) async fn chunk(
     response: &mut Response,
     rate: &mut RateCheck,

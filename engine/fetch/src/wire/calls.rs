@@ -161,8 +161,8 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Parses the URLs of the API: `text` for the protocol that uses GET, with or without `/api/v1`, and `rpc` for the
-    /// protocol that uses POST. If `rpc` is `None`, the second URL is derived from `text`.
+    /// Parses the URLs of the API. `text` is the URL for the protocol that uses GET. It may omit `/api/v1`. `rpc` is the URL
+    /// for the protocol that uses POST. If `rpc` is `None`, this URL is derived from `text`.
     ///
     /// A URL to which credentials must not be sent is an error. The message contains no secret.
     pub(crate) fn parse(
@@ -213,7 +213,8 @@ impl Endpoint {
         self.preferred.store(protocol as u8, Ordering::Relaxed);
     }
 
-    /// Returns whether `url` may receive credentials: the API's hosts, and for Kaggle's API all hosts of Kaggle.
+    /// Returns whether `url` may receive credentials. The hosts of the API may receive them. If the API is Kaggle's, all
+    /// hosts of Kaggle may.
     pub(crate) fn is_trusted(&self, url: &Url) -> bool {
         let is_api = [&self.rest, &self.rpc]
             .iter()

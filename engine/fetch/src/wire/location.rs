@@ -1,6 +1,6 @@
-//! Files that can be downloaded, and their locations. A location is a request that reads a file at a signed address of the
-//! object store, or at another URL. Signed addresses are cached, so listing and then fetching a bundle needs only one API
-//! call.
+//! Files that can be downloaded, and their locations. A location contains the request that reads a file. The request goes to
+//! a signed address of the object store, or to another URL. Signed addresses are cached, so listing and then fetching a
+//! bundle needs only one API call.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -96,7 +96,7 @@ pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
         return refuse("nowhere".into(), "it has no valid URL");
     };
     if !matches!(to.scheme(), "http" | "https") || to.host_str().is_none() {
-        return refuse(host(&to), "it is not an http or https URL");
+        return refuse(host(&to), "its target is not an http or https URL");
     }
     if from.scheme() == "https" && to.scheme() == "http" {
         return refuse(host(&to), "it leads from https to plain http");
@@ -187,7 +187,7 @@ impl Item {
     pub(crate) fn key(&self) -> String {
         match self {
             Item::Bundle(id) => id.clone(),
-            // Only this key begins with a slash: names of competitions contain no slash, and URLs do not begin with one.
+            // Names of competitions and URLs do not begin with a slash, so this key differs from all other keys.
             Item::Member { id, file } => format!("/{id}/{file}"),
             Item::File { location, .. } => location.message.url.to_string(),
         }

@@ -198,8 +198,8 @@ pub(crate) async fn locate(
     Ok(location)
 }
 
-/// Checks the first bytes of a response in which the API sends the file itself instead of a redirect to a signed address.
-/// The download then requests ranges from the same URL.
+/// Checks a response in which the API sends the file itself instead of a redirect to a signed address. Returns an error if
+/// the response is JSON, or if it must be a zip archive and its first bytes differ from those of a zip archive.
 async fn check_sent_directly(
     shared: &Shared,
     answer: Response,

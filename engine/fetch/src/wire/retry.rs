@@ -58,7 +58,7 @@ impl Retry {
     /// Counts a failure and returns the next action. Returns an error after too many failures, or if the server requests
     /// too long a pause.
     ///
-    /// `kept` returns the help for this error, which describes the part of the download that was kept.
+    /// `kept` returns the help for [`FetchError::GaveUp`], which describes the part of the download that was kept.
     pub(crate) fn next(
         &mut self,
         options: &DownloadOptions,
@@ -87,7 +87,7 @@ impl Retry {
             }
         }
         let requested = trouble.retry_after();
-        // The pause is never shorter than usual. Otherwise `Retry-After: 0` would use up all attempts within a second.
+        // The header must not shorten the pause. Otherwise `Retry-After: 0` would use up all attempts within a second.
         let usual = pause_after(self.failures, options);
         let wait = requested.map_or(usual, |requested| requested.max(usual));
         let time_left = trouble
@@ -129,7 +129,8 @@ pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration 
     pause(failures, options.backoff, options.patience.min(MAX_PAUSE))
 }
 
-/// Returns the approximate sum of all later pauses after `failures` failed attempts, if every further attempt fails.
+/// Returns the approximate sum of the pauses that follow the pause after failure number `failures`, if every further attempt
+/// fails.
 pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration {
     let limit = options.patience.min(MAX_PAUSE);
     let later = (failures + 1)..options.attempts;
