@@ -86,8 +86,8 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
 
     /// Reads the rest of the file, verifies the CRC-32 and length of the content, and returns the index.
     ///
-    /// Returns `None` if a deflate block is too long, or if the index would have too many spans, which are the separately
-    /// decoded ranges. Also returns `None` if the file contains more than one gzip stream.
+    /// Returns `None` if a deflate block is too long, or if the index would have too many spans (see [`crate::spans`]). Also
+    /// returns `None` if the file contains more than one gzip stream.
     ///
     /// # Errors
     /// I/O errors, and [`io::ErrorKind::InvalidData`] if the CRC-32 or the length of the content is wrong.

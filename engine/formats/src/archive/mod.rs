@@ -2,7 +2,7 @@
 //!
 //! [`ArchiveFormat::read`] calls [`crate::zip`], [`crate::tar`] or [`crate::sevenz`], which reject unsafe members.
 //!
-//! An audit of damaged zip archives uses [`crate::zip::read_tolerant`] instead.
+//! [`crate::zip::read_tolerant`] lists a zip archive without rejecting unsafe members.
 //!
 //! ```
 //! use prep_formats::archive::{ArchiveFormat, StoredForms};
@@ -95,7 +95,7 @@ impl ArchiveFormat {
     ///
     /// `name` is the file name of the archive. The member of a gzip file has this name without `.gz`.
     ///
-    /// A path can occur repeatedly in a tar archive. The last member with this path replaces the earlier members.
+    /// A path can occur repeatedly in a tar archive. `visit` receives all these members. Only the last one is valid.
     ///
     /// # Errors
     /// [`ArchiveError`]. If `visit` returns an error, reading stops.

@@ -2,8 +2,9 @@
 //!
 //! - Strings, booleans, null, finite doubles and 32-bit integers are plain JSON.
 //! - Other values become objects with a key of [`EXTENDED_KEYS`] that shows the type, for example `{"$numberLong": "5"}`.
-//! - A document converted to JSON and back has the bytes that pymongo writes after reading the document.
-//! - Not convertible: 128-bit decimals, DBPointers, and documents that look like an object with a key of [`EXTENDED_KEYS`].
+//! - Converting a document to JSON and back has the same result as `bson.encode(bson.decode(document))` in pymongo.
+//! - 128-bit decimals and DBPointers cannot be converted. Neither can documents that look like an object with a key of
+//!   [`EXTENDED_KEYS`].
 //! - Other keys that begin with `$` are ordinary, for example `$ref` and `$id`.
 
 use base64::Engine;
@@ -171,7 +172,7 @@ fn json(
     })
 }
 
-/// Converts Extended JSON to a BSON document and appends the document to `out`. The bytes equal those of pymongo.
+/// Converts Extended JSON to a BSON document and appends the document to `out`. pymongo writes the same bytes.
 ///
 /// - A top-level `_id` becomes the first element.
 /// - A plain integer takes 32 bits if it fits, otherwise 64.

@@ -195,7 +195,7 @@ impl<'a> DocumentElements<'a> {
 
     fn until_zero(&mut self) -> Result<&'a [u8], BsonError> {
         let Some(end) = memchr::memchr(0, self.rest) else {
-            return Err(self.damaged("a key or pattern does not end with a zero byte"));
+            return Err(self.damaged("a key or regular expression does not end with a zero byte"));
         };
         let text = self.take(end)?;
         self.take(1)?;

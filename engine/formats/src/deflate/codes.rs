@@ -20,7 +20,8 @@ const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
 ///
 /// - Bits 0 to 5 contain the length of the code in bits. Bits 6 and 7 are the flags `NOT_LITERAL` and `SPECIAL`.
 /// - In the entry of a literal, bits 8 to 15 are the byte.
-/// - In the entry of a length or distance, bits 8 to 15 are the number of extra bits. Bits 16 to 31 are the smallest value.
+/// - In the entry of a length or distance, bits 8 to 15 are the number of extra bits. Bits 16 to 31 are the length or
+///   distance to which the extra bits are added.
 /// - In a pointer to a subtable, bits 8 to 15 are the number of the subtable's index bits. Bits 16 to 26 are the index of
 ///   the subtable's first entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +76,8 @@ impl CodeEntry {
         (self.0 >> 16) as usize + (bits & ((1 << self.extra_bits()) - 1)) as usize
     }
 
-    /// Creates a pointer to the subtable at `position`. `width` is the number of index bits of the subtable, and `root` is
-    /// the number of bits before these index bits.
+    /// Creates a pointer to the subtable at `position`. The first `root` bits of a code select this pointer. The next `width`
+    /// bits select the entry in the subtable.
     fn pointer(width: usize, position: usize, root: u32) -> CodeEntry {
         CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
     }
@@ -182,8 +183,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
     /// `counts` contains the number of codes of each length. `sorted` contains the entries in ascending order of code
     /// length.
     ///
-    /// The index of an entry is its code with the bits in reverse order. Before each longer code length, the table is
-    /// doubled: a copy of all entries is appended.
+    /// The index of an entry is its code with the bits in reverse order. Before codes with one more bit are written, the
+    /// root table is doubled: a copy of all entries is appended.
     fn fill(&mut self, counts: &[u16], sorted: &[CodeEntry]) -> Option<()> {
         let root = ROOT as usize;
         let mut symbols = sorted.iter();
@@ -250,8 +251,8 @@ impl LengthCodes {
 
 /// Returns the number of index bits of a new subtable, or `None` if the code is incomplete.
 ///
-/// The first code of the subtable has `width` more bits than the root. `counts` begins with the number of codes of this
-/// length. `remaining` of these codes are not in the table yet.
+/// The first code of the subtable is `width` bits longer than the index of the root table. `counts` begins with the number
+/// of codes that have the length of this first code. `remaining` of these codes are not in the table yet.
 fn subtable_width(counts: &[u16], remaining: usize, width: usize) -> Option<usize> {
     let mut used = remaining;
     let mut bits = width;

@@ -1,6 +1,7 @@
 //! Decodes the symbols of a block without bounds checks per symbol, while input and output are long enough.
 //!
-//! A symbol's position is known only after the table lookup of the previous symbol, which takes about seven cycles.
+//! A symbol's position is known only after the table lookup of the previous symbol. One lookup takes about seven cycles, so
+//! it is slow to look up symbols one after the other.
 //!
 //! In images and similar data, nearly all literals have codes of the same length. [`Inflater::decode_symbols`] assumes this
 //! length for the next symbols, looks up several at once, and then checks the assumption.
@@ -10,7 +11,7 @@ use super::codes::{CodeEntry, DistanceCodes};
 use super::{Buffers, Damaged, Inflater};
 
 /// Minimum number of remaining input bytes before an iteration. An iteration reads 8 bytes up to three times and advances by
-/// at most 7 bytes each time.
+/// at most 7 bytes each time, so this number is sufficient.
 const INPUT_BYTES: usize = 40;
 
 /// Minimum number of free output bytes before an iteration. An iteration writes up to 8 literals, and a match of up to 258
@@ -176,8 +177,8 @@ fn decode_match(
     Some((length, distance))
 }
 
-/// Copies `length` bytes to offset `at`. The source begins `distance` bytes before `at`. At least [`COPY_BYTES`] bytes must
-/// follow the copied bytes.
+/// Copies `length` bytes to offset `at`. The source begins `distance` bytes before `at`. At least 258 + [`COPY_BYTES`] bytes
+/// must follow `at`.
 #[inline(always)]
 fn repeat(out: &mut [u8], at: usize, length: usize, distance: usize) {
     let start = at - distance;

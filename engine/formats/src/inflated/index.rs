@@ -12,8 +12,8 @@ use crate::spans::Spans;
 /// Maximum distance in bytes between the bytes that a block copies and their copy.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
-/// Length in bytes of a stored block's header: three bits, padded to a byte, then the length of the content. A copy of
-/// this length follows in which all bits are inverted.
+/// Length in bytes of a stored block's header: one byte with three used bits, two bytes with the length of the content, and
+/// two bytes with the same length in which all bits are inverted.
 pub(super) const STORED_HEADER_BYTES: u64 = 5;
 
 /// Offsets in a deflate stream at which decoding can start. A span begins at each of them.
@@ -81,7 +81,7 @@ impl InflateIndex {
     /// Creates the index of a stream with `len` uncompressed bytes. Returns `None` if the spans are invalid.
     ///
     /// - The first span must start at 0. The others must be in ascending order and start before `len`.
-    /// - A stored block must not be empty. The bit at which a compressed span begins must be below 8.
+    /// - The blocks of a stored span must not be empty. The bit at which a compressed span begins must be below 8.
     #[must_use]
     pub fn new(spans: Vec<InflateSpan>, len: u64) -> Option<Self> {
         let is_valid = |span: &InflateSpan| match span.source {
