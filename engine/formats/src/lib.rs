@@ -1,6 +1,6 @@
 //! Reads and writes file formats: archives, tables, arrays and images.
 //!
-//! The readers and writers produce the same values and bytes as the Python libraries that created the published files.
+//! The readers and writers produce the same values and bytes as the Python libraries that MLE-bench uses.
 //!
 //! All input is untrusted: [`limits`] bounds the memory, disk space and time that a file can demand.
 //!

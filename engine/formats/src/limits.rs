@@ -1,6 +1,6 @@
 //! Limits on the memory, disk space and time that untrusted bytes can demand.
 //!
-//! Bytes are untrusted if this project did not write them. A bundle of a few kilobytes can declare terabytes.
+//! Bytes are untrusted if this project did not write them. An archive of a few kilobytes can declare terabytes.
 //!
 //! Decoders compare declared numbers with [`DecodingLimits`] before they allocate, loop or descend. A limit never changes
 //! decoded values.
@@ -97,7 +97,7 @@ impl fmt::Display for LimitExceeded {
             Limit::Unpacked => write!(f, "the archive unpacks to {found} bytes or more"),
             Limit::Spooled => write!(
                 f,
-                "a member of {found} bytes or more must be copied to disk"
+                "a member that must be copied to disk has {found} bytes or more"
             ),
             Limit::Pixels => write!(f, "the image has {found} pixels"),
             Limit::Cells => write!(f, "the table has {found} cells"),
@@ -146,16 +146,17 @@ pub struct DecodingLimits {
     pub record: u64,
 }
 
-/// Maximum depth of nested archives. Kaggle's bundles have up to three levels.
+/// Maximum depth of nested archives. Kaggle's archives have up to three levels.
 const MAX_NESTING: u64 = 8;
 /// Number of bytes to which even the shortest archive may unpack.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
-/// Number of additional uncompressed bytes for each byte of an archive. Text tables reach a ratio of 20, decompression bombs
-/// about 1,000.
+/// Number of uncompressed bytes that are allowed for each byte of an archive, in addition to [`MIN_UNPACKED_BYTES`]. Text
+/// tables reach a ratio of 20, decompression bombs about 1,000.
 const MAX_RATIO: u64 = 100;
 /// Number of members that even the shortest archive may have, if memory suffices.
 const MIN_MEMBERS: u64 = 1 << 16;
-/// Number of bytes of an archive for each additional member. An empty member in a compressed archive takes about 12 bytes.
+/// Number of bytes of an archive that allow one member in addition to [`MIN_MEMBERS`]. Ordinary archives have fewer
+/// members, because even an empty member in a compressed archive takes about 12 bytes.
 const BYTES_PER_MEMBER: u64 = 4;
 /// Number of cells that even the table in the shortest file may have.
 const MIN_CELLS: u64 = 1 << 24;
@@ -171,7 +172,7 @@ const PIXEL_BYTES: u64 = 16;
 impl DecodingLimits {
     /// Computes limits from the memory for decoding and the free disk space, both in bytes.
     ///
-    /// Lower bounds keep ordinary bundles readable on small systems. Upper bounds limit the cost of hostile bundles.
+    /// Lower bounds keep ordinary files readable on small systems. Upper bounds limit the cost of hostile files.
     pub fn from_budgets(memory: u64, disk: u64) -> Self {
         Self {
             nesting: MAX_NESTING,
@@ -306,11 +307,11 @@ impl ArchiveBudget {
         self.unpacked.add(bytes)
     }
 
-    /// Checks the size of a compressed list of members. `packed` and `unpacked` are the compressed and the uncompressed size
-    /// in bytes. The codec may allocate a record for each unpacked byte.
+    /// Checks the size of a compressed list of members before it is decoded, because the decoder may allocate a record for
+    /// each unpacked byte. `packed` and `unpacked` are the compressed and the uncompressed size in bytes.
     ///
     /// # Errors
-    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`. Also if `unpacked` exceeds both 16 MiB and 2
+    /// [`Limit::Listing`] if `unpacked` exceeds 256 KiB plus 24 times `packed`, or if `unpacked` exceeds both 16 MiB and 2
     /// bytes per allowed member.
     pub fn check_header(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
         let by_ratio = packed.saturating_mul(24).saturating_add(1 << 18);

@@ -67,7 +67,7 @@ impl<R: BufRead> TextLines<R> {
         self
     }
 
-    /// Returns whether the last line read ended with a line break. Only the last line of a file can lack one.
+    /// Returns whether the line that was read last ends with a line break. Only the last line of a file can lack one.
     pub fn has_ended(&self) -> bool {
         self.ended
     }

@@ -94,7 +94,7 @@ impl Names {
     }
 }
 
-/// Returns the file without the variables and fields `unwanted`, or `None` if the file contains none of them.
+/// Returns the file without the variables and fields at the paths `unwanted`, or `None` if the file contains none of them.
 ///
 /// A field is replaced by an empty field, because all elements of a structure array must have the same fields.
 ///

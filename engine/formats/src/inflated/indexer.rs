@@ -8,8 +8,8 @@ use super::index::{
 };
 use super::stream::{Block, Step, Stop, Stream};
 
-/// Minimum uncompressed length of a compressed span in bytes, unless a stored block follows. Shorter spans would need more
-/// windows.
+/// Minimum uncompressed length of a compressed span in bytes. Each span may need a window of 32 KiB, so shorter spans would
+/// take more space. Only a stored block ends a span earlier.
 const SPAN_BYTES: u64 = 8 << 20;
 /// Maximum number of uncompressed bytes in a compressed span. A stream with longer blocks gets no index.
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
@@ -192,8 +192,8 @@ impl<'w> Spans<'w> {
                 self.stored_windows += window.len() as u64;
                 SpanWindow::Kept(self.windows.keep(window)?)
             }
-            // The last window was stored too recently to store another one. Therefore the last compressed span is extended
-            // over the stored spans.
+            // Another window would exceed this maximum. Therefore the last compressed span is extended over the stored
+            // spans after it.
             false => {
                 let is_stored =
                     |span: &mut InflateSpan| matches!(span.source, SpanSource::Stored { .. });
@@ -214,7 +214,8 @@ impl<'w> Spans<'w> {
         Ok(())
     }
 
-    /// Adds the current stored block, if any, which ends at byte `end` of the stream and at the uncompressed offset `len`.
+    /// Adds the current stored block, if any. The block ends at byte `end` of the compressed stream and at the uncompressed
+    /// offset `len`.
     fn end_stored(&mut self, end: u64, len: u64) {
         let Some(start) = self.stored.take().filter(|start| *start < len) else {
             return;

@@ -1,12 +1,12 @@
 //! Random access to deflate streams.
 //!
-//! A decoder can start at any block if it knows the 32 KiB of uncompressed bytes before the block. The block may copy these
-//! bytes.
+//! A decoder can start at any block if it knows the block's window: the 32 KiB of uncompressed bytes before the block. The
+//! block may copy these bytes.
 //!
 //! - [`InflateIndexer`] decodes a stream once and records blocks, some megabytes apart, in an [`InflateIndex`].
 //! - [`DeflateSpans`] decodes the stream in [spans](crate::spans) with this index.
-//! - Incompressible data are stored unchanged and read without decoding. The 32 KiB before a block after such data are also
-//!   read from the stream, so no window is stored for this block.
+//! - Incompressible data are unchanged in the stream and are read without decoding. If a window consists of such data, the
+//!   window is also read from the stream and is not stored separately.
 
 mod index;
 mod indexer;

@@ -44,8 +44,8 @@ impl<R: Read> Stream<R> {
         }
     }
 
-    /// Starts decoding at the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before this
-    /// bit.
+    /// Starts decoding at the bit `bit` of the first byte of `packed`. `window` contains the uncompressed bytes before the
+    /// block that begins there.
     pub fn resume(packed: R, bit: u8, window: &[u8]) -> io::Result<Self> {
         let mut stream = Self::new(packed);
         let mut first = [0];

@@ -12,7 +12,7 @@ use crate::limits::{DecodingLimits, Limit};
 /// Iterates over the elements of a list, or over the keys and values of an object. Ends after an error.
 ///
 /// - The text must consist of one value. A path leads from this value to the list or object.
-/// - Outside the path, only quotes and brackets are checked.
+/// - The text before and after the list or object is skipped. Only its quotes and brackets are checked.
 /// - One element and all keys of the iterated object are in memory.
 /// - A duplicate key is an error: Python uses the last value of the key, but the iterator has already returned the first
 ///   value.
@@ -226,7 +226,8 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Skips the rest of the text and checks its brackets. A second occurrence of a key on the path is an error.
+    /// Skips the rest of the text and checks its brackets. A duplicate of a key on the path is an error, because Python would
+    /// use the later value.
     fn leave(&mut self) -> Result<(), JsonError> {
         while let Some(kind) = self.entered.last().copied() {
             let step = self.entered.len() - 1;

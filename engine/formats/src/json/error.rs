@@ -78,7 +78,7 @@ pub enum JsonErrorKind {
     #[error("expected a list or an object")]
     ExpectedListOrObject,
     /// The path does not exist in the text.
-    #[error("the list or object before this position has no member or element for part {} of the path", .step + 1)]
+    #[error("part {} of the path does not exist in the list or object that ends before this position", .step + 1)]
     NoSuchElement {
         /// Index in the path of the missing step.
         step: usize,

@@ -122,7 +122,8 @@ impl FrameBuilder {
         self.records.saturating_mul(self.columns.len() as u64)
     }
 
-    /// Counts a member of a record, and returns the observations of its column. `guess` is the member's index in the record.
+    /// Counts the member `key` of a record. Returns the observations of the column `key`. `guess` is the member's index in the
+    /// record, which is usually also the column's index.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
         let index = self.column_index(key, guess);
         self.in_order &= index == guess;
@@ -216,7 +217,8 @@ fn is_called_like_dates(name: &JsonString) -> bool {
         || matches!(name.as_str(), "modified" | "date" | "datetime")
 }
 
-/// Returns whether `read_json` might convert a column name to a number or a date. An empty name becomes a missing date.
+/// Returns whether `read_json` might convert a column name to a number or a date. `read_json` converts an empty name to a
+/// missing date.
 fn looks_like_a_number(name: &JsonString) -> bool {
     name.as_str().is_some_and(|name| {
         name.is_empty()
@@ -230,7 +232,7 @@ fn looks_like_a_number(name: &JsonString) -> bool {
 pub enum FrameFunction {
     /// `pandas.DataFrame(records)`. Integers become doubles if the column also contains fractions, missing values or NaN.
     ///
-    /// A column that also contains other values, such as strings, is unchanged.
+    /// A column is unchanged if it contains strings, booleans, lists or objects.
     DataFrame,
     /// `pandas.read_json`. Also converts these columns to numbers: columns with strings, with missing values, or with both
     /// booleans and numbers.
@@ -301,7 +303,8 @@ impl JsonInference {
         }
     }
 
-    /// Records whether an integer is below 0 or above `int64`. Ignores integers after a null, because they become doubles.
+    /// Records whether an integer is below 0 or above `int64`. If the column already contains a null, its integers become
+    /// doubles, so their range does not matter.
     fn bound(&mut self, negative: bool, above_int64: bool) {
         if !self.null {
             self.negative |= negative;
@@ -315,7 +318,8 @@ impl JsonInference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Returns whether more strings cannot change the type: the column contains a string and a value that is not a number.
+    /// Returns whether more strings cannot change the type. This is the case if the column already contains a string, and also
+    /// a value that Python's `float` rejects.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }

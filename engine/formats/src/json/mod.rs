@@ -1,6 +1,6 @@
 //! Reads and writes JSON exactly as Python 3.11's `json` module.
 //!
-//! The published files were created with `json.load` and `json.dump`. Therefore [`JsonValue`] preserves:
+//! MLE-bench creates its files with `json.load` and `json.dump`. To write the same bytes, [`JsonValue`] preserves:
 //!
 //! - the order of keys (a duplicate key has its first position and its last value)
 //! - integers of any length, and doubles, which are formatted like Python's `repr`

@@ -53,8 +53,8 @@ pub enum JsonGrammar {
     Python,
     /// pandas' ujson. Differences from Python:
     ///
-    /// - A number with point or exponent becomes (integer part + fraction x 10^-d) x 10^exponent, where d is the number of
-    ///   digits of the fraction. This is not always the nearest double.
+    /// - A number with point or exponent becomes `(i + f * 10^-d) * 10^e`, which is not always the nearest double. `i` is the
+    ///   integer before the point, `f` is the integer of `d` digits after the point, and `e` is the exponent.
     /// - Numbers may have leading zeros, and a sign, point or exponent without digits.
     /// - Strings may contain control characters and unpaired surrogates. Some surrogates are dropped.
     /// - `NaN` is null.

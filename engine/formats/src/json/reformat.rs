@@ -20,7 +20,8 @@ pub enum JsonStyle {
     Pandas,
 }
 
-/// Maximum number of members of an object. In larger objects, the parser's index finds duplicate keys faster.
+/// Maximum number of members of an object. To find duplicates, each key is compared with all keys before it. For larger
+/// objects, the parser is faster, because it has an index of the keys.
 const MAX_MEMBERS: usize = 32;
 
 /// Formats `text` in the style `printing`, and appends the result to `out`. `text` is one value in the grammar `grammar`.

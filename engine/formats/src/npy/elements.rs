@@ -67,7 +67,7 @@ pub enum ElementKind {
 }
 
 impl NpyHeader {
-    /// Returns the type of the elements, or `None` for bytes, dates, complex numbers, and floats of 2 or 16 bytes.
+    /// Returns the type of the elements, or `None` for byte strings, dates, complex numbers, and floats of 2 or 16 bytes.
     pub fn element_kind(&self) -> Option<ElementKind> {
         let kind = self.descr.chars().nth(1)?;
         Some(match (kind, self.item_size) {
@@ -81,7 +81,7 @@ impl NpyHeader {
         })
     }
 
-    /// Converts the bytes of an element. Returns `None` for bytes, dates, complex numbers, and floats of 16 bytes.
+    /// Converts an element to a value. Returns `None` for byte strings, dates, complex numbers, and floats of 16 bytes.
     pub fn value(&self, element: &[u8]) -> Option<Element> {
         let bits = self.bits(element);
         Some(match self.element_kind() {
@@ -290,7 +290,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
 
 /// Maximum number of elements of a mask, whose bits take 256 MiB.
 const MAX_ELEMENTS: u64 = 1 << 31;
-/// Maximum length of a run-length code in bytes. In the worst case, a code is five times as long as the array.
+/// Maximum length of a run-length code in bytes. In the worst case, a code has about five bytes for each element.
 const MAX_CODE_BYTES: usize = 1 << 26;
 
 /// The run-length code of a mask, and the shape of the array.
@@ -356,7 +356,9 @@ impl MaskBits {
         }
         if needed / size as u64 > MAX_ELEMENTS {
             return Err(NpyError::BadHeader {
-                reason: format!("a mask of {needed} bytes has more than {MAX_ELEMENTS} elements"),
+                reason: format!(
+                    "the {needed} bytes of the mask contain more than {MAX_ELEMENTS} elements"
+                ),
             });
         }
         let is_set = |item: &[u8]| header.value(item).and_then(|value| value.to_f64()) == Some(1.0);

@@ -59,7 +59,7 @@ pub enum NpyError {
     #[error("the array is in Fortran order; single rows can be read only from arrays in C order")]
     FortranOrder,
     /// A requested row does not exist.
-    #[error("row {row} was requested, but the array has {rows} rows")]
+    #[error("row {row}, counted from 0, was requested, but the array has {rows} rows")]
     NoSuchRow {
         /// The requested row, from 0.
         row: u64,

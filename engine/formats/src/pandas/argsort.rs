@@ -55,7 +55,8 @@ fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
     let (mut i, mut j) = (0, last - 1);
     piece.swap(middle, j);
     loop {
-        // Both inner loops stop inside the part: after the swaps above, no end is on the wrong side of the pivot.
+        // Both inner loops stop inside the part. After the swaps above, the first key is not greater than the pivot, and the
+        // pivot is at `last - 1`.
         loop {
             i += 1;
             if !less(piece[i], pivot) {

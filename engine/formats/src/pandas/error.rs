@@ -129,7 +129,7 @@ pub enum CsvError {
         rule: String,
     },
     /// A requested row does not exist.
-    #[error("row {row} was requested, but the table has {rows} rows")]
+    #[error("row {row}, counted from 0, was requested, but the table has {rows} rows")]
     NoSuchRow {
         /// The requested row, counted from 0.
         row: u64,
@@ -137,7 +137,7 @@ pub enum CsvError {
         rows: u64,
     },
     /// A requested column does not exist.
-    #[error("column {column} was requested, but the table has {columns} columns")]
+    #[error("column {column}, counted from 0, was requested, but the table has {columns} columns")]
     NoSuchColumn {
         /// The requested column, counted from 0.
         column: usize,

@@ -7,7 +7,7 @@
 //! - A row ends only at an LF outside quotes. A CR without LF is part of a cell, because Python 3.11 does not quote it.
 //! - Most raw files differ from canonical text at most in quotes and line endings. A [`Rewriter`] converts them in one pass.
 //! - If the text of a cell changes (for example `1.50` to `1.5`), a second pass, [`normalise`], writes the canonical text.
-//! - A stored table is opened as a [`TextTable`], whose cells are slices of the text. [`gather`] copies rows in a new order.
+//! - A [`TextTable`] is an opened canonical text. Its cells are slices of the text. [`gather`] copies rows in a new order.
 //! - A [`CsvWriter`] writes computed values and copied slices. For grading, [`read_frame`] reads a table into memory.
 //!
 //! ```

@@ -39,7 +39,8 @@ pub enum ColumnData {
     Float64(PackedNumbers<f64>),
     /// `bool`.
     Bool(Vec<bool>),
-    /// `object`: text, booleans with missing cells, blocks of different types, and all columns of a table without rows.
+    /// `object`: text, booleans with missing cells, blocks of rows with different types, and all columns of a table without
+    /// rows.
     Object(ObjectColumn),
 }
 

@@ -9,8 +9,8 @@
 //! Python formats `x` as this text if no shorter decimal rounds to `x`, and no decimal of the same length is closer to `x`.
 //!
 //! To check both conditions with integers, all values are multiplied by `2^-e * 5^k`. The text becomes `w << s` with
-//! `s = -(e + k)`, the double becomes `m * 5^k`, and an ulp becomes `5^k`. Only the difference between text and double is
-//! needed, and this difference fits into 64 bits.
+//! `s = -(e + k)`, the double becomes `m * 5^k`, and an ulp becomes `5^k`. The check needs only the difference between
+//! text and double. This difference fits into 64 bits, so it is correct even if both values overflow.
 
 use std::io::Write;
 use std::ops::Range;
@@ -257,7 +257,7 @@ fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
         text.split_first_chunk::<8>(),
         text.split_last_chunk::<8>(),
     ) {
-        // Parses two overlapping chunks of 8 bytes without a loop. In the second chunk, the digits of the first are masked.
+        // Parses two overlapping chunks of 8 bytes without a loop. The digits that are in both chunks are masked in the second.
         let (more, again) = (text.len() - 8, 16 - text.len());
         let second = eight_digits(*last, u64::MAX << (8 * again))?;
         let ten = POWERS_OF_TEN.get(more)?;

@@ -133,7 +133,7 @@ pub struct MissingColumn {
 }
 
 impl Concatenation {
-    ///  Selects the columns with these names.
+    /// Selects the columns with these names.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         let columns = names.into_iter().map(|name| ConcatenatedColumn {
             name,
@@ -145,7 +145,7 @@ impl Concatenation {
         }
     }
 
-    /// Adds the columns of a scanned file.
+    /// Adds the types of the selected columns in a scanned file.
     ///
     /// # Errors
     /// [`MissingColumn`] names the first selected column that the file does not contain.
@@ -286,7 +286,7 @@ pub struct TypeMismatch {
 
 /// Reads a file again and returns the first cell of `column` whose type does not satisfy `fits`.
 ///
-/// Returns `None` if each single cell satisfies `fits`, or if the column does not exist.
+/// Checks each cell separately. Returns `None` if all cells satisfy `fits`, or if the column does not exist.
 ///
 /// # Errors
 /// Same as [`CsvScanner`](crate::pandas::CsvScanner), for the part of the file before the cell.

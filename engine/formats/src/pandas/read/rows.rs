@@ -1,8 +1,8 @@
 //! Splits a stream of raw bytes into rows, with pandas' rules for empty lines, rows of different length, and blocks.
 //!
-//! - pandas reads blocks of rows. In the first row of a block, surplus fields are dropped. In any other row, they are an
-//!   error.
 //! - If the first row has `k` fields more than the header, the first `k` columns become the index of the frame.
+//! - pandas reads blocks of rows. If a later row has more fields than the rows before it, this is an error, except in the
+//!   first row of a block. There, the surplus fields are dropped.
 //! - One mistake of pandas is not reproduced: it reads some rows repeatedly if rows end with CR and a row begins with a
 //!   space.
 
@@ -48,7 +48,8 @@ impl<'a> RawRow<'a> {
         self.text
     }
 
-    /// Returns `count` fields after the first `skipped`, or `None` if the row is shorter or contains quotes or NUL bytes.
+    /// Returns `count` fields after the first `skipped` fields. Returns `None` if the row is shorter, or contains quotes or NUL
+    /// bytes.
     #[inline]
     pub fn plain(&self, skipped: usize, count: usize) -> Option<impl Iterator<Item = &'a [u8]>> {
         let text = self.text;
@@ -168,7 +169,8 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
-/// Returns the length of the ASCII text without NUL at the beginning, rounded down to 256. The inner loop is vectorized.
+/// Returns the length of the ASCII text without NUL at the beginning, rounded down to a multiple of 256. The inner loop is
+/// vectorized.
 fn plain_length(text: &[u8]) -> usize {
     let is_plain = |chunk: &&[u8; 256]| {
         let bits = chunk
@@ -421,7 +423,7 @@ impl RowReader {
     /// Returns the length in bytes of the complete UTF-8 characters at the beginning of `text`. If `last` is false, `text`
     /// may end inside a character.
     ///
-    /// The caller must already have checked the `plain` bytes before `text`. An error adds them to its offset.
+    /// The caller must already have checked the `plain` bytes before `text`. The offset in an error includes these bytes.
     fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),

@@ -1,7 +1,7 @@
 //! Copies selected rows and columns of a table, in a given order, as text without parsing.
 //!
-//! A small table is copied row by row. Rows of a large table are distributed in one pass to temporary files, each for a
-//! range of the output. Then each range is sorted in memory.
+//! A small table is copied row by row. Rows of a large table are distributed in one pass to temporary files. Each file
+//! receives the rows of one range of the output. Then the rows of each file are sorted in memory.
 //!
 //! Memory usage is [`GatherOptions::budget`] plus 12 bytes per row of the output.
 

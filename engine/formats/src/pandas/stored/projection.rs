@@ -17,7 +17,8 @@ const MIN_TEXT_RATIO: u64 = 8;
 const ALWAYS_BYTES: usize = 1 << 16;
 /// Maximum number of bytes of the kept columns.
 const MAX_BYTES: usize = 1 << 24;
-/// Minimum average length of long rows in bytes. Long rows lose only their widest columns if a limit is exceeded.
+/// Minimum average length of long rows in bytes. If the kept columns of long rows exceed a limit, only the widest columns
+/// are dropped. If rows are shorter, all columns are dropped.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// Some columns of a table, stored as a table with the same number of rows.
@@ -80,8 +81,8 @@ impl ProjectionBuilder {
         self.index.push(0)
     }
 
-    /// Adds the requested columns of a row. The first column begins after `skipped` fields. `so_far` is the size of the
-    /// table so far in bytes.
+    /// Adds the requested columns of a row. The first column begins after `skipped` fields. `so_far` is the number of bytes
+    /// written so far for the entire table.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
         while !self.columns.is_empty() && self.exceeds_limits(row.text().len(), so_far) {
@@ -96,7 +97,8 @@ impl ProjectionBuilder {
         Ok(())
     }
 
-    /// Returns whether adding `more` bytes would exceed a limit. `so_far` is the number of bytes of the entire table.
+    /// Returns whether adding `more` bytes would exceed a limit. `so_far` is the number of bytes written so far
+    /// for the entire table.
     fn exceeds_limits(&self, more: usize, so_far: u64) -> bool {
         let bytes = self.text.len();
         (bytes > ALWAYS_BYTES && MIN_TEXT_RATIO * bytes as u64 > so_far) || bytes + more > MAX_BYTES

@@ -32,7 +32,7 @@ enum Bytes {
 
 /// The text of a table in a memory-mapped file.
 ///
-/// Implementors must guarantee that the bytes do not change. Private objects of the cache, for example, do not change.
+/// Implementors must guarantee that the bytes do not change.
 pub trait MappedText: Send + Sync {
     /// Returns the text.
     fn bytes(&self) -> &[u8];
@@ -251,7 +251,7 @@ impl TextTable {
         })
     }
 
-    /// Prefetches rows: first their offsets, then their text, so that the processor waits for all rows at the same time.
+    /// Prefetches rows: first the offsets of all rows, then their text. The processor loads all rows in parallel.
     pub(crate) fn fetch(&self, rows: &[u64]) {
         let lines = || {
             rows.iter()
@@ -283,8 +283,8 @@ impl TextTable {
 
     /// Records random lookups of `rows` rows with `bytes` bytes in total.
     ///
-    /// Releases the memory of mapped text if rows are long. Also releases it if lookups may have loaded more bytes than the
-    /// `room` of [`open`](Self::open).
+    /// Releases the memory of mapped text if lookups may have loaded more bytes than the `room` of [`open`](Self::open). Also
+    /// releases it if rows are long, because loading them again is cheap compared with reading them.
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));

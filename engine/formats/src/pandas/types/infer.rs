@@ -170,7 +170,8 @@ impl Inference {
             }
             Integer::Overflow => self.trial = Trial::Text,
             Integer::Invalid => {
-                // pandas tries floats from the first cell on. A previous cell such as `-a` makes the column text.
+                // pandas tries floats next, from the first cell on. The `uint64` trial accepts any cell that begins with a
+                // minus. If such a cell is not a float, for example `-a`, the column becomes text.
                 self.is_canonical = false;
                 self.number = true;
                 self.trial = if self.no_float {
