@@ -150,13 +150,12 @@ pub struct DecodingLimits {
 const MAX_NESTING: u64 = 8;
 /// Number of bytes to which even the shortest archive may unpack.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
-/// Number of uncompressed bytes that are allowed for each byte of an archive, in addition to [`MIN_UNPACKED_BYTES`]. Text
-/// tables reach a ratio of 20, decompression bombs about 1,000.
+/// Number of additional uncompressed bytes that each byte of an archive allows. Text tables reach a ratio of 20, and
+/// decompression bombs about 1,000.
 const MAX_RATIO: u64 = 100;
 /// Number of members that even the shortest archive may have, if memory suffices.
 const MIN_MEMBERS: u64 = 1 << 16;
-/// Number of bytes of an archive that allow one member in addition to [`MIN_MEMBERS`]. Ordinary archives have fewer
-/// members, because even an empty member in a compressed archive takes about 12 bytes.
+/// Number of bytes of an archive that allow one more member. An empty member in a compressed archive takes about 12 bytes.
 const BYTES_PER_MEMBER: u64 = 4;
 /// Number of cells that even the table in the shortest file may have.
 const MIN_CELLS: u64 = 1 << 24;

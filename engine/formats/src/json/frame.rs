@@ -122,8 +122,7 @@ impl FrameBuilder {
         self.records.saturating_mul(self.columns.len() as u64)
     }
 
-    /// Counts the member `key` of a record. Returns the observations of the column `key`. `guess` is the member's index in the
-    /// record, which is usually also the column's index.
+    /// Counts a member of a record. `guess` is the member's index in the record, and usually also the column's index.
     fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut JsonInference> {
         let index = self.column_index(key, guess);
         self.in_order &= index == guess;
@@ -217,8 +216,7 @@ fn is_called_like_dates(name: &JsonString) -> bool {
         || matches!(name.as_str(), "modified" | "date" | "datetime")
 }
 
-/// Returns whether `read_json` might convert a column name to a number or a date. `read_json` converts an empty name to a
-/// missing date.
+/// Returns whether `read_json` might convert a name to a number or a date. It converts an empty name to a missing date.
 fn looks_like_a_number(name: &JsonString) -> bool {
     name.as_str().is_some_and(|name| {
         name.is_empty()
@@ -318,8 +316,7 @@ impl JsonInference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
-    /// Returns whether more strings cannot change the type. This is the case if the column already contains a string, and also
-    /// a value that Python's `float` rejects.
+    /// Returns whether the column contains a string and a value that `float` rejects. More strings cannot change its type.
     pub(super) fn ignores_more_texts(&self) -> bool {
         self.text && self.non_number
     }

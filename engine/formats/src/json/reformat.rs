@@ -20,8 +20,7 @@ pub enum JsonStyle {
     Pandas,
 }
 
-/// Maximum number of members of an object. To find duplicates, each key is compared with all keys before it. For larger
-/// objects, the parser is faster, because it has an index of the keys.
+/// Maximum number of members of an object. The parser has an index of keys and finds duplicates in larger objects faster.
 const MAX_MEMBERS: usize = 32;
 
 /// Formats `text` in the style `printing`, and appends the result to `out`. `text` is one value in the grammar `grammar`.

@@ -281,8 +281,7 @@ pub struct JsonString {
     wtf8: Text,
 }
 
-/// The bytes of a string. The variant shows whether they are UTF-8. `CompactString` stores short keys, the usual case,
-/// without an allocation.
+/// The bytes of a string. `CompactString` stores short keys, the usual case, without an allocation.
 #[derive(Clone)]
 enum Text {
     Utf8(CompactString),

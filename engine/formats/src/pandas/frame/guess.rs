@@ -200,8 +200,8 @@ impl ColumnGuess {
                 Some(ColumnData::Int64(values))
             }
             ColumnGuess::Float { values, is_exact } if scanned.joined == JoinedType::Float => {
-                // pandas reads a block of rows at a time. If the cells of a block are integers, pandas parses them as integers
-                // and converts these to doubles later. Therefore both ways of parsing must give the same numbers.
+                // If a block of rows contains only integers, pandas parses them as integers and converts them to doubles later.
+                // Therefore both ways of parsing must give the same numbers.
                 let as_doubles = consists_of(&[BlockType::Float]);
                 let as_numbers =
                     consists_of(&[BlockType::Float, BlockType::Int, BlockType::IntGaps]);

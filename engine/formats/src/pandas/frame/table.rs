@@ -39,8 +39,7 @@ pub enum ColumnData {
     Float64(PackedNumbers<f64>),
     /// `bool`.
     Bool(Vec<bool>),
-    /// `object`: text, booleans with missing cells, blocks of rows with different types, and all columns of a table without
-    /// rows.
+    /// `object`: text, booleans with missing cells, blocks of rows with different types, and columns without rows.
     Object(ObjectColumn),
 }
 

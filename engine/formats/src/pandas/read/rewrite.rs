@@ -15,8 +15,7 @@ use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
-/// Number of bytes after which copied rows are passed on. The row that exceeds this number usually still fits into a buffer
-/// of 256 KiB.
+/// Number of bytes after which copied rows are passed on. One more row usually fits into the buffer of 256 KiB.
 const FLUSH_BYTES: usize = (1 << 18) - (1 << 12);
 const MAX_SPARE_BUFFERS: usize = 1;
 
@@ -141,8 +140,8 @@ impl Rewriter {
         self.sink.text.index.take(end)
     }
 
-    /// Returns the columns that [`with_projection`](Self::with_projection) selected. Returns `None` if the columns were not
-    /// kept in memory, because they are a large part of the text.
+    /// Returns the columns that [`with_projection`](Self::with_projection) selected, or `None` if these columns are too large
+    /// a part of the text to be kept in memory.
     ///
     /// Must be called after [`finish`](Self::finish).
     pub fn take_projection(&mut self) -> Option<Projection> {

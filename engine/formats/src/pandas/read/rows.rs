@@ -48,8 +48,7 @@ impl<'a> RawRow<'a> {
         self.text
     }
 
-    /// Returns `count` fields after the first `skipped` fields. Returns `None` if the row is shorter, or contains quotes or NUL
-    /// bytes.
+    /// Returns the fields `skipped..skipped + count`, or `None` if the row is shorter or contains quotes or NUL bytes.
     #[inline]
     pub fn plain(&self, skipped: usize, count: usize) -> Option<impl Iterator<Item = &'a [u8]>> {
         let text = self.text;
@@ -169,8 +168,7 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
-/// Returns the length of the ASCII text without NUL at the beginning, rounded down to a multiple of 256. The inner loop is
-/// vectorized.
+/// Returns the length of the ASCII text without NUL at the beginning, in multiples of 256. The inner loop is vectorized.
 fn plain_length(text: &[u8]) -> usize {
     let is_plain = |chunk: &&[u8; 256]| {
         let bits = chunk

@@ -92,8 +92,7 @@ pub(crate) struct TypeScanner {
     watched: Vec<ColumnScan>,
     shape: Shape,
     in_block: u64,
-    /// Whether all columns contain only integers in this block. Then another row of integers is skipped, because it does not
-    /// change the state.
+    /// Whether all columns contain only integers in this block. If so, another row of integers is skipped.
     has_integers: bool,
 }
 
@@ -150,8 +149,7 @@ impl TypeScanner {
             }
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
-                    // A cell with a quote is not missing. Therefore it does not change the state of a text column and is
-                    // skipped.
+                    // A cell with a quote is not missing, so it does not change the state of a text column.
                     if !(row.surely_contains_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
                     }
@@ -230,8 +228,7 @@ impl RowSink for TypeScanner {
         }
         let parser = self.options.floats;
         for (position, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
-            // A duplicate name gets a suffix, such as `a.1`. A type requested for `a.1` takes precedence over a type requested
-            // for `a`.
+            // A duplicate name gets a suffix, such as `a.1`. A type requested for `a.1` takes precedence over that of `a`.
             let repeated = self.written.get(position);
             let forced = self
                 .requested_type(&name)

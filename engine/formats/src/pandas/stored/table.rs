@@ -284,7 +284,7 @@ impl TextTable {
     /// Records random lookups of `rows` rows with `bytes` bytes in total.
     ///
     /// Releases the memory of mapped text if lookups may have loaded more bytes than the `room` of [`open`](Self::open). Also
-    /// releases it if rows are long, because loading them again is cheap compared with reading them.
+    /// releases it if rows are long, because loading them again takes less time than reading them.
     pub fn record_lookups(&self, rows: u64, bytes: u64) {
         let are_long = bytes / rows.max(1) >= LONG_ROW_BYTES;
         let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
