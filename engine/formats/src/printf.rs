@@ -1,7 +1,7 @@
 //! Formats values like Python's `%` operator, which follows C's `printf`.
 //!
 //! - Supported: `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, width and precision.
-//! - Crates that implement `printf` follow C: `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
+//! - Crates that implement `printf` follow C, so none is used: `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
 
 use std::fmt::Write;
 
@@ -325,7 +325,9 @@ impl Conversion {
             conversion: self.spelled.clone(),
             found: match value {
                 PrintfArgument::Integer(_) => "an integer",
-                PrintfArgument::Number(_) => "a number that is not an integer or not finite",
+                PrintfArgument::Number(_) => {
+                    "a floating-point number; %d requires a finite number, and %x and %o require an integer"
+                }
                 PrintfArgument::Text(_) => "text",
             },
         }

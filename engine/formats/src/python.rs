@@ -52,7 +52,7 @@ pub fn python_repr(value: f64) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Removes the spaces around a number that `float` and `int` ignore. Unlike `str.strip`, keeps U+001C to U+001F.
+/// Removes the leading and trailing spaces that `float` and `int` ignore. Unlike `str.strip`, keeps U+001C to U+001F.
 pub fn trim_number(text: &str) -> &str {
     text.trim()
 }

@@ -1,7 +1,7 @@
-//! Run-length codes of masks: pairs of a start (from 1) and a length, separated by spaces.
+//! Run-length codes of masks: pairs of a start and a length, separated by spaces. The first pixel has the number 1.
 //!
 //! For example, `3 2 9 1` sets the pixels 3, 4 and 9. Competitions number pixels down the columns ([`column_major`]) or
-//! along the rows. COCO's run-length encoding is different.
+//! along the rows. COCO's run-length encoding is another format.
 
 use std::ops::Range;
 

@@ -16,7 +16,7 @@ pub trait Spans {
     /// Returns the number of spans.
     fn count(&self) -> usize;
 
-    /// Returns the index of the span that contains the uncompressed offset `offset`, and the span's range of such offsets.
+    /// Returns the index and the range of the span that contains `offset`. Offset and range count uncompressed bytes.
     ///
     /// Returns `None` beyond the end.
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)>;
@@ -134,7 +134,7 @@ impl<S: Spans> SpanReader<S> {
 
     /// Decodes the span that begins at `end`, unless another thread is already decoding it. Ignores errors.
     ///
-    /// A thread calls this function when another thread is already decoding the span that the first thread needs.
+    /// If a thread needs a span that another thread is already decoding, the waiting thread decodes the following span.
     fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;

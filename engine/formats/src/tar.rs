@@ -84,8 +84,8 @@ fn check_head(head: &[u8]) -> Result<(), ArchiveError> {
     }
 }
 
-/// Reads the archive and, within the budget, the rest of the input. The rest is read because a decoder verifies its checksum
-/// only at the end.
+/// Reads the archive and, within the budget, the rest of the input. The rest is read because the decoder of a gzipped
+/// archive verifies the checksum only at the end of the input.
 fn read_buffered(
     mut input: impl BufRead,
     budget: &ArchiveBudget,
@@ -116,7 +116,8 @@ fn read_buffered(
             let member = raw_path;
             return Err(ArchiveError::Limit { member, cause });
         }
-        // The next reads may return content, padding and the next headers. A sparse file is longer than its stored content.
+        // The next reads may return content, padding and the next headers, so `max_bytes` is the sum of their sizes. For a
+        // sparse file, `entry.size()` exceeds `stored_bytes`.
         let stored_bytes = entry.header().entry_size();
         let stored_bytes = stored_bytes.map_err(ArchiveError::DamagedTar)?;
         let max_bytes = stored_bytes
@@ -152,8 +153,8 @@ fn read_buffered(
     }
 }
 
-/// Returns the path in the header of an entry, and whether the entry is a directory. Returns `None` if the entry is not a
-/// member.
+/// Returns the path in the header of an entry, and whether the entry is a directory. Returns `None` if the entry is a
+/// global pax header, which describes no member.
 fn name_and_kind(
     entry: &tar::Entry<'_, impl Read>,
 ) -> Result<Option<(String, bool)>, ArchiveError> {

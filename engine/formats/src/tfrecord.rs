@@ -7,7 +7,7 @@
 //! this message are:
 //!
 //! - Example { 1: Features }, Features { 1: map entry }, map entry { 1: key, 2: Feature }
-//! - Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values, which may be packed numbers }
+//! - Feature { 1: BytesList, 2: FloatList, 3: Int64List }, each list { 1: values }. Numbers may be packed.
 
 use std::io;
 use std::io::Read;
@@ -292,9 +292,9 @@ impl<'a> Example<'a> {
         Ok(names)
     }
 
-    /// Returns the feature with this name, or `None` if no entry has this name, or if the entry has no list.
+    /// Returns the feature `name`. Returns `None` if no entry of the map has this name, or if the entry has no list.
     ///
-    /// If the name occurs several times, the last entry is used, as in every protobuf map.
+    /// If several entries have this name, the last entry is used, as in every protobuf map.
     pub fn feature(&self, name: &str) -> Result<Option<Feature>, TfRecordError> {
         let mut found = None;
         for_each_message(self.payload, 0, |features, offset| {
@@ -342,7 +342,7 @@ fn entry_value<'a>(
     Ok((key == name.as_bytes()).then_some(value))
 }
 
-/// Parses a Feature. Lists of the same type are concatenated. If there are several types, the last one is used.
+/// Parses a Feature. Lists of the same type are concatenated. A list of another type replaces all earlier lists.
 fn feature(message: &[u8], offset: usize) -> Result<Option<Feature>, TfRecordError> {
     let mut found: Option<Feature> = None;
     let mut fields = Fields::new(message, offset);

@@ -270,7 +270,7 @@ pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a
     count
 }
 
-/// Ends a line of `count` fields that begins at `start`. An empty field that is the only one becomes `""`, as in Python.
+/// Ends a line of `count` fields that begins at `start`. If the only field is empty, writes `""`, as in Python.
 #[inline]
 pub(crate) fn end_line(out: &mut Vec<u8>, start: usize, count: usize) {
     if out.len() == start && count == 1 {

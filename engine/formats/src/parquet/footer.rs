@@ -14,7 +14,7 @@ use crate::limits::{DecodingLimits, Limit};
 /// Maximum depth of nested groups. A list in a column takes two levels.
 const MAX_DEPTH: usize = 32;
 
-/// Memory of a column in bytes, without its path and name: its schema element, and its fields in two Arrow schemas.
+/// Memory of a column in bytes: a schema element, and a field in each of two Arrow schemas. Name and path are extra.
 const COLUMN_BYTES: u64 = 1_000;
 /// Memory of a column in a row group, in bytes.
 const CHUNK_BYTES: u64 = 700;
@@ -166,7 +166,7 @@ impl FooterCost {
             None => return None,
         };
         self.has_root = true;
-        // Both Arrow schemas contain the name. A column also stores its path, which contains the names of its groups.
+        // Each of the two Arrow schemas contains the column's name. The column's path contains the names of its groups.
         self.bytes += COLUMN_BYTES + 4 * name + 2 * path;
         if children > 0 {
             self.open.push(Group { children, path });

@@ -83,7 +83,9 @@ pub enum ParquetError {
         expected: String,
     },
     /// The size of a page exceeds the range of the format.
-    #[error("a page of {0} bytes or rows is too large for the format; make the strings shorter")]
+    #[error(
+        "a page has {0} bytes or rows, but the format allows at most 2147483647 of each; make the strings shorter"
+    )]
     PageTooLarge(u64),
     /// The file is damaged, and the decoder failed.
     #[error("the Parquet file is damaged; fetch it again")]

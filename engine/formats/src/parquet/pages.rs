@@ -2,12 +2,12 @@
 //!
 //! The crate allocates memory for declared sizes without a limit. Therefore [`Pages`] parses each page header first.
 //!
-//! [`walk`] reads Thrift's compact protocol with limited recursion. The numbers that [`walk`] finds must be those that the
-//! crate finds:
+//! [`walk`] reads Thrift's compact protocol with limited recursion. If [`walk`] and the crate found different numbers,
+//! the check would be useless. Therefore [`walk`] rejects content that the crate might read differently:
 //!
-//! - The crate assumes the types that the format defines. If a type in the file differs, [`walk`] returns an error.
-//! - The crate skips unknown structures that are deeply nested. It also skips lists of booleans, but without consuming their
-//!   bytes. [`walk`] rejects such structures and lists.
+//! - Values whose type is not the type that the format defines. The crate assumes the types of the format.
+//! - Deeply nested unknown structures, which the crate skips.
+//! - Lists of booleans, which the crate skips without consuming their bytes.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -175,8 +175,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         })
     }
 
-    /// Returns the maximum number of rows of a batch. It is limited because the crate copies a value of the declared length
-    /// for each row.
+    /// Returns the maximum number of rows of a batch. In a column of fixed-length values, the crate copies as many
+    /// bytes per row as the file declares. Therefore a large declared length allows few rows.
     fn most_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));

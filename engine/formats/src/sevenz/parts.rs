@@ -119,7 +119,7 @@ pub(super) fn parts(
     Ok(Some(parts))
 }
 
-/// Returns the range and method of a block's stream, or `None` for filters and methods other than LZMA2 or LZMA.
+/// Returns the range and method of a block's stream. Returns `None` if the block uses filters or an unsupported method.
 fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     let [coder] = archive.blocks.get(number)?.coders.as_slice() else {
         return None;
@@ -351,7 +351,7 @@ pub(super) fn damaged(error: io::Error) -> ArchiveError {
     failed(error.into())
 }
 
-/// Returns the message of an error of `sevenz_rust2`, and the I/O error inside it, which `source()` does not return.
+/// Returns the message of an error of `sevenz_rust2`. Also returns the inner I/O error, which `Error::source` omits.
 pub(super) fn reason(error: Error) -> (String, Option<io::Error>) {
     let text = error.to_string();
     match error {

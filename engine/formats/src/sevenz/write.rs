@@ -36,7 +36,8 @@ enum WriterState<W: Write + Seek> {
 impl<W: Write + Seek> SevenZWriter<W> {
     /// Creates an archive that is compressed with LZMA2 at the level `level` (0 to 9).
     ///
-    /// Writes nothing to `out` before the first file with content or, without such a file, before [`finish`](Self::finish).
+    /// Writing to `out` begins with the first file that has content. If there is no such file, [`finish`](Self::finish)
+    /// writes the archive.
     pub fn new(out: W, level: u32) -> Self {
         let state = WriterState::Bare {
             out,

@@ -11,7 +11,7 @@ use prep_failure::{Quoted, units};
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
     /// The file is not a zip archive.
-    #[error("got {found}, {}, expected a zip archive; fetch the file again, and log in if it is a web page", units::bytes(*.size))]
+    #[error("got {found}, {}, expected a zip archive; fetch the file again, and log in if the file is a web page", units::bytes(*.size))]
     NotAZip {
         /// The type that its first bytes indicate.
         found: FileType,
@@ -108,7 +108,7 @@ pub enum ZipError {
     },
     /// The local header differs from the central directory.
     #[error(
-        "member {member} at byte {offset}: the local header and the central directory differ in {field} ({local} and {central})", member = Quoted(.member))]
+        "member {member} at byte {offset}: {field} is {local} in the local header, but {central} in the central directory", member = Quoted(.member))]
     HeaderMismatch {
         /// Path of the member.
         member: String,
@@ -134,7 +134,7 @@ pub enum ZipError {
     },
     /// The member declares more bytes than its compressed data can contain.
     #[error(
-        "member {member} at byte {offset} declares {size} bytes from {compressed_size} compressed bytes, over the limit of {limit}:1", member = Quoted(.member))]
+        "member {member} at byte {offset} declares {size} bytes for {compressed_size} compressed bytes, a ratio over the limit of {limit}:1", member = Quoted(.member))]
     Ratio {
         /// Path of the member.
         member: String,

@@ -29,7 +29,8 @@ use crate::sniff::{FileType, SNIFF_BYTES};
 /// Maximum number of members for which memory is reserved. The number in the end record may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
-/// Maximum lengths in bytes in [`StoredForm::form`]: of one extra field, of all extra fields, and of the comment.
+/// The text [`StoredForm::form`] describes how a member is stored. These constants limit, in bytes, one extra field,
+/// all extra fields, and the comment in this text.
 const MAX_FORM_EXTRA_BYTES: usize = 24;
 const MAX_FORM_EXTRAS_BYTES: usize = 1024;
 const MAX_FORM_COMMENT_BYTES: usize = 1024;
@@ -68,8 +69,8 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
     /// Returns whether the located end record belongs to an inner archive, which is a member of the outer archive. In this
     /// case, the outer archive is truncated: its own end record is missing.
     ///
-    /// The outer archive begins with a member at the start of `section`. But the end record declares an offset of the
-    /// directory that is correct only if the inner archive begins later in `section`.
+    /// The outer archive begins with a member at the start of `section`. If the located end record declares the
+    /// offset of the directory from another byte, the record belongs to an inner archive that begins at this byte.
     fn is_nested(&self, section: &ByteSection<&R>) -> io::Result<bool> {
         let (end_record, directory) = (self.archive.eocd_offset(), self.archive.directory_offset());
         Ok(nested::is_moved(section, end_record, directory)? && begins_with_member(section)?)
@@ -440,7 +441,8 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(())
     });
     let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
-    // The directory has also moved if bytes were inserted before it. In this case, members are not at their offsets.
+    // `is_nested` is also true if bytes were inserted before the directory of an archive that is not truncated. In
+    // this case, `is_complete` is false, because the first member is not at its offset.
     let first = members.iter().map(|member| member.offset).min();
     let is_complete = match first.map(|first| read_up_to(&base, first, 4)) {
         Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,
@@ -572,7 +574,8 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes members with the path and content of an earlier member. Rejects other duplicates, and members below a file.
+/// Removes members with the path and content of an earlier member. Rejects members with only the path of an earlier
+/// member, and members whose parent directory is a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,
@@ -703,8 +706,8 @@ fn check_files_as_directories(entries: &ZipDirectory, order: &[u32]) -> Result<(
 
 /// Sets the `limit` of each member: the offset of the next member or of the central directory.
 ///
-/// Rejects members whose fixed header and data extend beyond the limit. The entire header of a member is checked when the
-/// member is opened.
+/// Rejects a member if the fixed-length part of its header and its data extend beyond the limit. The part of variable
+/// length is checked when the member is opened.
 pub(super) fn overlaps(entries: &mut ZipDirectory, directory: u64) -> Result<(), ZipError> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     let mut order: Vec<u32> = (0..count).collect();

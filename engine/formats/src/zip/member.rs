@@ -76,8 +76,8 @@ impl ZipEntry {
     }
 }
 
-/// Number of bits for the length of a name. A name of 65,535 bytes in an archive takes at most three times as many bytes in
-/// UTF-8.
+/// Number of bits for the length of a name. A name in an archive has at most 65,535 bytes, and at most three times as
+/// many bytes in UTF-8. This length is below 2^20.
 const LENGTH_BITS: u32 = 20;
 
 /// The members of an archive, for archives with millions of members. Each member takes about 50 bytes plus its name.

@@ -270,7 +270,7 @@ impl MemberInflater {
         let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
         content
             .try_reserve(size.saturating_add(1))
-            .map_err(|error| corrupt(format!("the {size} bytes cannot be allocated ({error})")))?;
+            .map_err(|error| corrupt(format!("{size} bytes cannot be allocated ({error})")))?;
         // One byte more than declared detects content that is too long. `MAX_RATIO` limits the buffer.
         let most = self
             .record
@@ -304,7 +304,7 @@ pub struct MemberIndexer<'a, R: ReadAt> {
 impl ZipEntry {
     /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
     ///
-    /// `windows` stores the uncompressed bytes that decoding needs to start at a block.
+    /// `windows` stores the 32 KiB of content before each span, because decoding needs them to start at the span.
     ///
     /// # Errors
     /// Same as [`ZipEntry::locate`], and I/O errors of `windows`.

@@ -107,7 +107,8 @@ fn text_bytes(values: &mut ColumnValues, rows: u64) -> Result<f64, ParquetError>
     Ok(characters as f64 / f64::from(count) + 4.0)
 }
 
-/// Writes the definition levels: one run, or one bit per row if values are missing. Returns the number of missing values.
+/// Writes the definition levels. Each row has one bit, or all rows are a single run if no values are missing. Returns the
+/// number of missing values.
 fn levels(
     page: &mut Snappy,
     values: &ColumnValues,

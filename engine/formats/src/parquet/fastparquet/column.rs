@@ -91,7 +91,7 @@ impl Validity {
     }
 }
 
-/// Collects the values of a column in a temporary file: zeros for missing numbers, length and bytes for strings.
+/// Collects the values of a column in a temporary file. Missing numbers are zeros. The bytes of a string follow its length.
 pub(super) struct ColumnSpool {
     column: FastparquetColumn,
     data_type: DataType,

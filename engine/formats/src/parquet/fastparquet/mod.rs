@@ -1,7 +1,8 @@
 //! Writes files with the same bytes as pandas' `to_parquet(engine="fastparquet", index=False)`.
 //!
-//! - Files have format version 1. A column of a row group consists of PLAIN data pages of at most 500 MiB, with definition
-//!   levels and compressed with Snappy. Row groups have about equal sizes, at most 50 million rows.
+//! - Files have format version 1. Row groups have about equal sizes, and at most 50 million rows.
+//! - In a row group, a column consists of PLAIN data pages of at most 500 MiB. Pages begin with definition levels and
+//!   are compressed with Snappy.
 //! - In the file, sizes precede the data that they describe. Therefore columns are collected in temporary files. Memory
 //!   usage does not depend on the size of the table.
 //! - [`WriterVersions`] defines the details that depend on the versions of fastparquet and pandas.

@@ -55,7 +55,7 @@ impl WriterVersions {
         }
     }
 
-    /// Returns NumPy's name for the type of the column labels. pandas has a type for strings since version 3.0.
+    /// Returns NumPy's name for the type of the column labels. Since version 3.0, pandas stores labels as `str`.
     pub(super) fn labels(&self) -> &'static str {
         let text = numbers(&self.pandas).is_some_and(|version| version >= vec![3]);
         if text { "str" } else { "object" }
@@ -157,7 +157,7 @@ impl ParquetFooter {
 
 /// Replaces the versions in a footer. Returns the new footer, followed by its length and the final signature.
 ///
-/// Only the versions and the type of the column labels change. Returns `None` if the footer lacks one of these strings.
+/// Only the two versions and the type of the column labels change. Returns `None` if the footer lacks any of the three.
 pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(&tail.pandas).ok()?;
     let old = &tail.versions;
