@@ -76,7 +76,7 @@ impl Grader {
     }
 
     /// Returns the score of a submission that is identical to the answers. Returns `None` if this score depends on the
-    /// answers or on a query.
+    /// answers, if queries compute the score, or if the direction is not the metric's usual one.
     pub fn best_score(&self) -> Option<f64> {
         let kind = self.metric();
         let is_usual = self.direction() == kind.direction && self.queries().is_empty();
@@ -207,8 +207,8 @@ impl Grader {
         found
     }
 
-    /// Returns the columns with the true values, as opposed to identifiers, groups, weights and sizes. A metric that is a
-    /// query has no such columns. `answers` contains all columns of the answers, if they are known.
+    /// Returns the columns with the true values, as opposed to identifiers, groups, weights and sizes. If queries
+    /// compute the score, there are no such columns. `answers` contains all columns of the answers, if they are known.
     pub fn true_columns(&self, answers: Option<&[String]>) -> Vec<String> {
         let truth = self.spec.metric.truth.iter();
         truth.flat_map(|columns| columns.names(answers)).collect()
@@ -236,7 +236,8 @@ impl Grader {
         outcome.map_err(|refusal| pair.without_quotes(self.with_odd_id(&pair, refusal)))
     }
 
-    /// If the number of rows is wrong, adds an identifier without a row, or an unknown or repeated identifier to the message.
+    /// If the number of rows is wrong, adds an identifier to the message as an example. If rows are missing, the
+    /// submission has no row for it. If there are too many rows, it is unknown or repeated in the submission.
     fn with_odd_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
         let (expected, found) = (pair.answers.len(), pair.submission.len());
         let is_short = (1..expected).contains(&found);
@@ -300,13 +301,10 @@ impl Grader {
         })
     }
 
-    /// Rejects a wrong number of rows if the submission has more than [`MANY_ROWS`] rows. Therefore the cells of such a
-    /// submission are never read.
+    /// If the submission has more than [`MANY_ROWS`] rows, rejects a wrong number of rows before any cell is read. For
+    /// a smaller submission, the rules report the first error in their order, for example an invalid cell.
     ///
     /// Also drops surplus rows that neither the rules nor the metric use.
-    ///
-    /// A smaller submission is checked only in the order of the rules. Therefore an invalid cell may be reported before a
-    /// wrong number of rows.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
         let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY_ROWS;

@@ -4,8 +4,8 @@
 //! the section and grades submissions. A [`GradeOutcome`] is a score, or a [`Refusal`] with a message for the author of the
 //! submission.
 //!
-//! Scores equal those of MLE-bench's grader, rounded to five decimals. If MLE-bench's grader raises an exception, the
-//! submission is invalid.
+//! Scores that are rounded to five decimals equal those of MLE-bench's grader. If MLE-bench's grader raises an
+//! exception, the submission is invalid.
 //!
 //! ```text
 //! rules/      one file per family of rules

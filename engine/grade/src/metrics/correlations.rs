@@ -68,8 +68,8 @@ fn correlation(x: &[f64], y: &[f64]) -> f64 {
     }
 }
 
-/// Subtracts the mean from the values. Returns the differences, and the norm of these differences. Scaling prevents an
-/// overflow of the norm.
+/// Subtracts the mean from the values. Returns the differences, and the norm of these differences. To prevent an
+/// overflow, the differences are divided by the largest one before they are squared.
 ///
 /// Returns `None` if all values are equal.
 fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {

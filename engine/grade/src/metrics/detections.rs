@@ -87,7 +87,9 @@ impl Metric for AveragePrecisionOfBoxes {
                 self.match_boxes(label, predicted, truth, &mut outcomes);
             }
             if outcomes.iter().all(|outcome| outcome.positive) {
-                let message = format!("the label `{label}` has no negatives");
+                let message = format!(
+                    "the label `{label}` has no unmatched predicted box, but its average precision requires one"
+                );
                 return Err(Refusal::new(RefusalKind::Undefined, message));
             }
             let confidences = outcomes.iter().map(|outcome| outcome.confidence);
@@ -187,7 +189,7 @@ impl Metric for F1OfPoints {
         let (mut hits, mut boxes, mut points) = (0u64, 0u64, 0u64);
         for row in 0..answers.len() {
             let expected_points =
-                "`LABEL X Y` with numbers X and Y, repeated, separated by single spaces";
+                "points `LABEL X Y` with numbers X and Y, and single spaces between all words";
             let predicted: Vec<(&str, [f64; 2])> = read(&prediction, row, expected_points)?;
             let truth: Vec<(&str, [f64; 4])> = read(&answers, row, "`LABEL X Y WIDTH HEIGHT`")?;
             boxes += truth.len() as u64;
@@ -252,7 +254,7 @@ pub(super) const AVERAGE_PRECISION_OF_BOXES_3D: MetricKind = MetricKind::higher:
               The average precision is the area under the curve of precision over recall. The precision at a recall is \
               the maximum precision at this and all larger recalls. A label without predictions has the average \
               precision 0. Predicted labels that are not true labels of the row are ignored.",
-    source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
+    source: "Lyft's version of the nuScenes devkit, mAP_evaluation.py",
     shorthand: None,
     parameters: &[
         column("column", "The column of boxes, in both tables."),
