@@ -32,7 +32,8 @@ pub enum RefusalKind {
     Undefined,
     /// The answers are wrong, so no submission can be graded.
     Answers,
-    /// The query of the metric failed. This is a mistake of the competition's author: rules must reject such a submission.
+    /// The query of the metric failed. The rules must reject each submission for which the query would fail, so this is a
+    /// mistake of the competition's author.
     Metric,
 }
 

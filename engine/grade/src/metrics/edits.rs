@@ -141,8 +141,8 @@ pub fn edit_distance(pattern: &str, text: &str) -> usize {
 /// The values of 64 consecutive rows in one column of the distance matrix. Adjacent values differ by at most one, so two bit
 /// masks store the differences.
 ///
-/// A bit of `plus` is set if the value of its row is one more than that of the row above. A bit of `minus` is set if it is
-/// one less.
+/// A bit of `plus` is set if the value in the bit's row is one more than the value in the row above. A bit of `minus` is set
+/// if the value in the bit's row is one less than the value in the row above.
 #[derive(Clone)]
 struct Column {
     plus: u64,
@@ -177,8 +177,8 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
     for element in text {
         let found = alphabet.binary_search(&&element).ok();
         let matches = found.and_then(|row| places.get(row * words..(row + 1) * words));
-        // The difference between this column and the previous column, in the row above: `add` is 1 if the value increases by
-        // one, and `less` is 1 if it decreases by one. In the row above the first row, the value always increases.
+        // In the row above the current 64 rows, `add` is 1 if the value increases by one from the previous column to this
+        // column, and `less` is 1 if the value decreases by one. In the row above the first row, the value always increases.
         let (mut add, mut less) = (1, 0);
         let mut ends = (0, 0);
         for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {

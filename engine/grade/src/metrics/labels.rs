@@ -168,7 +168,8 @@ impl LabelCounts {
     }
 }
 
-/// Returns the counts of all labels in both tables, in the order of the labels. Fails if only one table's labels are text.
+/// Returns one [`LabelCounts`] for each label that occurs in either table, in the order of the labels. Fails if only one
+/// table's labels are text.
 fn label_counts(
     pair: &Pair<'_>,
     column: &str,
@@ -336,7 +337,8 @@ impl F1Score {
         Ok(counts.f1())
     }
 
-    /// Finds a label for which binary F1 is undefined: a third label, or the second of two labels if neither is `positive`.
+    /// Finds a label for which binary F1 is undefined. It is defined if both tables together have only one label, or only two
+    /// labels of which one is `positive`.
     fn third_label<T: Ord>(&self, truth: &[T], labels: &[T]) -> ThirdLabel
     where
         PositiveLabel: PartialEq<T>,
@@ -517,9 +519,9 @@ const MAX_CLASSES: usize = 8_192;
 
 /// Returns whether scikit-learn converts labels to doubles, which lose digits of large integers.
 ///
-/// NumPy has no integer type that covers both `int64` and `uint64`. Therefore all labels become doubles if some predictions
-/// need `uint64` and some true label is not among the predictions. scikit-learn then leaves out rows whose label equals none
-/// of these doubles.
+/// NumPy has no integer type that covers both `int64` and `uint64`. Therefore scikit-learn converts all labels to doubles if
+/// a prediction is too large for `int64` and a true label is not among the predictions. scikit-learn then leaves out each
+/// row with a label that a double cannot represent exactly.
 fn loses_digits(predicted: &[i128], truth: &[i128]) -> bool {
     if !predicted.iter().any(|label| *label > i128::from(i64::MAX)) {
         return false;

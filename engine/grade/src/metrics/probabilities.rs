@@ -220,8 +220,8 @@ impl Classes {
     }
 }
 
-/// Divides the probabilities of each row by their sum, which must be positive and finite. Errors name the row of
-/// `column`, the first column of probabilities.
+/// Divides the probabilities of each row by their sum, which must be positive and finite. `column` is the first column of
+/// probabilities, and provides the number of the row for an error.
 fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
     let mut sums = vec![0.0; column.len()];
     for class in predicted.iter() {
@@ -243,8 +243,9 @@ fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Resu
     Ok(())
 }
 
-/// Returns the position of the first label that scikit-learn rejects. In a column of Python objects, scikit-learn rejects
-/// labels that are not text. With several columns of Python objects, scikit-learn rejects all labels.
+/// Returns the position of the first label that scikit-learn rejects. If pandas stores the column as Python objects,
+/// scikit-learn rejects labels that are neither text nor missing. If there are several columns, it rejects all labels of such
+/// a column.
 fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     let ColumnData::Object(_) = labels.data() else {
         return None;
@@ -606,8 +607,8 @@ impl Metric for ProbabilisticFScore {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
         let (mut hits, mut alarms, mut positives) = (0.0, 0.0, 0u64);
-        // If all numbers are outside of [0, 1], clipping replaces all of them with the Python integers 0 and 1. Otherwise
-        // the numbers stay NumPy doubles.
+        // If all numbers are outside of [0, 1], clipping replaces all of them with the Python integers 0 and 1. Python then
+        // computes the score, and a division by 0 is an error. Otherwise, NumPy computes the score with doubles.
         let mut clipped = true;
         for row in 0..answers.len() {
             let p = number_or_nan(&prediction, row)?;

@@ -1,7 +1,7 @@
 //! A metric that the author of a competition writes as a query.
 //!
 //! This crate parses the query, and converts the answers and the submission to input tables of the query. The caller passes
-//! the query engine, because the engine is much larger than this crate, and few graders need a query.
+//! the query engine, because the engine is much larger than this crate, and few metrics are queries.
 
 use std::fmt;
 

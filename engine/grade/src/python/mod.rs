@@ -69,9 +69,9 @@ impl BigInteger {
 
     /// Returns the number by which the Python library Levenshtein compares integers: Python's `hash`, except for -1.
     ///
-    /// The hash is the remainder of the absolute value modulo 2^61 - 1, with the sign of the integer. Python replaces the
-    /// hash -1 with -2. Levenshtein also does this, but not for the integer -1 itself. Therefore Levenshtein distinguishes
-    /// -1 from -2.
+    /// The hash is the remainder of the absolute value modulo 2^61 - 1, with the sign of the integer. If this number is -1,
+    /// the hash is -2 instead. Levenshtein makes one exception: it compares the integer -1 by the number -1, and therefore
+    /// distinguishes -1 from -2.
     pub fn hash(&self) -> i64 {
         let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
             let next = u128::from(value) * 10 + u128::from(*decimal_digit);
@@ -162,8 +162,8 @@ pub fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
 
 /// Returns the mean of the values that are not `None`.
 ///
-/// As in NumPy, missing values are summed as zeros. The zeros change which values are added to each other, and therefore the
-/// last digits of the sum.
+/// As in NumPy, `None` is summed as 0. The zeros change the pairs of values that the pairwise sum adds first, and therefore
+/// the last digits of the sum.
 pub fn mean_of_present(values: &[Option<f64>]) -> f64 {
     let present = values.iter().flatten().count();
     let values: Vec<f64> = values.iter().map(|value| value.unwrap_or(0.0)).collect();

@@ -1,6 +1,7 @@
 //! Kaggle's medals.
 //!
-//! The thresholds are the scores at these ranks (<https://www.kaggle.com/progression>):
+//! The threshold of a medal is the score at the rank in this table (<https://www.kaggle.com/progression>). Percentages are
+//! of the number of teams.
 //!
 //! | teams | gold | silver | bronze |
 //! |---|---|---|---|
@@ -192,8 +193,8 @@ impl Leaderboard {
 
 fn thresholds(scores: &[f64]) -> Thresholds {
     let teams = scores.len();
-    // As in the benchmark, the product of doubles is rounded down. Exact fractions could give a different rank. For example,
-    // the double 0.002 is slightly larger than 1/500.
+    // As in MLE-bench, the number of teams is multiplied by a double, and the product is rounded down. An exact fraction could
+    // give a different rank. For example, the double 0.002 is slightly larger than 1/500.
     let share = |part: f64| (teams as f64 * part) as usize;
     let (gold, silver, bronze) = match teams {
         0..100 => (share(0.1), share(0.2), share(0.4)),

@@ -1,6 +1,6 @@
-//! Writes the benchmark's reports about a single submission and about several submissions.
+//! Writes the reports of the benchmark, MLE-bench, about a single submission and about several submissions.
 //!
-//! Reports have the benchmark's keys in the benchmark's order. Additional keys follow after the benchmark's keys.
+//! The keys of MLE-bench come first, in the order of MLE-bench. Additional keys follow.
 //!
 //! This module also parses lists of submissions: JSON lines with the keys `competition_id` and `submission_path`. Empty
 //! lines and lines that start with `#` or `//` are skipped.

@@ -1,6 +1,6 @@
 //! The rules that check a submission before it is scored, one file per purpose.
 //!
-//! Rules run in the order of the pipeline. The first rule that a submission violates ends its grading. Some rules also
+//! Rules run in the order in which the pipeline lists them. The first rule that a submission violates ends its grading. Some rules also
 //! sort or drop rows, or fill missing cells.
 
 mod changed_values;

@@ -102,8 +102,8 @@ impl Rule for Align {
     }
 }
 
-/// Sorts both tables by the column `by`. Returns true if sorting showed that the identifiers of both tables are equal, row
-/// by row. Otherwise the caller must compare the identifiers.
+/// Sorts both tables by the column `by`. Returns true if the sorted identifiers of both tables are known to be equal, row by
+/// row. If this function returns false, the identifiers may be equal or different, and the caller must compare them.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
     let answers = pair.answers.column(by)?;

@@ -84,8 +84,8 @@ impl Numeric {
             ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
-        // NumPy does not treat Python objects as numbers. Unless booleans or strings are allowed, a column of objects is
-        // invalid even if all of its cells are numbers.
+        // NumPy does not treat a column of Python objects as numeric. Therefore, unless the rule allows booleans or text, such
+        // a column is invalid even if all of its cells are numbers.
         let is_typed = self.booleans == Booleans::Refuse && self.text == Text::Refuse;
         let passes = |value: CellValue<'_>| match value {
             CellValue::Missing | CellValue::Int(_) | CellValue::UInt(_) | CellValue::Float(_)
