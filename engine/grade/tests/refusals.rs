@@ -169,7 +169,7 @@ fn empty_cell_is_reported_as_missing_not_as_wrong_sum() {
         (
             "p,q,r\n1,0,0\n,0.75,0\n",
             RefusalKind::Missing,
-            "column `p`, row 2: found nothing, expected a number: without it the row sums to 0.75 instead of 1.0",
+            "column `p`, row 2: found nothing, expected a number: without this cell, the row sums to 0.75 instead of 1.0",
         ),
         (
             "p,q,r\n1,0,0\n0,0.75,0\n",

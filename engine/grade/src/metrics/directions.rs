@@ -84,7 +84,7 @@ pub(super) const HAVERSINE_DISTANCE: MetricKind = MetricKind::lower::<HaversineD
             required(
                 "quantiles",
                 KeyType::Numbers,
-                "The quantiles to average, each from 0 to 1.",
+                "The quantiles of the distances, each from 0 to 1. The score of a group is their mean.",
             ),
             column("groups", "The answers' column that defines the groups."),
         ],

@@ -218,7 +218,7 @@ pub(super) const LABELS: SectionKey =
 pub(super) const POSITIVE: SectionKey = optional(
     "positive",
     KeyType::Label,
-    "The label of positive rows; default 1. If the answers have two labels, it must be one of them.",
+    "The label of positive rows; default 1. If the answers have two labels, `positive` must be one of them.",
 );
 
 #[derive(Debug)]
@@ -321,7 +321,7 @@ pub(super) fn paired_groups(pair: &Pair<'_>, id: &str) -> Result<Vec<PairedRows>
     match paired.iter().find(|(_, rows)| rows.is_empty()) {
         Some((rows, _)) => {
             let missing = answers.for_message(rows.first().copied().unwrap_or_default());
-            let message = format!("there is no row for {missing}");
+            let message = format!("the submission has no row for {missing}");
             Err(Refusal::new(RefusalKind::Ids, message).in_column(id))
         }
         None => Ok(paired),
@@ -393,7 +393,7 @@ pub(super) const WEIGHTED_SUM: MetricKind = MetricKind::higher::<WeightedSum>(De
     parameters: &[required(
         "of",
         KeyType::WeightedMetrics,
-        "The metrics, each written like the value of `metric`.",
+        "The metrics, each written like the value of `metric` in the section `grade`.",
     )],
 });
 

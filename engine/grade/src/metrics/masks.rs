@@ -358,7 +358,7 @@ impl HausdorffOfVolumes {
                     volumes.push(Volume { size, slices });
                 }
                 if volumes.get(place).is_some_and(|volume| volume.size != size) {
-                    let expected = "slices of a volume to be of one size";
+                    let expected = "a slice of the same size as the other slices of its volume";
                     return Err(ids.refuse(RefusalKind::Ids, position, expected));
                 }
             }

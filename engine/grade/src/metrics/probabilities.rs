@@ -22,7 +22,7 @@ use crate::table::target::{Labels, LabelsAs};
 
 const CLASSES: SectionKey = columns(
     "columns",
-    "The column with the probability, or one column per class.",
+    "The column with the probability of the answers' larger label, or one column per class.",
 );
 
 pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition {
@@ -40,7 +40,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1. It must be above 0; default 2^-52.",
+            "Clips probabilities to [eps, 1 - eps]. The value must be above 0 and below 0.5; default 2^-52.",
         ),
         optional(
             "normalise",
@@ -51,7 +51,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "clip_first",
             KeyType::Number,
-            "Clips probabilities to [clip_first, 1 - clip_first] before all other steps. Infinite probabilities are then valid.",
+            "Clips probabilities to [clip_first, 1 - clip_first] before all other steps. With this key, infinite probabilities are valid.",
         ),
         ROW_WEIGHTS,
     ],
@@ -112,7 +112,7 @@ pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLog
         optional(
             "eps",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1. It must be above 0; default 1e-15.",
+            "Clips probabilities to [eps, 1 - eps]. The value must be above 0 and below 0.5; default 1e-15.",
         ),
     ],
 });
@@ -395,7 +395,7 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
         optional(
             "clip",
             KeyType::Number,
-            "The minimum distance of a probability from 0 and 1; default 1e-15.",
+            "Clips probabilities to [clip, 1 - clip]; default 1e-15.",
         ),
     ],
 });

@@ -387,7 +387,7 @@ impl Metric for LabelRanking {
             }
         }
         if weights == 0.0 {
-            let message = "the answers have no true label";
+            let message = "the answers have no label above 0";
             return Err(Refusal::new(RefusalKind::Answers, message));
         }
         Ok(Score::numpy(total / weights))

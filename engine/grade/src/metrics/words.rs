@@ -33,7 +33,7 @@ pub(super) const EXACT_MATCH: MetricKind = MetricKind::higher::<ExactMatch>(Defi
         optional(
             "words",
             KeyType::Strings,
-            "Words that are valid predictions in addition to spans.",
+            "Words that are valid predictions in addition to spans `FIRST:LAST`.",
         ),
     ],
 })
@@ -196,7 +196,7 @@ fn word_sets<'a>(column: &GradedColumn<'a>) -> Result<Vec<HashSet<&'a str>>, Ref
         | CellValue::Float(_) => Err(column.refuse(
             RefusalKind::Type,
             position,
-            "labels as text: at least one cell of the column must not be a number",
+            "labels as text: at least one cell of the column must be text",
         )),
     };
     column.values().enumerate().map(row).collect()
@@ -253,7 +253,7 @@ fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {
             }
         });
         let ranges: Option<Vec<(u64, u64)>> = ranges.collect();
-        let expected = "spans `START END` of increasing integers, separated by `;`";
+        let expected = "spans `START END`, separated by `;`, with integers 0 <= START < END";
         let ranges = ranges.ok_or_else(|| column.refuse(RefusalKind::Type, row, expected))?;
         Ok(Mask::of_ranges(ranges))
     })

@@ -86,7 +86,7 @@ pub(super) const EXACT_COLUMNS: RuleKind = RuleKind::new::<ExactColumns>(Definit
         optional(
             "in_order",
             KeyType::Boolean,
-            "Whether the columns must be in this order; default false.",
+            "Whether the submission must have the columns in the order of `columns`; default false.",
         ),
         optional(
             "first",

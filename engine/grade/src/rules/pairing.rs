@@ -291,7 +291,7 @@ impl Join {
             pairs += rows_of(row).count();
             if pairs > MAX_PAIRS {
                 let message =
-                    format!("repeated identifiers give more than {MAX_PAIRS} pairs of rows");
+                    format!("too many pairs of rows with equal identifiers: at most {MAX_PAIRS}");
                 return Err(Refusal::new(RefusalKind::Ids, message).in_column(&self.by));
             }
         }

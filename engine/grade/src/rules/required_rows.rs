@@ -180,8 +180,8 @@ fn missing(
     let more = (0..answers.len()).filter(lacks).count() - 1;
     let shown = answers.for_message(first);
     let message = match more {
-        0 => format!("no row for {shown}"),
-        more => format!("no row for {shown} and {more} more"),
+        0 => format!("the submission has no row for {shown}"),
+        more => format!("the submission has no row for {shown} and {more} more"),
     };
     Err(Refusal::new(RefusalKind::Ids, message).in_column(answers.name))
 }

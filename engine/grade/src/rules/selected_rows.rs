@@ -32,12 +32,12 @@ pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
         optional(
             "by",
             KeyType::Column,
-            "The identifier by which rows of the submission are matched; default: by position.",
+            "The identifier by which rows of the submission are matched with rows of the answers; default: by position.",
         ),
         optional(
             "in_file",
             KeyType::Boolean,
-            "Whether rows are matched by their position in the file, even if a rule has sorted them.",
+            "Whether rows of both tables are matched by their position in the file, even if a rule has sorted them.",
         ),
     ],
 });

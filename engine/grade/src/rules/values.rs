@@ -337,8 +337,9 @@ impl Rule for RowsSumTo {
                 // If a cell is missing, report that cell instead of the sum.
                 let empty = columns.iter().find(|column| column.is_missing(row));
                 if let Some(empty) = empty {
-                    let expected =
-                        format!("a number: without it the row sums to {found} instead of {total}");
+                    let expected = format!(
+                        "a number: without this cell, the row sums to {found} instead of {total}"
+                    );
                     return Err(empty.refuse(RefusalKind::Missing, row, &expected));
                 }
                 let message = format!(

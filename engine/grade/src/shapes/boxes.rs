@@ -19,7 +19,7 @@ pub const FIELDS: SectionKey = required(
 pub const SEPARATED_BY: SectionKey = optional(
     "separated_by",
     KeyType::Choice(&["blanks", "single_blanks"]),
-    "Whether words are separated by any whitespace (default), or by exactly one space.",
+    "Whether the words of a cell are separated by any whitespace (default), or by exactly one space.",
 );
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
