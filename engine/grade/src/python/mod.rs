@@ -162,8 +162,8 @@ pub fn weighted_mean(values: &[f64], weights: &[f64]) -> f64 {
 
 /// Returns the mean of the values that are not `None`.
 ///
-/// As in NumPy, `None` is summed as 0. The zeros change the pairs of values that the pairwise sum adds first, and therefore
-/// the last digits of the sum.
+/// As in NumPy, `None` is summed as 0. A zero shifts the values after it to other running sums of the pairwise sum, which
+/// changes the last digits of the result.
 pub fn mean_of_present(values: &[Option<f64>]) -> f64 {
     let present = values.iter().flatten().count();
     let values: Vec<f64> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
