@@ -142,7 +142,7 @@ pub fn edit_distance(pattern: &str, text: &str) -> usize {
 /// masks store the differences.
 ///
 /// A bit of `plus` is set if the value in the bit's row is one more than the value in the row above. A bit of `minus` is set
-/// if the value in the bit's row is one less than the value in the row above.
+/// if the value is one less.
 #[derive(Clone)]
 struct Column {
     plus: u64,

@@ -257,8 +257,8 @@ impl<'a> LabelPair<'a> {
                 "numbers, as in the answers"
             }
         };
-        // A single text cell makes the entire column text. The error names the cell that caused this: the first cell that is
-        // neither a number nor a boolean.
+        // A single text cell makes the entire column text. Therefore, report the first cell that is neither a number nor a
+        // boolean.
         let odd = |value| {
             matches!(value, CellValue::Text(text) if !text.eq_ignore_ascii_case("true")
         && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())

@@ -40,7 +40,7 @@ pub(super) const LOG_LOSS: MetricKind = MetricKind::lower::<LogLoss>(Definition 
         optional(
             "eps",
             KeyType::Number,
-            "Clips probabilities to [eps, 1 - eps]. The value must be above 0 and below 0.5; default 2^-52.",
+            "Clips probabilities to [eps, 1 - eps]; default 2^-52.",
         ),
         optional(
             "normalise",
@@ -112,7 +112,7 @@ pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLog
         optional(
             "eps",
             KeyType::Number,
-            "Clips probabilities to [eps, 1 - eps]. The value must be above 0 and below 0.5; default 1e-15.",
+            "Clips probabilities to [eps, 1 - eps]; default 1e-15.",
         ),
     ],
 });
@@ -220,8 +220,8 @@ impl Classes {
     }
 }
 
-/// Divides the probabilities of each row by their sum, which must be positive and finite. `column` is the first column of
-/// probabilities, and provides the number of the row for an error.
+/// Divides the probabilities of each row by their sum, which must be positive and finite. Errors take the row's number in
+/// the file from `column`.
 fn divide_by_sums(column: &GradedColumn<'_>, predicted: &mut [Vec<f64>]) -> Result<(), Refusal> {
     let mut sums = vec![0.0; column.len()];
     for class in predicted.iter() {

@@ -148,9 +148,8 @@ pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     sum(&trapezoids)
 }
 
-/// Returns a pair of weights for each distinct score, beginning with the highest score. The first weight is the total weight
-/// of the negative rows with at least this score. The second weight is the total weight of the positive rows with at least
-/// this score.
+/// Returns a pair of weights for each distinct score, beginning with the highest score. The pair contains the total weight
+/// of the negative rows with at least this score, and the total weight of the positive rows with at least this score.
 ///
 /// Scores must be finite.
 fn weights_above(positive: &[bool], scores: &[f64], weights: Option<&[f64]>) -> Vec<(f64, f64)> {

@@ -103,7 +103,7 @@ impl Rule for Align {
 }
 
 /// Sorts both tables by the column `by`. Returns true if the sorted identifiers of both tables are known to be equal, row by
-/// row. If this function returns false, the identifiers may be equal or different, and the caller must compare them.
+/// row. If this function returns false, the caller must compare the identifiers.
 fn sort(pair: &mut Pair<'_>, by: &str) -> Result<bool, Refusal> {
     let submission = pair.submission.column(by)?;
     let answers = pair.answers.column(by)?;

@@ -160,7 +160,7 @@ pub struct Box3d {
 
 impl Box3d {
     /// Creates a box from its centre, width (across its heading), length (along its heading), height, and yaw in radians. If
-    /// the box is invalid, returns a description of valid boxes, which a message shows after the word "expected".
+    /// the box is invalid, returns the text that a message shows after "expected".
     pub fn new(centre: [f64; 3], size: [f64; 3], yaw: f64) -> Result<Self, &'static str> {
         if centre.iter().chain(&size).any(|value| value.is_nan()) || yaw.is_nan() {
             return Err("boxes without missing numbers");
