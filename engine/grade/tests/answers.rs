@@ -61,10 +61,10 @@ fn json_records_are_converted_to_rows() {
 #[test]
 fn invalid_answers_are_reported_with_their_line() {
     let table = [
-        ("{}", "line 1: there is no `id`"),
+        ("{}", "line 1: the record has no value at `id`"),
         (
             "{\"id\": 1, \"tags\": [\"a\"]}",
-            "line 1: there is no `tags.1`",
+            "line 1: the record has no value at `tags.1`",
         ),
         (
             "{\"id\": 1, \"tags\": [1, 2], \"spans\": 3}",
@@ -72,7 +72,7 @@ fn invalid_answers_are_reported_with_their_line() {
         ),
         (
             "{\"id\": 1, \"tags\": [1, 2], \"spans\": [], \"word\": null}",
-            "line 1: there is no `word`",
+            "line 1: the record has no value at `word`",
         ),
         ("x", "line 1 is not JSON: expected value at line 1 column 1"),
     ];

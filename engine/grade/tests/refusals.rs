@@ -73,7 +73,7 @@ fn messages_name_column_row_and_expected_value() {
         (
             "PK\u{3}\u{4}",
             Unreadable,
-            "the file is not a CSV, but a zip archive (or an Excel workbook); unpack it",
+            "the file is not a CSV, but a zip archive or an Excel workbook; unpack the archive, or save the workbook as CSV",
         ),
         (
             "a,b\n1,2\n",

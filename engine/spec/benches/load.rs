@@ -20,7 +20,7 @@ fn main() {
         }
     });
     println!(
-        "{PIPELINES} pipelines of {} lines: load {load:?}, YAML events alone {parse:?}",
+        "{PIPELINES} pipelines of {} lines: load {load:?}, YAML parser alone {parse:?}",
         text.lines().count()
     );
 }

@@ -4,12 +4,12 @@
 //! [`ParsedFile`], to which callers can add the errors of further checks.
 //!
 //! - `text`: parses YAML into nodes with positions, and prints diagnostics;
-//! - `load`: merges the corrections of a variant into the nodes;
+//! - `load`: creates the variants of the pipeline, each by merging some of the file's corrections into the nodes;
 //! - `parse`: converts the nodes into the [`model`], and checks the dependencies between tables;
 //! - [`words`]: the vocabulary, which describes the keys of the language;
 //! - [`query`]: parses SQL into a syntax tree, expands macros, and finds the tables that a query reads;
 //! - `paths`: checks paths and file patterns;
-//! - `pack`: parses the file of a pack, and the ids of competitions;
+//! - `pack`: parses the file `pack.yaml`, which describes a directory of competitions, and the ids of competitions;
 //! - [`schema`] and [`mod@reference`]: generate a JSON Schema and a reference page from the vocabulary.
 //!
 //! # Example

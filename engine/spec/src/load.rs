@@ -70,7 +70,8 @@ pub fn corrections(text: &str) -> Result<Vec<String>, Diagnostics> {
     Ok(CorrectedTree::new(&root).names())
 }
 
-/// Returns the names of a file's variants: `v1`, `fixed`, and one for each other combination of corrections.
+/// Returns the names of a file's variants: `v1` (no corrections), `fixed` (all corrections), and one for each other
+/// combination of corrections.
 ///
 /// # Errors
 /// If the text is not YAML.
@@ -258,10 +259,10 @@ impl ParsedFile {
         self.findings.extend(findings);
     }
 
-    /// Returns the pipeline in a variant, with the warnings about all variants.
+    /// Returns the pipeline in the variant named `variant`, with the warnings about all variants.
     ///
-    /// Ignores corrections in `variant` that the pipeline does not have, because all competitions of a run use the same
-    /// variant.
+    /// All competitions of a run use the same variant. Therefore `variant` may contain corrections that this pipeline does not
+    /// have, and such corrections are ignored.
     ///
     /// # Errors
     /// If any variant has an error, or the variant is unknown.
@@ -320,7 +321,7 @@ pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     }
 }
 
-/// Returns a copy of `pipeline` without outputs. The only check of the copy is `query`.
+/// Returns a copy of `pipeline` without outputs and checks, and adds one check with the given name and query to the copy.
 ///
 /// # Errors
 /// If the query is invalid, or reads a table that does not exist.

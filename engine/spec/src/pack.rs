@@ -1,7 +1,8 @@
 //! The file `pack.yaml` of a pack, and the ids of competitions.
 //!
-//! A pack is a directory with a `pack.yaml` and a directory `ID` for each competition. The id of a competition is
-//! `PACK/ID`, which is also its path below the data directory. Therefore both names must be safe as directory names.
+//! A pack is a directory with a `pack.yaml` and one directory for each competition. If these directories are named `PACK` and
+//! `ID`, the id of the competition is `PACK/ID`. The id is also the competition's path below the data directory. Therefore
+//! the names of packs and competitions must be safe as directory names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -25,7 +26,7 @@ const MAX_NAME: usize = 100;
 /// Names that Windows reserves for devices, with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// The id of a competition: `ID`, or `PACK/ID` for a competition of a pack.
+/// The id of a competition: a name, or `PACK/NAME` if the competition belongs to a pack that is not built in.
 ///
 /// ```
 /// use prep_spec::CompetitionId;
@@ -96,9 +97,11 @@ pub fn check_pack_name(name: &str) -> Result<(), String> {
             Err("it is the name of the pack of the built-in competitions".to_owned())
         }
         () if variant_of_directory(name).is_some() => {
-            Err("the data directory of a variant has this name".to_owned())
+            Err("it is reserved for the data directory of a variant".to_owned())
         }
-        () if sets.into_iter().any(|set| set == name) => Err("it is the name of a set".to_owned()),
+        () if sets.into_iter().any(|set| set == name) => {
+            Err("it is the name of a set of competitions".to_owned())
+        }
         () => Ok(()),
     }
 }

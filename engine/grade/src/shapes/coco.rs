@@ -1,4 +1,5 @@
-//! COCO's matching and average precision of one label at one threshold (`COCOeval.evaluateImg` and `accumulate`).
+//! Matches boxes of one label at one IoU threshold, and computes the average precision, like COCO (`evaluateImg` and
+//! `accumulate` of `COCOeval`).
 
 use std::cmp::Ordering;
 
@@ -27,8 +28,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. If an image has many
-    /// more boxes, the other boxes are dropped.
+    /// Adds a predicted box. Matching uses only the `max_detections` boxes with the largest confidence. If the image has more
+    /// than twice as many boxes, drops the boxes that matching does not use.
     pub fn predict(&mut self, one: CocoBox, max_detections: usize) {
         self.predicted.push(one);
         if self.predicted.len() > 2 * max_detections + SPARE_BOXES {
@@ -39,7 +40,7 @@ impl Image {
     }
 }
 
-/// Number of boxes beyond twice `max_detections` before boxes are dropped, because sorting is expensive.
+/// Number of boxes beyond twice `max_detections` before boxes are dropped. Dropping rarely is faster, because it sorts.
 const SPARE_BOXES: usize = 32;
 
 #[derive(Debug, Clone, Copy)]
@@ -141,7 +142,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
     outcomes
 }
 
-/// Returns the intersection over union (IoU). Like C's `fmin` and `fmax` in COCO, Rust's `min` and `max` ignore a NaN.
+/// Returns the intersection over union (IoU). As in COCO, the minimum or maximum of a number and NaN is the number.
 fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
     let ([ax, ay, aw, ah], [bx, by, bw, bh]) = (a, b);
     let width = (aw + ax).min(bw + bx) - ax.max(bx);

@@ -20,8 +20,8 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// Decodes a run-length code for an image with `pixels` pixels. Truncates runs beyond the image. If the code is invalid,
-    /// the error is a description of valid codes.
+    /// Decodes a run-length code for an image with `pixels` pixels. Ignores the part of a run beyond the image. If the code is
+    /// invalid, the error describes valid codes, and completes a message that ends with `expected`.
     ///
     /// Irregular codes are read as in NumPy:
     ///
@@ -59,7 +59,7 @@ impl Mask {
             }
             (Some(NumPyType::Signed), Some(NumPyType::Signed)) => true,
             (Some(NumPyType::Unsigned), Some(NumPyType::Unsigned)) => true,
-            _ => return Err("numbers that fit one integer type of 64 bits"),
+            _ => return Err("starts and lengths below 2^63"),
         };
         let mut numbers = words(code).filter_map(python_int_clamped);
         let mut mask = Mask::default();
@@ -221,7 +221,7 @@ pub const HEIGHT: SectionKey = required(
 pub const EMPTY: SectionKey = optional(
     "empty",
     KeyType::String,
-    "A cell with this text is also an empty mask.",
+    "A cell with this text is treated as an empty mask.",
 );
 
 pub const SURPLUS_ROWS: SectionKey = optional(

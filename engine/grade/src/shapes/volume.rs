@@ -6,8 +6,8 @@
 use super::mask::MaskSize;
 use crate::shapes::mask::Mask;
 
-/// Maximum number of voxels in the bounding box of both volumes. This number of voxels takes 256 MB. The largest real
-/// bounding box has half as many voxels. Without a limit, a submission could put all its rows into one huge volume.
+/// Maximum number of voxels in the bounding box of both volumes. This number of voxels takes 256 MB. The largest box in
+/// real data has half as many voxels. Without a limit, a submission could put all its rows into one huge volume.
 pub const MAX_VOXELS: usize = 1 << 25;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +169,7 @@ struct Transform {
 }
 
 impl Transform {
-    /// Transforms the line of `count` elements of `squares` at `start`, `start + step`, and so on.
+    /// Transforms one line of `squares`: the `count` elements with the indexes `start`, `start + step`, and so on.
     ///
     /// Each element becomes a minimum over all elements `x` of the line: the value of `x` plus the squared distance to `x`.
     fn run(&mut self, squares: &mut [f64], start: usize, step: usize, count: usize, scale: f64) {

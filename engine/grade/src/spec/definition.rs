@@ -203,7 +203,7 @@ fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
     }
     let mut map = json!({ "type": "object", "properties": named, "additionalProperties": false, "minProperties": 1, "maxProperties": 1 });
     if bare.is_empty() {
-        // With these snippets, an editor offers the names for an empty value, and not only after the first letter.
+        // With these snippets, an editor suggests the names in `properties` before the author types the first letter.
         let snippets = named.iter().map(|(name, definition)| {
             json!({ "label": name, "description": definition["description"], "body": { name: "$1" } })
         });

@@ -151,8 +151,8 @@ fn full(
     (faults.0.len() == before).then_some(Value::Object(map))
 }
 
-/// Returns an error if a value does not have the parameter's type. Values of types with several forms are checked later,
-/// when the rule or metric reads the value.
+/// Returns an error if a value does not have the parameter's type. Some types accept several kinds of values, such as a
+/// number or a column. The rule or metric checks values of these types later, when it reads them.
 fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<GradeSpecError> {
     let word = |known: Vec<&'static str>| {
         let found = value.as_str().unwrap_or_default();
@@ -196,8 +196,8 @@ fn example(parameter: &SectionKey) -> String {
     }
 }
 
-/// Returns an example with all required parameters as a map. `written` is the value that the author wrote. If `written` is a
-/// string, it is probably the name of a column. Therefore the example contains this name.
+/// Returns an example of the rule or metric for a message: its name and a map with all required parameters. `written` is the
+/// value that the author wrote. If it is a string, it is probably the name of a column, so the example contains it.
 fn all_required(definition: &Definition, written: &Value) -> String {
     let is_column = |one: &&SectionKey| matches!(one.value, KeyType::Column | KeyType::Selection);
     let column = definition.parameters.iter().find(is_column);
@@ -214,7 +214,7 @@ fn all_required(definition: &Definition, written: &Value) -> String {
     format!("{}: {{ {} }}", definition.name, parameters.join(", "))
 }
 
-/// Returns whether the map is `{ all_except: ... }`, the value of the shorthand parameter, instead of a map of parameters.
+/// Returns whether `given` is `{ all_except: ... }`. This is the value of the parameter `columns`, not a map of parameters.
 fn is_short(definition: &Definition, given: &Map<String, Value>) -> bool {
     definition.shorthand == Some("columns")
         && given.contains_key("all_except")

@@ -26,7 +26,7 @@ pub enum AnswersError {
         line: usize,
         source: serde_json::Error,
     },
-    #[error("line {line}: there is no `{path}`")]
+    #[error("line {line}: the record has no value at `{path}`")]
     Member { line: usize, path: String },
     #[error("line {line}: `{path}` is not a list")]
     NotList { line: usize, path: String },
@@ -72,7 +72,7 @@ impl Rows {
             for (name, content) in row {
                 let content = AnswerContent::deserialize(&content).map_err(|_| {
                     serde_json::Error::custom(format!(
-                        "`{name}` must be a string or a list of parts, each with `of` or `each`, `unless` and `text`"
+                        "`{name}` must be a string or a list of parts, each with `of` or `each`, and optionally `unless` and `text`"
                     ))
                 })?;
                 content.check().map_err(serde_json::Error::custom)?;

@@ -108,8 +108,8 @@ impl<'a> GradedColumn<'a> {
         })
     }
 
-    /// Prefetches some cells, beginning at `position`, into the processor's cache, because sorted rows are scattered in
-    /// memory.
+    /// Loads the next cells, beginning at `position`, into the processor's cache. Without this, reading sorted rows would be
+    /// slow, because their cells are scattered in memory.
     ///
     /// Callers must call this function for each position in ascending order.
     pub(crate) fn fetch(&self, position: usize) {

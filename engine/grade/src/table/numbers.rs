@@ -181,7 +181,10 @@ pub enum ColumnSide {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged, expecting = "expected a name or a list of names")]
+#[serde(
+    untagged,
+    expecting = "expected the name of a column, or a list of names"
+)]
 pub enum Names {
     One(String),
     Many(Vec<String>),

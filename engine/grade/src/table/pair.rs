@@ -253,11 +253,11 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// Decides whether messages may quote the submission. `names` are names of expected columns, in addition to the columns
-    /// of the answers.
+    /// Decides whether messages may quote the submission. They may if the submission has a column of the answers, or a
+    /// column in `names`.
     ///
-    /// If the file has no column of these names, the file is probably not a submission. The receiver of a message may not be
-    /// allowed to read such a file. Therefore no message quotes the file.
+    /// A file without such a column is probably not a submission but another file, which the reader of a message may not be
+    /// allowed to read.
     pub(crate) fn recognise<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) {
         let submission = &self.submission;
         let is_recognised = self.answers.names().any(|name| submission.has(name))

@@ -4,10 +4,10 @@
 //! algorithm gives the same order. If some keys are equal, this module applies NumPy's algorithm (introsort) to the ranks of
 //! the keys.
 //!
-//! Keys are divided into chunks of eight bytes, and the current chunk is stored next to the position of its key. A number
-//! has one chunk. A string has as many chunks as are needed to distinguish it from other strings. Therefore the memory of a
-//! string is accessed once per chunk, not once per comparison. These accesses are the main cost of sorting ten million
-//! strings.
+//! Keys are divided into chunks of eight bytes, and are sorted by one chunk after another. A `SortItem` contains the position
+//! of a key and the chunk by which it is being sorted. A number has one chunk. A string has as many chunks as are needed to
+//! distinguish it from other strings. Therefore the memory of a string is accessed once per chunk, not once per comparison.
+//! These accesses are the main cost of sorting ten million strings.
 
 use std::cmp::Ordering;
 use std::mem::{Discriminant, discriminant};
@@ -33,7 +33,8 @@ enum RowOrder {
     Positions(Vec<u32>),
 }
 
-/// How the chunk of a key determines the key. This is impossible for long keys, and for keys of different lengths.
+/// Determines an entire key from its only chunk. A column of strings has no `ChunkMeaning` if the strings have different
+/// lengths, or more than one chunk after their common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkMeaning<'a> {
     /// The key is a number of this type.
@@ -43,8 +44,8 @@ enum ChunkMeaning<'a> {
 }
 
 impl SortedRows<'_> {
-    /// Returns whether the chunks show that the keys of two columns are equal, row by row. Returns `false` if only a
-    /// comparison of the cells could show whether the keys are equal.
+    /// Returns whether the chunks prove that two columns have equal keys, row by row. If the result is `false`, the keys may
+    /// still be equal, so the caller must compare the cells.
     pub(crate) fn has_equal_keys(&self, other: &SortedRows<'_>) -> bool {
         let (RowOrder::Distinct(items), RowOrder::Distinct(others)) = (&self.order, &other.order)
         else {
@@ -98,7 +99,7 @@ fn sort<'a>(column: &GradedColumn<'a>) -> Result<SortedRows<'a>, Refusal> {
             return Err(column.refuse(RefusalKind::Ids, *odd as usize, expected));
         }
     }
-    // Computed again when needed, because a copy of `present` during the sort could have many millions of elements.
+    // If the positions in `present` are needed after the sort, they are computed again. A copy would need much memory.
     let present_again = || (0..column.len() as u32).filter(|position| !is_missing(position));
     let Some(ordered) = Ordered::new(column, present) else {
         // The column contains numbers of several types, which are compared like in Python.

@@ -17,8 +17,8 @@ const MAX_HEADER: usize = 1 << 20;
 
 /// `cells` is a hundred times the number of cells in the largest real submission.
 ///
-/// `kept_bytes` is enough for the cells of ten million rows with an identifier and a number. If a file is larger, its cells
-/// are read a second time.
+/// `kept_bytes` is enough for the cells of ten million rows with an identifier and a number. If the cells
+/// of a file need more memory, the scan keeps no cells, and grading reads the file a second time.
 const LIMITS: FrameLimits = FrameLimits {
     cells: 1 << 28,
     kept_bytes: 1 << 28,
@@ -150,7 +150,7 @@ fn detect_format(bytes: &[u8]) -> Option<&'static str> {
     const SIGNATURES: &[(&[u8], &str)] = &[
         (
             b"PK\x03\x04",
-            "a zip archive (or an Excel workbook); unpack it",
+            "a zip archive or an Excel workbook; unpack the archive, or save the workbook as CSV",
         ),
         (b"\x1f\x8b", "gzip data; unpack it"),
         (b"PAR1", "a parquet file"),

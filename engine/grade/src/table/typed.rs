@@ -35,7 +35,7 @@ pub enum TypedFrameError {
     Header(String),
     /// A column has too few bytes or too few cells.
     #[error(
-        "the column `{0}` of the typed frame is truncated, or does not have as many cells as `rows`"
+        "the column `{0}` of the typed frame is truncated, or its number of cells differs from the header's `rows`"
     )]
     Length(String),
     /// Two columns have the same name.

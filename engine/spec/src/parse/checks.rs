@@ -96,7 +96,9 @@ fn help(kind: &str, text: &str) -> String {
         start.is_some_and(|start| start.eq_ignore_ascii_case(word))
     });
     match starts_query {
-        true => format!("write `{kind}: {form}`, or give the query a different name"),
+        true => format!(
+            "write `{kind}: {form}`, or give the check a different name if it has its own query"
+        ),
         false => format!("write `{kind}: {form}`; write several columns as `labelled.(a, b)`"),
     }
 }
@@ -149,7 +151,7 @@ fn quoted(name: &str) -> String {
 
 fn reference(text: &str) -> Result<Reference<'_>, String> {
     let text = text.trim();
-    let wrong = || format!("`{text}` is not a column of a table");
+    let wrong = || format!("`{text}` is not a column in the form `TABLE.COLUMN`");
     let (table, columns) = text.split_once('.').ok_or_else(wrong)?;
     let columns: Vec<&str> = match columns.strip_prefix('(') {
         Some(list) => {

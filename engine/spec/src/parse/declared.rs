@@ -230,7 +230,7 @@ impl ParseState {
                 let word = self.text(node, "`true`")?;
                 if word.value != "true" {
                     let message = format!("expected `true`, found `{}`", word.value);
-                    let help = "remove the key to turn it off";
+                    let help = "write `true`, or remove the key";
                     self.report(Diagnostic::error("wrong-type", word.span, message).help(help));
                 }
                 Some(Setting::True)

@@ -36,7 +36,7 @@ impl ParseState {
             && !answers.value.starts_with("private/")
         {
             let message = format!("the answers `{}` are not private", answers.value);
-            let help = "use an output of `private`: private/...";
+            let help = "write the path of a private output, for example `private/answers.csv`";
             self.report(Diagnostic::error("public-answers", answers.span, message).help(help));
         }
         for path in [&answers, &sample].into_iter().flatten() {

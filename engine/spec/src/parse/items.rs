@@ -14,7 +14,8 @@ use crate::words::declaration::{Comparison, Item, Operand, Operator};
 impl ParseState {
     /// Parses a list of mappings such as `{ place: integers, low: 1 }`.
     ///
-    /// The author chooses the first key (`place`). Its value (`integers`) selects the section that describes the other keys.
+    /// The author chooses the first key (`place`). Its value (`integers`) must be the name of one of `sections`. This section
+    /// describes the other keys.
     pub fn items(
         &mut self,
         node: &YamlNode,

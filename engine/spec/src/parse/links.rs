@@ -160,11 +160,10 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
                 continue;
             };
             if not_drawn.contains(name.as_str()) {
-                let message = format!(
-                    "the table `{name}` is not drawn from a generator, so `after` cannot name it"
-                );
+                let message =
+                    format!("the table `{name}` has no random generator that `after` can continue");
                 let fault = Diagnostic::error("not-drawn", setting.span, message);
-                found.push(fault.help("name a table whose kind has the key `after`"));
+                found.push(fault.help("name a table whose kind or method has the key `after`"));
             }
         }
     }

@@ -188,7 +188,7 @@ impl ParseState {
                 let message = format!("`{}` cannot be the name of a correction", one.key);
                 let found = Diagnostic::error("bad-correction", one.key_span, message);
                 self.report(found.help(
-                    "use the number of an issue, or a word, as its name: `fixed: { 63: { public: ... } }`",
+                    "name the correction by the number of an upstream issue, or by a word: `fixed: { 63: { public: ... } }`",
                 ));
                 continue;
             }

@@ -73,7 +73,7 @@ impl ParseState {
         };
         if let Err(error) = path_glob(&pattern.glob) {
             let message = format!("`{}` is not a valid pattern: {}", glob.value, error.kind());
-            let help = "`*`, `?`, `[...]` and `{a,b}` are wildcards, and `{name}` is a column; write `[*]` for a plain `*`";
+            let help = "`*`, `?`, `[...]` and `{a,b}` are wildcards, and `{name}` creates a column; write `[*]` for the character `*`";
             self.report(Diagnostic::error("bad-glob", node.span, message).help(help));
         } else if glob.value.ends_with('/') {
             let help = format!("write `{}*` for the files in it", glob.value);

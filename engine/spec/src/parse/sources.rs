@@ -74,7 +74,7 @@ impl ParseState {
             if let Some(node) = fields.get(key) {
                 let message = format!("a source cannot have both `folder` and `{key}`");
                 let found = Diagnostic::error("conflicting-keys", node.span, message);
-                self.report(found.help("a source with `folder` has no other keys"));
+                self.report(found.help("a source with `folder` cannot have other keys"));
             }
         }
         let folder = self.text(folder, "a directory")?;

@@ -437,7 +437,7 @@ impl ParseState {
         let heads = || forms.iter().map(|form| form.head());
         for entry in entries.unwrap_or_default() {
             let Some(form) = forms.iter().find(|form| form.head() == entry.key) else {
-                let message = format!("there is no kind `{}` with optional keys", entry.key);
+                let message = format!("`{}` is not a kind with optional keys", entry.key);
                 let found = Diagnostic::error("unknown-key", entry.key_span, message);
                 let help = format!("the kinds are {}", quoted(heads()));
                 self.report(found.suggest_or(nearest(&entry.key, heads()), help));

@@ -21,13 +21,10 @@ pub fn fault(path: &str) -> Option<PathFault> {
         return Some(("contains a backslash", "separate directories with `/`"));
     }
     if path.starts_with('/') {
-        return Some(("is absolute", "write it relative to its directory"));
+        return Some(("is absolute", "write a relative path"));
     }
     if path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic() {
-        return Some((
-            "begins with a drive letter",
-            "write it relative to its directory",
-        ));
+        return Some(("begins with a drive letter", "write a relative path"));
     }
     for segment in path.strip_suffix('/').unwrap_or(path).split('/') {
         match segment {

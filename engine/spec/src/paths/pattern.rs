@@ -33,8 +33,10 @@ pub fn path_glob(glob: &str) -> Result<Glob, globset::Error> {
         .build()
 }
 
-/// Maximum length of a pattern in bytes, and maximum depth of its braces. The crate `globset` panics above certain limits.
+/// Maximum length of a pattern in bytes. The crate `globset` panics for patterns that are too long or nested too deep.
 const MAX_BYTES: usize = 4096;
+
+/// Maximum depth of nested braces in a pattern.
 const MAX_BRACES: usize = 16;
 
 pub type PatternFault = (String, &'static str);
@@ -45,7 +47,8 @@ impl FilePattern {
     /// Parses a pattern, such as `train/{case}/*.png` or `SOURCE:train/{case}/*.png`.
     ///
     /// # Errors
-    /// If the pattern is too long or too deep, or if a name is invalid, ambiguous (`{case}*`), or in [`FILE_COLUMNS`].
+    /// If the pattern is too long, or its braces are nested too deep. If the name of a column is invalid, occurs twice, is in
+    /// [`FILE_COLUMNS`], or is next to a wildcard (`{case}*`).
     pub fn parse(text: &str) -> Result<FilePattern, PatternFault> {
         let (_, inner) = split_source(text);
         if inner.len() > MAX_BYTES {
@@ -121,7 +124,7 @@ impl FilePattern {
             return Err((message, help));
         }
         if self.names.iter().any(|own| own == name) {
-            let help = "give each part a different name, and write `*` for parts without a name";
+            let help = "give each column a different name, or write `*` for a part of the path that is not a column";
             return Err((format!("`{{{name}}}` occurs twice"), help));
         }
         let follows_name = !self.names.is_empty() && before.is_none();

@@ -247,7 +247,7 @@ impl Parser<'_> {
                 self.next += 1;
                 return Ok(ExprKind::Integer(i64::MIN));
             }
-            // `0.0` and `-0.0` are equal numbers, but need different trees. Therefore `-0.0` is an operation.
+            // The numbers `0.0` and `-0.0` are equal, but their trees must differ. Therefore `-0.0` is an operation, not a number.
             let operand = self.operand(power::PRODUCT)?;
             return Ok(match operand.kind {
                 ExprKind::Integer(number @ 0..) => ExprKind::Integer(-number),
@@ -312,8 +312,8 @@ impl Parser<'_> {
         }))
     }
 
-    /// Returns whether an operand begins after `ahead` tokens. If no operand follows the word `case`, the word is the name
-    /// of a column.
+    /// Returns whether an operand begins after `ahead` tokens. An operand follows the keyword CASE. No operand follows a column
+    /// with the name `case`.
     fn is_operand(&self, ahead: usize) -> bool {
         let is_any = |words: &str, ahead| words.split(' ').any(|word| self.is_ahead(ahead, word));
         match self.token(ahead).map(|token| token.kind) {

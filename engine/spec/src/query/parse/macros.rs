@@ -85,7 +85,7 @@ impl Parser<'_> {
         macros.find(|(name, _)| self.is_ahead(0, name) && self.is_ahead(1, "("))
     }
 
-    /// Parses a call of `columns`, if one begins here. Other macros are errors, because they are not expanded here.
+    /// Parses a call of `columns`, if one begins here. Calls of other macros are errors, because no expression may contain them.
     pub(super) fn macro_call(&mut self) -> Parsed<Option<Expr>> {
         let at = self.at();
         if let Some((name, _)) = self.macro_ahead() {
@@ -116,7 +116,7 @@ impl Parser<'_> {
         if **names != texts {
             let message = "an expression cannot have `columns` of two lists";
             return Err(Fault::new("bad-macro", at, message)
-                .help("use the same list, or write the columns of one list by name"));
+                .help("use the same list in both, or write the expression once for each column of one list"));
         }
         let text = names.get(repetition.index).cloned().unwrap_or_default();
         self.repetition = Some(repetition);
@@ -153,12 +153,12 @@ impl Parser<'_> {
             let message =
                 format!("`multi_hot` never finds `{text}`, because it splits cells at commas");
             return Err(Fault::new("bad-macro", at, message)
-                .help("replace the comma, in the column and in the list"));
+                .help("replace the comma with another character, in the column and in the list"));
         }
         if texts.len() > MAX_COLUMNS {
             let message = format!("`{name}` creates more than {MAX_COLUMNS} columns");
             return Err(Fault::new("query-too-long", at, message)
-                .help("use one row for each string instead: join with the list, `FROM list`"));
+                .help("create one row for each string, not one column: join with the list, as in `FROM list`"));
         }
         items.extend(texts.into_iter().map(|text| {
             let expr = match name {
