@@ -321,7 +321,7 @@ pub fn merge(base: &mut YamlNode, patch: &YamlNode) {
     }
 }
 
-/// Returns a copy of `pipeline` without outputs and checks, and adds one check with the given name and query to the copy.
+/// Returns a copy of `pipeline` that has no outputs and only one check. The check has the name `name` and the query `query`.
 ///
 /// # Errors
 /// If the query is invalid, or reads a table that does not exist.

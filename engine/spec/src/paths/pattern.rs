@@ -47,8 +47,8 @@ impl FilePattern {
     /// Parses a pattern, such as `train/{case}/*.png` or `SOURCE:train/{case}/*.png`.
     ///
     /// # Errors
-    /// If the pattern is too long, or its braces are nested too deep. If the name of a column is invalid, occurs twice, is in
-    /// [`FILE_COLUMNS`], or is next to a wildcard (`{case}*`).
+    /// If the pattern is too long, or if its braces are nested too deep.
+    /// If the name of a column is invalid, occurs twice, is in [`FILE_COLUMNS`], or is next to a wildcard (`{case}*`).
     pub fn parse(text: &str) -> Result<FilePattern, PatternFault> {
         let (_, inner) = split_source(text);
         if inner.len() > MAX_BYTES {
