@@ -46,7 +46,8 @@ pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
 
 /// A pipeline whose queries were planned with the declared columns.
 ///
-/// A query over a table with an error is only checked for unknown columns and an undetermined row order.
+/// If the query of a table has an error, the types of the table's columns may be unknown. Queries that read such a table are
+/// checked only for unknown columns and for an undetermined row order.
 pub struct CheckedQueries<'a>(PipelineChecker<'a>);
 
 impl<'a> CheckedQueries<'a> {
@@ -397,7 +398,7 @@ impl<'a> PipelineChecker<'a> {
             "`{name}` contains entries of an array, which only an `npy` output can contain"
         );
         let help =
-            "keep `_row` instead, and join with the array's table where the output is written";
+            "select `_row` instead, and join with the array's table in the query of the output";
         let error = Diagnostic::error("wrong-columns", query.span, message);
         self.diagnostics.push(error.help(help));
         None
@@ -433,8 +434,7 @@ impl<'a> PipelineChecker<'a> {
             let message = format!(
                 "column `{name}` of table `{table}` contains entries of an array, so queries cannot compute with it"
             );
-            let help =
-                "for an array with one axis, use its column `value`: `columns: { value: text }`";
+            let help = "for an array with one axis, declare `columns: { value: text }`, and use the column `value`";
             let error = Diagnostic::error("array-entries", query.span, message);
             self.diagnostics.push(error.help(help));
         }

@@ -53,10 +53,10 @@ pub enum QueryError {
     },
 }
 
-/// A lack of memory in an operator below the current one.
+/// A lack of memory in an input of an operator.
 ///
-/// A guard converts [`DataFusionError::ResourcesExhausted`] to this error. Otherwise a join would treat the error as its
-/// own lack of memory, and read its input again.
+/// The guard between the input and the operator converts [`DataFusionError::ResourcesExhausted`] to this error. Otherwise a
+/// join would treat the error as its own lack of memory, and read its input again.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct MemoryError(pub String);
@@ -247,7 +247,8 @@ pub(crate) fn place(at: Position) -> Option<(u64, u64)> {
     (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
-/// Returns an error and its causes, outermost first. Unwraps errors in an `Arc`, which several operators share.
+/// Returns an error and its causes, outermost first. Unwraps an `Arc` around an error that several
+/// operators share.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
         Some(shared) => shared.as_ref(),

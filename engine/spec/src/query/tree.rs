@@ -1,20 +1,20 @@
 //! The syntax tree (AST) of the SQL that queries can use.
 //!
-//! Two queries are equal if and only if their trees are equal. Equal trees have equal serializations
-//! ([`QueryTree::serialized`]), and different trees have different ones.
-//! Layout, comments and redundant parentheses are not part of the tree. Positions are ignored.
+//! Two queries are treated as equal if and only if their trees are equal. Equal trees have equal serializations
+//! ([`QueryTree::serialized`]), and different trees have different serializations. Layout, comments and redundant
+//! parentheses are not part of the tree. Comparisons ignore positions.
 //!
-//! Each query has exactly one tree. Code that builds trees must ensure this:
+//! A query must not have two different trees. Therefore code that builds trees must follow these rules:
 //!
-//! - No parentheses are redundant: both the inner and the outer query of a [`Body::Query`] have a WITH, ORDER BY, LIMIT or
-//!   OFFSET clause.
+//! - A [`Body::Query`] represents only parentheses that are needed: both the query in the parentheses and the query around
+//!   them have a WITH, ORDER BY, LIMIT or OFFSET clause.
 //! - A branch of a UNION is not a UNION of the same kind.
 //! - A minus sign before a number is part of the number, but -0.0 is [`Operator::Negate`] of 0.0.
 //! - A function has its main name, not an alias.
 //!
 //! The parser simplifies: `a BETWEEN b AND c` becomes `a >= b AND a <= c`, `a NOT IN (b)` becomes `NOT a IN (b)`, and
-//! `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`. It also expands macros, and replaces the name of a list of the
-//! pipeline by the list's strings.
+//! `CASE a WHEN b ...` becomes `CASE WHEN a = b ...`. It also expands macros. If a name refers to a
+//! list in the pipeline's section `lists`, the parser replaces the name by the list's strings.
 
 use serde::Serialize;
 

@@ -51,7 +51,7 @@ pub fn construct(function: &str) -> Option<String> {
 const MAX_WORD_BYTES: usize = 200;
 
 /// Returns the candidate that `word` probably means. If `word` is the name that another tool uses for a candidate, returns
-/// this candidate. Otherwise returns the candidate with the fewest edits.
+/// this candidate. Otherwise returns the candidate that needs the fewest edits to become `word`.
 ///
 /// The number of edits must be at most a third of the length of the longer word, rounded up. It must also be less than the
 /// length of the shorter word.

@@ -5,8 +5,8 @@ use super::pipeline::ColumnKind;
 use super::{Section, SectionKey};
 use crate::text::diagnostic::Diagnostic;
 
-/// A kind of table or output. The parser of pipelines, the JSON schema, the reference documentation and the steps are
-/// derived from the properties of kinds.
+/// Describes a kind of table or output. The parser of pipelines, the JSON schema, the reference documentation and the
+/// steps that run a pipeline use this description.
 #[derive(Debug)]
 pub struct KindSpec {
     /// Name, documentation and keys. The first key identifies the kind.

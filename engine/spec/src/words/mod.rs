@@ -229,6 +229,6 @@ pub static COLUMN_KINDS: &[Word] = &[
     },
     Word {
         name: "inferred",
-        doc: "the type that pandas infers from the entire column. In queries, the value is the text that pandas prints. If a column is only copied to JSON or BSON, it is written as a number or boolean",
+        doc: "the type that pandas infers from the entire column. In queries, the value is the text that pandas prints. If a query selects the column unchanged for a JSON or BSON output, the values are written as numbers or booleans",
     },
 ];

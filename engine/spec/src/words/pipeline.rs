@@ -44,13 +44,13 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "defaults",
             KeyType::Defaults,
-            "Values of optional keys, by kind. They apply to all tables and outputs of the kind that support the key and do not set it. With `null`, a table or output does not use the default.",
+            "Default values of optional keys, for each kind. They apply to all tables and outputs of the kind that support the key and do not set it. A table or output that sets the key to `null` does not use the default.",
             "{ csv: { quoting: nonnumeric }, read: { float_precision: high } }",
         ),
         SectionKey::optional(
             "tables",
             KeyType::Tables,
-            "Named, ordered sequences of rows: read from the bundle, selected by a query, or created by a split. A kind that creates two tables has two names: `train, test:`.",
+            "Named, ordered sequences of rows: read from the bundle, selected by a query, or created by a split. If a kind creates two tables, the key contains both names: `train, test:`.",
             "{ labelled: { read: train.csv } }",
         ),
         SectionKey::optional(
@@ -68,7 +68,7 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "checks",
             KeyType::Checks,
-            "Named checks, and queries that must return no row.",
+            "The checks `unique`, `disjoint` and `each`, and queries that must return no row.",
             "{ disjoint: train.id and test.id, no label: SELECT id FROM train WHERE label IS NULL }",
         ),
         SectionKey::optional(
@@ -80,7 +80,7 @@ pub static PIPELINE: Section = Section {
         SectionKey::optional(
             "accepted",
             KeyType::Reasons,
-            "Accepted leaks, each with the reason. The name is a detector of `prep leaks`, whose findings are accepted, or a name for a leak that the data do not show.",
+            "Accepted leaks, each with the reason. If the name is a detector of `prep leaks`, the detector's findings are accepted. Any other name stands for a leak that the data do not show.",
             "{ groups: pictures of one patient are in both parts as in the original }",
         ),
         SectionKey::optional(
@@ -152,7 +152,7 @@ pub static SOURCE: Section = Section {
         SectionKey::optional(
             "member",
             KeyType::Path,
-            "Member of the bundle that is the same file, and is used instead of a download. Without this key, a member with the name of the file is used only if it has the published checksum.",
+            "Member of the bundle that is used instead of downloading the file at `url`. Without this key, a member with the name of the file is used only if it has the published checksum.",
             "labels.zip",
         ),
         SectionKey::optional(
@@ -199,7 +199,7 @@ pub static VARIANTS: Section = Section {
     keys: &[SectionKey::optional(
         "fixed",
         KeyType::Corrections,
-        "Corrections of defects that `v1` keeps for compatibility with published scores, each as the difference from the file. The name of a correction is the number of an issue of upstream, or a word.",
+        "Corrections of defects that `v1` keeps for compatibility with published scores, each written as its differences from the rest of the file. The name of a correction is the number of an issue of openai/mle-bench, or a word.",
         "{ 63: { public: { train.csv: null } } }",
     )],
 };

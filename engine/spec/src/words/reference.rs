@@ -201,16 +201,16 @@ fn simple(value: &KeyType) -> &'static str {
             "query with the columns `file`, `path`; without `path`, files keep their names"
         }
         KeyType::Lines => "query with one text column",
-        KeyType::Entries => "query with the column `record` of an array",
+        KeyType::Entries => "query that selects the column `record` of an array's table",
         KeyType::Path => "path of an output",
         KeyType::Source => "path in the bundle",
         KeyType::Copied => "path in the bundle, or list of paths",
-        KeyType::Names => "list of names and `{ list: NAME }`, or `{ list: NAME }`",
-        KeyType::Defaults => "mapping from kinds to mappings of optional keys",
+        KeyType::Names => "list of names and mappings `{ list: NAME }`, or one such mapping",
+        KeyType::Defaults => "mapping from kinds to mappings from optional keys to values",
         KeyType::Sources => "path in the bundle, with wildcards",
         KeyType::Table => "a table's name",
         KeyType::Files => "name of a table with the column `file`",
-        KeyType::Drawn => "name of a table that is drawn from a generator",
+        KeyType::Drawn => "name of a table whose kind or method has the key `after`",
         KeyType::Column => "a column's name",
         KeyType::Delimiter => "one character, or `tab`",
         KeyType::Natural | KeyType::Seed => "integer",
@@ -224,12 +224,14 @@ fn simple(value: &KeyType) -> &'static str {
         KeyType::Items(_) => "list of mappings, see below",
         KeyType::Operand => "number, or a column's name",
         KeyType::Condition => "condition",
-        KeyType::Columns => "list of names and `{ list: NAME }`, or mapping from names to types",
+        KeyType::Columns => {
+            "list of names and mappings `{ list: NAME }`, or mapping from names to types"
+        }
         KeyType::Selection => {
-            "a column's name, a list of names, or `{ all_except: [...] }`: all other columns of the answers, or of the submission with `of: submission`"
+            "a column's name, a list of names, or `{ all_except: [...] }` for all other columns of the answers; `of: submission` in this mapping selects columns of the submission"
         }
         KeyType::String => "text",
-        KeyType::Strings => "list of strings and `{ list: NAME }`, or `{ list: NAME }`",
+        KeyType::Strings => "list of strings and mappings `{ list: NAME }`, or one such mapping",
         KeyType::Number => "number",
         KeyType::Label => "text or integer",
         KeyType::Numbers => "list of numbers",

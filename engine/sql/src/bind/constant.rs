@@ -16,10 +16,10 @@ use crate::functions::{compiled, is_operator_name};
 use crate::lower::physical_constant;
 use crate::relational::{Expr, ExprKind};
 
-/// Replaces an expression of literals by its value.
+/// Replaces an expression by its value if all its operands are literals.
 ///
-/// If an operator or a cast fails, this is an error. If a function fails, the call is kept, and fails only if a row needs
-/// its value.
+/// Returns an error if an operator or a cast fails. If a function fails, the call remains in the query, and fails only if
+/// a row needs its value.
 pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError> {
     let children = expr.children();
     let is_constant = children.iter().all(|child| child.as_literal().is_some());

@@ -28,7 +28,7 @@ pub(super) struct Exprs<'b, 'q, 't> {
     pub found: Found,
 }
 
-/// Parts of expressions that become operators: subqueries, aggregates, window functions and `unnest`.
+/// Parts of expressions that separate operators of the plan compute: subqueries, aggregates, window functions and `unnest`.
 ///
 /// The operator writes the value of the part into a column. The expression then refers to this column.
 #[derive(Default)]
@@ -128,7 +128,7 @@ impl<'q> Exprs<'_, 'q, '_> {
                     name.text
                 );
                 let help =
-                    "give each of them a different name, or write the position of the column";
+                    "give each of them a different name, or write the column's position, such as 2";
                 return Err(rejected(name.at, message, Some(help)));
             }
             // Without its aliases, an alias cannot refer to itself.

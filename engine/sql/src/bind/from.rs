@@ -303,7 +303,9 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
-    /// Merges the columns of USING. The first `width` tables are the left side. `is_exchanged` is true for a RIGHT JOIN.
+    /// Merges the two columns of each name in USING into one. The first `width` tables are the left side of the join.
+    ///
+    /// `is_exchanged` is true for a RIGHT JOIN. Its merged columns are those of the right side.
     fn merge(
         &mut self,
         mut plan: Relational,

@@ -3,13 +3,13 @@
 //! ```text
 //! scope      which column a name refers to          types     which values can be compared or combined
 //! query      WITH, set operations, ORDER BY, LIMIT   from      FROM and joins
-//! select     SELECT and its clauses                 group     GROUP BY: which columns exist above it
+//! select     SELECT and its clauses                 group     GROUP BY and aggregates
 //! expr       expressions                            call      functions, aggregates and windows
 //! subquery   subqueries in expressions, as joins    pull      references of a subquery to its outer query
 //! constant   expressions without columns
 //! ```
 //!
-//! Finds all errors of a query except values that cannot be computed.
+//! Reports all errors of a query that do not depend on the data.
 
 mod call;
 mod constant;

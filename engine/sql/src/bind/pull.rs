@@ -24,7 +24,7 @@ pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer 
 
 pub(super) struct Around<'r> {
     pub plan: Relational,
-    /// A superset of the rows of `plan`, without joined subqueries, for [`Binder::restricted`].
+    /// A plan with at least the rows of `plan`, but without the joined subqueries of the same clause.
     pub base: Relational,
     /// Converts expressions of the outer query to expressions over the columns of `plan`.
     pub rewrite: &'r mut dyn FnMut(Expr) -> Result<Expr, QueryError>,
@@ -227,7 +227,7 @@ impl Binder<'_> {
     /// Removes the rows of a subquery that match no row of the outer query, because later expressions must not fail for
     /// these rows.
     ///
-    /// Ignores conditions that contain columns which are not available here.
+    /// Ignores conditions with columns that are neither in the subquery nor in `around.base`.
     fn restricted(
         &mut self,
         subquery: Relational,

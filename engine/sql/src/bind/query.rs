@@ -371,7 +371,7 @@ pub(super) fn position(key: &tree::Expr, columns: usize) -> Result<Option<usize>
         Some(index) => Ok(Some(index)),
         None => Err(refused(
             key.at,
-            format!("there is no column {number}: the query has {columns}"),
+            format!("there is no column {number}; the number of columns is {columns}"),
         )),
     }
 }

@@ -1,14 +1,14 @@
 //! Converts subqueries in expressions to joins.
 //!
-//! [`Binder::attach`] joins the subqueries of a clause to the rows of the outer query, and keeps these rows and their
-//! order. The expression then refers to a column of the joined subquery.
+//! [`Binder::attach`] joins the subqueries of a clause to the rows of the outer query. The joins keep all rows of the outer
+//! query and their order. The expression then refers to a column of the joined subquery.
 //!
 //! A subquery that uses columns of the outer query is *correlated*. `pull` moves the conditions with these columns out
 //! of the subquery. Equalities among these conditions become keys of the join.
 //!
 //! | expression | join |
 //! |---|---|
-//! | `(SELECT ...)` | left join with one row for each key; without keys, with one row |
+//! | `(SELECT ...)` | left join with a subquery that has one row for each key, or only one row if there are no keys |
 //! | `EXISTS (...)`, `x IN (...)` | left join with the distinct keys, and the test whether there is a match |
 //! | `EXISTS (...)`, `x IN (...)` as a condition of WHERE | semi join or anti join |
 
@@ -199,7 +199,8 @@ impl Binder<'_> {
         self.attach_to(plan, &base, pending, rewrite)
     }
 
-    /// Joins subqueries like [`Binder::attach`]. `base` contains at least the rows of `plan`, without joined subqueries.
+    /// Joins subqueries like [`Binder::attach`]. `base` is a plan with at least the rows of `plan`, but without the
+    /// joined subqueries of the same clause.
     pub(super) fn attach_to(
         &mut self,
         mut plan: Relational,
@@ -324,10 +325,8 @@ impl Binder<'_> {
         Expr::call(single_row(), args, data_type, at)
     }
 
-    /// Counts, for each key, the rows of a subquery and the rows in which `value` is not NULL. Joins both numbers to the
-    /// rows of `plan`.
-    ///
-    /// `more` contains additional keys.
+    /// Groups a subquery by the columns in `pulled.equal` and `more`. Counts the rows of each group, and its rows in which
+    /// `value` is not NULL. Joins both numbers to the rows of `plan`.
     fn attach_counts(
         &mut self,
         plan: Relational,
@@ -455,7 +454,8 @@ impl Binder<'_> {
         Ok(plan.filtered(vec![certain]))
     }
 
-    /// Applies a semi join or, if `negated`, an anti join. `value` is an additional pair of columns to compare.
+    /// Filters the rows of `plan` by a semi join with a subquery or, if `negated`, by an anti join. `value` is the column of
+    /// the subquery that IN compares, and the expression on the left of IN.
     fn filter_matches(
         &mut self,
         plan: Relational,
@@ -542,7 +542,7 @@ fn call(name: &str, arg: Expr) -> AggregateCall {
             clippy::expect_used,
             reason = "`count` and `first_value` are functions"
         )]
-        function: find_aggregate(name).expect("an aggregate of the table of functions"),
+        function: find_aggregate(name).expect("an aggregate in the list of functions"),
         args: vec![arg],
         distinct: false,
         ignores_nulls: false,
@@ -575,8 +575,8 @@ fn value_of_no_rows(plan: &Relational, column: ColumnId) -> Option<Expr> {
     substituted(plan, expr, Vec::new())
 }
 
-/// Returns the value that `expr` has if the input of the plan is empty. This value is NULL if one of the conditions is not
-/// true.
+/// Returns the value of `expr`, an expression over the columns of the plan, if the input of the plan's aggregation is empty.
+/// The value is NULL if one of `conditions` is not true.
 ///
 /// Returns `None` unless the plan aggregates all its rows to one row.
 fn substituted(plan: &Relational, expr: Expr, conditions: Vec<Expr>) -> Option<Expr> {

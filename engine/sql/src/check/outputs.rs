@@ -33,8 +33,8 @@ impl CheckedQueries<'_> {
     /// Returns a warning for each public output that reveals one of the columns `names` of the answers. `answers` is the
     /// path of the output that contains the answers.
     ///
-    /// A public output reveals a column if it contains the only value from which the column is computed, for all rows of a
-    /// table.
+    /// A public output reveals a column if the output has all rows of a table, and also contains the only value from which
+    /// the column is computed.
     pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
         let checker = &mut self.0;
         let Some(answers) = output(checker, answers).and_then(|output| rows(output)) else {
@@ -124,7 +124,8 @@ impl PipelineChecker<'_> {
         Some((tables, bound))
     }
 
-    /// Returns all values that determine the column `name` of a query, from the tables of the query back to the first table.
+    /// Returns the value from which the column `name` of a query is computed, then the value from which this value is
+    /// computed, and so on.
     fn origins(&mut self, query: &Query, name: &str) -> Vec<Origin> {
         let mut origins = Vec::new();
         let mut next = self.traced(query, name, true);
@@ -153,11 +154,10 @@ impl PipelineChecker<'_> {
         trace.column(column.id)
     }
 
-    /// Returns the value from which `origin` is copied or computed.
+    /// Returns the value from which `origin` is copied or computed. For a column of a JSON file, returns the member of the
+    /// column `record` that contains its values.
     ///
-    /// Returns `None` unless the rows of the origin's table come from one other table.
-    ///
-    /// A column of a JSON file is a member of the column `record`.
+    /// For other columns, returns `None` unless the rows of the origin's table come from one other table.
     fn before(&mut self, origin: &Origin, follows_functions: bool) -> Option<Origin> {
         let mut tables = self.pipeline.tables.iter();
         let table: &Table = tables.find(|one| one.has(&origin.table))?;

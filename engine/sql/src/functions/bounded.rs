@@ -3,8 +3,8 @@
 //! A call such as `repeat(x, 1000000000)` would use all memory before the size of the returned string could be checked.
 //! Therefore an upper bound of the size is computed before each call. The limit depends on the query's memory.
 //!
-//! Functions in [`growth`] have their own bounds. All other functions return at most a small multiple of the size of their
-//! arguments. If this multiple exceeds the limit, the function is called for parts of the batch, and the actual sizes are
+//! [`growth`] returns the bounds of some functions. All other functions return at most a small multiple of the size of their
+//! arguments. If this multiple exceeds the limit, the function is called for a few rows at a time, and the actual sizes are
 //! added up.
 
 use arrow::array::{Array, ArrayRef, AsArray, ListArray};
@@ -62,10 +62,10 @@ enum Growth {
     Known(SizeOf),
     /// The size depends on an argument. If the planner does not know its value, batches have few rows.
     Counted(SizeOf),
-    /// The bound of a row may be much larger than the actual size of the row's value.
+    /// The bound of the size of a value may be much larger than the actual size.
     ///
-    /// If the bound of all rows exceeds the limit, the function is called for a few rows at a time. If the bound of a single
-    /// row exceeds the limit, this is an error.
+    /// If the bound of all rows exceeds the limit, the function is called for a few rows at a time. A bound of a single row
+    /// that exceeds the limit is an error.
     AtMost(SizeOf),
 }
 
@@ -88,7 +88,8 @@ fn growth(name: &str) -> Option<Growth> {
     })
 }
 
-/// Maximum ratio between the size of a value and of its arguments. A list of characters needs five bytes per character.
+/// Maximum ratio of the size of a returned value to the size of the call's arguments. A list of characters needs five
+/// bytes per character.
 const LINEAR_GROWTH: u64 = 8;
 /// Maximum size in bytes of a value whose arguments are empty. The SHA-256 of an empty string has 64 digits.
 const ROW_BYTES: u64 = 128;

@@ -86,7 +86,8 @@ fn function(name: &'static str, canonical: fn(f64) -> f64) -> Arc<ScalarUDF> {
 
 /// Returns the function `canonical_key`, which gives equal doubles equal bits.
 ///
-/// Plans apply this function to all keys, and to the operands of comparisons, IN and CASE.
+/// Plans apply this function to the keys of joins, groups, sorts and windows, and to the operands of comparisons, IN and
+/// CASE.
 pub(crate) fn canonical_key() -> Arc<ScalarUDF> {
     function("canonical_key", key)
 }

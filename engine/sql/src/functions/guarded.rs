@@ -1,8 +1,8 @@
 //! The wrapper [`Guarded`] of all scalar functions.
 //!
 //! * It limits the size of the strings and lists that a function returns (see `bounded`).
-//! * It gives all NaNs the same bits. With the wrapper, functions that compare elements of lists treat -0.0 and 0.0 as
-//!   equal.
+//! * It gives all NaNs that a function returns the same bits.
+//! * It normalizes the arguments of functions that compare elements of lists, so that -0.0 and 0.0 are equal.
 
 use std::sync::Arc;
 

@@ -268,7 +268,10 @@ impl Replaced<'_> {
         out.write_str(&self.text[end..])
     }
 
-    /// Returns an upper bound of the size in bytes. If `is_counted` is false, each position of the text is assumed to match.
+    /// Returns an upper bound of the size in bytes.
+    ///
+    /// If the pattern replaces all matches, counts the matches. If `is_counted` is false, assumes instead that each position
+    /// of the text matches.
     fn max_bytes(&self, is_counted: bool) -> u64 {
         let length = self.text.len() as u64;
         let (count, matched) = match (self.pattern.all, is_counted) {

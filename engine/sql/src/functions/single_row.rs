@@ -13,8 +13,8 @@ use crate::error::FunctionError;
 
 /// Returns a function that returns its argument, and fails if the query was cancelled.
 ///
-/// The conditions of joins contain this function, because a join may compare many pairs of rows before a row reaches a
-/// guard.
+/// The conditions of joins contain this function, because a join may compare many pairs of rows before it returns a row.
+/// Only then does the guard after the join check for cancellation.
 pub(crate) fn cancellable() -> Arc<ScalarUDF> {
     let signature = Signature::any(1, Volatility::Immutable);
     let function = SimpleFunction::new(

@@ -1,7 +1,7 @@
 //! `strptime(text, format)`: parses a string as a timestamp, like Python's `datetime.strptime`.
 //!
-//! A directive reads as many digits as it allows, and does not backtrack. Therefore `111` does not match `%d%m`. Python
-//! backtracks, and reads `111` as the 11th of January. The default date is 1900-01-01.
+//! A directive reads as many digits as it allows, and does not backtrack. Therefore `11` does not match `%d%m`: `%d` reads
+//! both digits. Python backtracks, and reads `11` as the 1st of January. The default date is 1900-01-01.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! Parses the tokens of a query into a [`QueryTree`].
 //!
-//! SQL outside of this grammar is an error. `unsupported.txt` lists clauses of other SQL dialects, each with its help.
+//! SQL outside of this grammar is an error. `unsupported.txt` lists clauses of other SQL dialects, each with the help of
+//! its error message. The submodules parse:
 //!
 //! ```text
 //! query    queries, set operations, SELECT and its clauses, FROM      exprs    expressions
@@ -38,7 +39,8 @@ const MAX_PARTS: usize = 100;
 /// Maximum number of tables in a SELECT. Planning time is cubic in the number of joined tables.
 const MAX_TABLES: usize = 50;
 
-/// Maximum number of tables that a query reads. A query of WITH counts once for each use, because each use is planned again.
+/// Maximum number of tables that a query reads. The tables of a query in WITH are counted again for each use of this
+/// query, because each use is planned again.
 const MAX_READS: usize = 2000;
 
 /// Keywords that are names only in quotes, or after a dot or AS.
@@ -129,7 +131,8 @@ pub(super) struct ParsedTree {
 pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
     if tokens.all.len() > MAX_TOKENS + 1 {
         let message = format!("the query has more than {MAX_TOKENS} words");
-        let help = "divide it into several tables, and move long lists of values to `lists`";
+        let help =
+            "write parts of the query as separate tables, and move long lists of values to `lists`";
         return Err(Fault::new("query-too-long", Position::START, message).help(help));
     }
     let mut parser = Parser::new(tokens, lists);
@@ -164,12 +167,13 @@ fn check_size(tree: &QueryTree) -> Parsed<()> {
             help,
         )
     } else if parts > MAX_PARTS {
-        let message =
-            format!("the query has more than {MAX_PARTS} joins, parts of WITH and set operations");
-        (message, "divide it into several tables")
+        let message = format!(
+            "the query has more than {MAX_PARTS} joins, parts of WITH and set operations in total"
+        );
+        (message, "write parts of the query as separate tables")
     } else if count > MAX_READS {
         let message = format!(
-            "the query reads more than {MAX_READS} tables, if each use of a part of WITH is counted"
+            "the query reads more than {MAX_READS} tables; each use of a part of WITH reads its tables again"
         );
         (message, "write the parts of WITH as separate tables")
     } else {
@@ -236,10 +240,10 @@ impl<'p> Parser<'p> {
         self.token(0).map_or(Position::START, |token| token.start)
     }
 
-    /// Returns whether the token after the next `ahead` tokens is `word`.
+    /// Skips `ahead` tokens without consuming them, and returns whether the token after them is `word`.
     ///
-    /// The word `'` matches any string, and `0` any number. A token before a dot is the name of a table and therefore
-    /// matches no keyword.
+    /// The word `'` matches any string, and the word `0` matches any number. A token before a dot is the name of a table
+    /// and therefore matches no keyword.
     fn is_ahead(&self, ahead: usize, word: &str) -> bool {
         let is_dot = |token: &Token| token.kind == TokenKind::Symbol && token.text == ".";
         self.token(ahead).is_some_and(|token| match token.kind {

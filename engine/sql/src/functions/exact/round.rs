@@ -34,9 +34,10 @@ fn signed(sign: Sign, magnitude: f64) -> f64 {
     }
 }
 
-/// Returns the double nearest to `integer * 2^exponent`, ties to even.
+/// Returns the double nearest to a number, ties to even.
 ///
-/// If `is_exact` is false, the number to round is strictly between `integer * 2^exponent` and `(integer + 1) * 2^exponent`.
+/// If `is_exact` is true, the number is `integer * 2^exponent`. Otherwise the number is strictly between this product and
+/// `(integer + 1) * 2^exponent`.
 fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
     let bits = integer.bits() as i64;
     let dropped = (bits - DOUBLE_BITS).max(MIN_EXPONENT - exponent);
