@@ -1,7 +1,7 @@
 //! Runs the SQL queries of a pipeline with DataFusion's operators. No other crate depends on DataFusion.
 //!
-//! SQL tables have no row order, but published files must have the row order of pandas. Therefore this crate plans queries
-//! itself, and DataFusion only executes the plan:
+//! SQL tables have no row order, but published files must have the row order that pandas would produce. Therefore this
+//! crate plans queries itself, and DataFusion only executes the plan:
 //!
 //! ```text
 //! syntax tree ─► bind ─► relational plan ─► lower ─► DataFusion's operators ─► run
@@ -11,8 +11,8 @@
 //! * Every table has the hidden column `_row`, the number of a row. Each operator of the relational plan states the order
 //!   of its rows.
 //! * A query whose row order is not determined is an error when the pipeline is loaded.
-//! * Columns that a query only copies are not read. Instead, DataFusion processes the *origins* of their cells, which are
-//!   row numbers of the stored table. Later, the writer copies the bytes of the cells from these rows.
+//! * Columns that a query only copies are not read. Instead, DataFusion processes the *origin* of each row, which is
+//!   the number of a row of the stored table. Later, the writer copies the bytes of the cells from the stored row.
 //! * All other columns are read as typed values.
 //!
 //! ```text

@@ -186,9 +186,10 @@ pub fn check_number(
     }
 }
 
-/// Plans a query over tables whose columns have the type `kind`.
+/// Plans a query as if all columns had the type `kind`.
 ///
-/// If a column is missing, adds the column to a table whose columns are unknown, and plans the query again.
+/// If no table has a column of the query, adds the column to a table whose columns are unknown, and plans the query
+/// again.
 fn plan_with_unknown(
     query: &Query,
     tables: &[(&str, Option<&[String]>)],
@@ -216,7 +217,8 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // A name in several tables would be ambiguous. If the column is still missing, it is added to the next table.
+        // Add the missing column to only one table, because a name in several tables would be ambiguous. If the column
+        // is still missing, the next iteration adds it to the next table.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };

@@ -1,7 +1,7 @@
 //! Proves that the rows of a plan arrive in a determined order, which does not depend on memory, batches or timing.
 //!
-//! The proof does not depend on how the plan was built. For each operator, it derives whether the order is determined, and
-//! which sets of columns have different values in any two rows. An operator without a rule is an error.
+//! The proof does not depend on how the plan was built. For each operator, it derives whether the order is determined,
+//! and which sets of columns are unique keys of the rows. An operator without a rule is an error.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::physical::{
 #[derive(Debug, Clone, Default)]
 struct Facts {
     is_ordered: bool,
-    /// Sets of columns, in each of which any two rows differ. An empty set means at most one row.
+    /// Sets of columns. Each set is a unique key of the rows. An empty set means at most one row.
     unique: Vec<BTreeSet<usize>>,
 }
 
@@ -206,7 +206,8 @@ fn aggregate_facts(
         let keys = call.order_bys().iter().map(|key| column(&key.expr));
         let keys: BTreeSet<usize> = keys.flatten().collect();
         let args = call.expressions();
-        // The order is determined if rows with equal keys have equal arguments, or if no two rows have equal keys.
+        // `keys` are the columns of the aggregate's ORDER BY. The order of the arguments is determined if rows with
+        // equal keys have equal arguments, or if no two rows have equal keys.
         let of_keys = args
             .iter()
             .all(|arg| column(arg).is_some_and(|index| keys.contains(&index)) || is_literal(arg));
@@ -305,7 +306,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
     })
 }
 
-/// Returns the unions of a left and a right set, in each of which any two joined rows differ.
+/// Returns the union of each left set and each right set. Each union is a unique key of the joined rows.
 fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     let pairs = left.iter().flat_map(|left| {
         right
@@ -315,11 +316,11 @@ fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<us
     pairs.take(MAX_SETS).collect()
 }
 
-/// Returns sets of columns in which any two rows of a full join differ.
+/// Returns sets of columns that are unique keys of the rows of a full join.
 ///
-/// A row without a match has NULL in the columns of the other input. If the row also has NULL in all columns of its own
-/// input, it can equal an unmatched row of the other input. Therefore each returned set contains a column that is never NULL
-/// in its input.
+/// A left row without a match has NULL in the right columns, and a right row without a match has NULL in the left
+/// columns. In a set of columns, two such rows are equal if all their values are NULL. Therefore each returned set
+/// contains a column that is never NULL in its input.
 fn full_pairs(plan: &dyn ExecutionPlan, pairs: Vec<BTreeSet<usize>>) -> Vec<BTreeSet<usize>> {
     let inputs = plan.children().into_iter();
     let fields =

@@ -65,6 +65,7 @@ pub trait Relation: Debug + Send + Sync {
         self.scan(columns, batch)
     }
 
-    /// Returns the origins of `len` rows from row `first` on: the numbers of the stored rows from which cells are copied.
+    /// Returns the origin of each of `len` rows, starting with the row `first`. The origin of a row is the number of
+    /// the stored row from which the writer copies the cells.
     fn origins(&self, first: u64, len: usize) -> Vec<u64>;
 }

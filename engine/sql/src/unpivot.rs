@@ -154,10 +154,11 @@ struct Pass {
 }
 
 impl Pass {
-    /// Reads rows with `others` kept columns and `width` unpivoted columns. Halves `width` whenever the rows read so far
-    /// exceed `max_bytes`.
+    /// Reads rows into memory, with `others` kept columns and `width` unpivoted columns. Halves `width` whenever the
+    /// rows read so far exceed `max_bytes`.
     ///
-    /// When `width` is 1, stops reading. The remaining rows are read later.
+    /// When `width` is 1, stops reading, because the rows of a single unpivoted column can be returned while they are
+    /// read.
     fn read(
         mut rest: Batches<RelationBatch>,
         others: usize,

@@ -99,8 +99,9 @@ impl ExtensionOptions for QueryLimits {
 
 /// A memory pool that estimates how much memory a query needs.
 ///
-/// The last failed request for memory ended the query. Its size is extrapolated from the rows read so far to all rows.
-/// Earlier failed requests are not extrapolated, because the operators that sent them used temporary files instead.
+/// The last failed request for memory ended the query. The memory of the operator that sent this request is
+/// extrapolated from the rows read so far to all rows. Earlier failed requests are not extrapolated, because their
+/// operators used temporary files instead.
 #[derive(Debug)]
 pub(crate) struct QueryPool {
     inner: FairSpillPool,
@@ -144,8 +145,8 @@ impl QueryPool {
 
     /// Returns the memory limit in bytes that the query probably needs, or 0 if no request failed.
     ///
-    /// The largest total is multiplied by four: operators may reserve only half of a limit, and the query would have sent
-    /// further requests.
+    /// The largest total of reserved and requested memory is multiplied by four. Operators may reserve only half of a
+    /// limit, and the query would have sent further requests.
     pub(crate) fn required_bytes(&self) -> u64 {
         let totals = [&self.failed_total, &self.last_extrapolated];
         let totals = totals.map(|total| total.load(Ordering::Relaxed) as u64);

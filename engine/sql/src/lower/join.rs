@@ -25,8 +25,8 @@ use crate::relational::{ColumnId, Expr, JoinKind, JoinSpec, Relational};
 /// Size in bytes of an entry of a hash table, without the row itself.
 const HASH_ENTRY_BYTES: u64 = 24;
 
-/// Maximum ratio of the right side's size to the left side's size. Up to this ratio, the right side may be kept in memory,
-/// to keep the order of the left side.
+/// If the left side is kept in memory, the order of its rows is lost. Therefore the right side is kept in memory even
+/// if it is larger than the left side, up to this factor.
 const MAX_RATIO_FOR_ORDER: u64 = 4;
 
 impl Lowering<'_> {
@@ -344,9 +344,11 @@ fn join_type(kind: JoinKind, is_exchanged: bool) -> JoinType {
     }
 }
 
-/// States an order for `probe`. Without a stated order, a hash join would not keep the order of its second input.
+/// States that `probe` is sorted by its first column. A hash join keeps the order of its second input only if this
+/// input states an order.
 ///
-/// The stated order need not be true, because the guard above the join hides the order from other operators.
+/// The rows of `probe` may have a different order. The guard above the join hides the stated order from other
+/// operators.
 fn in_stated_order(probe: Plan) -> Plan {
     let schema = probe.schema();
     let order = schema.fields().first().and_then(|_| {

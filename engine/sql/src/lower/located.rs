@@ -3,7 +3,8 @@
 //! Errors of operators name no row. If a query fails because of a value, the query is lowered again, with row numbers and
 //! with [`Located`] around each expression that can fail. Bisection then finds the row.
 //!
-//! Rows above GROUP BY, UNION ALL and unnest are not rows of a table. Therefore messages about these rows show only values.
+//! The results of GROUP BY, UNION ALL and unnest are not rows of a table. Therefore messages about these results show
+//! only values.
 
 use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};

@@ -56,8 +56,8 @@ impl Guard {
     /// Creates a guard. The guard hides what DataFusion infers about the order of the input's rows and about constant
     /// columns.
     ///
-    /// Some of these inferences are wrong. In an outer join, a column can be constant in the optional input, but NULL in
-    /// some joined rows. DataFusion infers that the column is constant in the joined rows, too.
+    /// Some of these inferences are wrong. For example, a column can be constant in the right input of a LEFT JOIN, but
+    /// NULL in joined rows without a match. DataFusion infers that the column is constant in the joined rows, too.
     fn above(self, input: Plan) -> Plan {
         let properties = properties_of(input.schema());
         Node::plan(self, vec![input], properties)

@@ -1,8 +1,8 @@
-//! Drops repeated rows from the looked-up side of a semi or anti join.
+//! Drops repeated rows from the right side of a semi or anti join.
 //!
-//! DataFusion's hash join visits all looked-up rows with the same key, although one of these rows suffices. If both sides
-//! repeat a value n times, the join takes n * n visits. Even a small bundle can have a large n, because equal rows compress
-//! well.
+//! For each left row, DataFusion's hash join visits all right rows with the same key, although one right row suffices.
+//! If both sides repeat a value n times, the join takes n * n visits. Even a small compressed file can have a large n,
+//! because equal rows compress well.
 
 use std::sync::Arc;
 

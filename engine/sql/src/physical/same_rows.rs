@@ -21,7 +21,8 @@ fn reads_only(plan: &Plan) -> bool {
         || passes && plan.children().into_iter().all(reads_only)
 }
 
-/// Returns no rows if both sides are equal, otherwise the rows of the join. The inputs are both sides and the join.
+/// Returns no rows if both sides are equal, otherwise the rows of the join. The operator has three inputs: the two
+/// sides and the join.
 #[derive(Debug)]
 pub(crate) struct SameRows {
     keys: [Vec<usize>; 2],

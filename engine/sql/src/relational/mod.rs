@@ -1,4 +1,4 @@
-//! The relational plan: operators over numbered columns, each with the order of its rows.
+//! The relational plan. Its operators identify columns by numbers, and state the order of their rows.
 //!
 //! A node passes on all columns of its input, and adds columns. Aggregates and unions create new columns instead. When
 //! the plan is lowered, columns that no later operator reads are removed.
@@ -267,7 +267,8 @@ impl Relational {
         }
     }
 
-    /// If the plan returns a row for each X, and therefore several rows, returns the name of X, for example `group`.
+    /// If the plan returns several rows, returns what each row stands for. For example, `group` means that the plan
+    /// returns a row for each group.
     ///
     /// Assumes that each table has several rows and several groups.
     pub(crate) fn repeats(&self) -> Option<&'static str> {

@@ -13,9 +13,11 @@ use crate::QueryError;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RowOrder {
-    /// These columns determine the order, and any two rows differ in one of them. The rows may arrive unsorted.
+    /// The values of these columns determine the order, and any two rows differ in one of these columns. If the rows
+    /// must arrive in this order, [`Relational::arranged`] sorts them.
     Columns(Vec<SortKey>),
-    /// The rows arrive in a determined order. If columns must express it, row numbers are added.
+    /// The rows arrive in a determined order. If an operator needs columns that express this order, row numbers are
+    /// added.
     Arrival,
     /// The rows have no order, but any two rows differ in one of these columns.
     Keys(Vec<ColumnId>),
@@ -23,7 +25,7 @@ pub(crate) enum RowOrder {
     Lost(&'static str),
 }
 
-pub(super) const UNORDERED_KEYS: &str = "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY that names all their columns";
+pub(super) const UNORDERED_KEYS: &str = "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY that names all columns of the GROUP BY or DISTINCT";
 
 pub(crate) fn no_order(why: &str) -> QueryError {
     QueryError::Order(why.to_owned())
@@ -202,7 +204,8 @@ impl Relational {
     /// Extends the ORDER BY of an aggregate by the order of the rows, unless this ORDER BY already determines the value of
     /// the aggregate.
     ///
-    /// Returns an error if the rows have neither an order nor keys, or if DISTINCT prevents the extension.
+    /// Returns an error if the rows have neither an order nor keys. Also returns an error if the aggregate has DISTINCT
+    /// and its ORDER BY needs a further column, because SQL forbids this.
     pub(crate) fn ordered_call(
         self,
         mut call: AggregateCall,
