@@ -6,7 +6,8 @@
 //! * `unpack` for the bundle, `unpack/train.zip` for an archive inside it, `unpack/NAME:` for a further source;
 //! * `table/NAME`, or `table/train,test` for two tables that one step produces;
 //! * the path of an output, such as `public/train.csv`;
-//! * `check/NAME`, `checksum/PATH`, `members`, `trial`, `description`, `expand/PATH`, `publish`.
+//! * `check/NAME`, `checksum/PATH`, `description`, `expand/PATH`, `publish`;
+//! * `members`, which searches for the JSON members that queries name, and `trial`, which grades the sample submission.
 //!
 //! `publish` depends on all checks and checksums, so nothing is published before they have passed.
 
@@ -135,8 +136,8 @@ pub fn build(
     Builder::new(graph, pipeline, sources, options)?.add_all()
 }
 
-/// Adds a sink that runs a query, and the steps of the tables that the query reads. Returns the sink. Fails like [`build`],
-/// or if the query reads an unknown table.
+/// Adds a node that runs a query, and the steps of the tables that the query reads. Returns this node. Fails like
+/// [`build`], or if the query reads an unknown table.
 pub fn build_preview(
     graph: &mut Graph,
     pipeline: &Pipeline,
@@ -266,10 +267,11 @@ impl Builder<'_> {
 
     /// Adds a step that unpacks each output in `public` that is an archive, and each archive in an output directory.
     ///
-    /// The first returned list contains the outputs that are published at their own path. They include the sample
-    /// submission, and with [`Expand::Beside`] all archives.
+    /// The first returned list contains the outputs that are published at their path in the pipeline. They include
+    /// the sample submission, and with [`Expand::Beside`] all archives.
     ///
-    /// The second list contains the unpacked archives. Their files are published in the directory of the archive.
+    /// The second list contains the unpacked archives. Their files are published below the directory that contains the
+    /// archive.
     fn expand_archives(
         &mut self,
         expand: Expand,
@@ -333,7 +335,8 @@ impl Builder<'_> {
         Ok(self.graph.add(competition, name, step, inputs)?)
     }
 
-    /// Returns the tree of an archive, or of the bundle if `archive` is empty. Adds the step that unpacks it, if it is new.
+    /// Returns the tree of an archive, or of the bundle if `archive` is empty. If no step unpacks the archive yet,
+    /// adds this step.
     fn tree(&mut self, archive: &str) -> Result<Port, BuildError> {
         if let Some(node) = self.trees.get(archive) {
             return Ok(value_of(*node));

@@ -142,7 +142,7 @@ impl ResultLayout {
         Ok(layout)
     }
 
-    /// Returns the table from which all columns are copied, and their indices in it. `None` if a column has another source.
+    /// If all columns are copied from one table, returns this table and the index of each column in this table.
     pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
         let mut single: Option<&Arc<StoredText>> = None;
         let mut indices = Vec::new();
@@ -226,8 +226,8 @@ impl<'a> ResultRow<'a> {
     }
 }
 
-/// Returns the table and the index of each column that is copied. All columns that are copied from the same text share a
-/// table. Therefore each row is parsed only once.
+/// For each column that is copied, returns the [`TextTable`] and the index of the column in it. All columns of the same
+/// [`StoredText`] share a [`TextTable`]. Therefore each row is parsed only once.
 fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
     let mut requested: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
     for source in sources {

@@ -23,8 +23,10 @@ pub(crate) fn write_csv(run: QueryRun<'_>, dialect: CsvDialect) -> Result<Value,
     Ok(FileValue::table(stored, count, columns.collect()).into_value())
 }
 
-/// Stores a header and the rows of a query. Returns the object and the number of rows. If the query returns exactly the
-/// rows and columns of an input table, returns the object of this table. That object may be only in memory.
+/// Stores a header and the rows of a query. Returns the object and the number of rows.
+///
+/// If the query returns exactly the rows and columns of an input table, nothing is stored. Instead, the returned object
+/// is that of the table, which may be only in memory.
 pub(super) fn store_rows(
     context: &Context,
     mut rows: RunningQuery<'_>,

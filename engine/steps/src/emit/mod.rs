@@ -145,7 +145,8 @@ impl<W: Write + Send> AnyWriter<W> {
     }
 }
 
-/// Writes the rows of a query as a Parquet file. If `versions` is given, reproduces the bytes of these library versions.
+/// Writes the rows of a query as a Parquet file. If `versions` is given, writes the same bytes as these library
+/// versions.
 pub(crate) fn write_parquet(
     run: QueryRun<'_>,
     versions: Option<&WriterVersions>,

@@ -75,7 +75,8 @@ pub(crate) fn expand_archives(archive: Option<String>, mode: Expand) -> Function
     function.memory(|inputs| (32 << 20) + 2 * memory_of_trees(inputs))
 }
 
-/// Returns the members of an archive, with paths that begin with its path; and the directory in which they are published.
+/// Returns the members of the archive `path`, and the directory in which the members are published. The path of each
+/// member begins with `path`.
 fn unpacked(
     context: &Context,
     opener: &Opener,

@@ -11,7 +11,8 @@ use thiserror::Error;
 use crate::located::{Subject, error_at};
 use crate::value::TableValue;
 
-/// Name of the output with the generator's state after the step, and of the input that continues it. No table can have it.
+/// Name of the output with the generator's state after the step. In a step that continues the generator, the input with
+/// this state has the same name. No table can have this name.
 pub(crate) const GENERATOR_PORT: &str = "generator:";
 
 pub(super) const SEED: SectionKey = SectionKey::optional(

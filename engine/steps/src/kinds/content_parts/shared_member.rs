@@ -232,7 +232,8 @@ impl SharedReader {
         Ok(())
     }
 
-    /// Reads from the window, and inflates further chunks if necessary. Returns `false` if the reader has to do it alone.
+    /// Reads from the window, and inflates further chunks if necessary. Returns `false` if this reader must inflate the
+    /// member by itself.
     fn read_from_window(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
         let mut state = self.shared.state();
         loop {

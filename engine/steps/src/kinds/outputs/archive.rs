@@ -152,7 +152,8 @@ trait ArchiveWriter<W> {
     fn bytes(&self) -> GapBytes {
         GapBytes::Plain
     }
-    /// Adds a file with a gap for its bytes, which the caller writes later. Returns `false` if their number is unknown.
+    /// Adds a file with a gap, into which the caller later writes the bytes. Returns `false` if the size of the gap is
+    /// unknown.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,

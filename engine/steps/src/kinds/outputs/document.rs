@@ -26,7 +26,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "a JSON document",
-            doc: "Copies a JSON object from a file of the bundle, and replaces some of its members by lists. Each list contains the rows of a query. The other members are copied as Python's `json` reads and writes them, and all members keep the order of the file.",
+            doc: "Copies a JSON object from a file of the bundle, and replaces some of its members by lists. Each list contains the rows of a query. The other members are copied as Python's `json` reads and writes them.",
             keys: &[
                 SectionKey::required(
                     "document",

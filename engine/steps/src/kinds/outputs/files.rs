@@ -62,7 +62,7 @@ pub(crate) const FILES: StepKind = StepKind {
             keys: &[SectionKey::required(
                 "files",
                 KeyType::Placed,
-                "The files and their new paths: `file` is the path in the bundle, `path` the path in the directory. A query that selects only `file` stands for `SELECT file, name AS path`.",
+                "The files and their new paths: `file` is the path in the bundle, `path` the path in the directory. `SELECT file` is short for `SELECT file, name AS path`, which keeps the name of each file.",
                 "SELECT file, path FROM photos",
             )],
         },

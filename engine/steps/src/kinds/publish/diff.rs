@@ -187,7 +187,8 @@ impl Comparison<'_> {
         Ok(is_same.then(|| WrittenFile::new(&metadata, found)))
     }
 
-    /// Decides which files and directories below `inner` are removed, stay, or are in the way. Returns whether any stay.
+    /// Decides which files and directories below the directory `inner` of `prepared` are removed, stay, or are in the
+    /// way. Returns whether any of them stays.
     fn search(&self, inner: &Path, changes: &mut Changes) -> Result<bool, StepError> {
         let path = self.prepared.join(inner);
         let failed = PublishError::io("inspect", &path);

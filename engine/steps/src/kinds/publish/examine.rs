@@ -117,8 +117,8 @@ pub(super) enum Remember {
 impl TreeExamination<'_> {
     /// Compares the directory with the record. An unreadable file is treated as changed. Fails after a cancellation.
     ///
-    /// If `remember` is true and the directory is writable, records the new metadata of unchanged files, and marks changed
-    /// files.
+    /// If `remember` is true and the directory is writable, updates the listing: records the new metadata of unchanged
+    /// files, and marks all other files as changed.
     pub fn state(&self, files: ExaminedFiles, remember: bool) -> Result<TreeState, StepError> {
         let is_quick = files == ExaminedFiles::InChangedDirectories;
         if is_quick && self.manifest.is_intact(&self.prepared()) {

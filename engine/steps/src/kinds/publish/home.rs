@@ -38,11 +38,11 @@ pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
     StepError::input(FileError::new(path, cause))
 }
 
-/// Returns `time`, or [`NEVER`] if a later change of the file could have the same time, because the file system has a coarse
-/// clock. The metadata must have been read after `began`.
+/// Returns `time`, or [`NEVER`] if a later change of the file could get the same modification time. The metadata must
+/// have been read after `began`.
 ///
-/// If the clock is fine, `time` is reliable, because the caller waits for one [`prep_cache::CLOCK_TICK`] before it writes
-/// the record.
+/// This is possible only if the clock of the file system has a longer tick than [`prep_cache::CLOCK_TICK`]. Otherwise a
+/// later change has a different time, because the caller waits for one `CLOCK_TICK` before it writes the record.
 pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
     let is_trusted =
         !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();

@@ -35,7 +35,8 @@ const MAGIC: [u8; 13] = *b"prep files 4\n";
 
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
-/// Metadata of a published file. Its size is in other structs. There may be millions of files, so it is not stored twice.
+/// Metadata of a published file, without its size. Other structs already contain the size. Storing the size twice would
+/// waste memory, because there may be millions of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WrittenFile {
     /// Modification time in nanoseconds since 1970.
@@ -288,7 +289,7 @@ impl PublishedListing {
         is_same.then_some(listed)
     }
 
-    /// Reads the listing in `home`. A damaged listing contains the files before the damage; the others are written again.
+    /// Reads the listing in `home`. If the listing is damaged, returns only the files before the damage.
     pub(super) fn read(home: &Path) -> PublishedListing {
         let mut listing = PublishedListing::default();
         if let Ok(file) = File::open(home.join(LISTING_FILE)) {

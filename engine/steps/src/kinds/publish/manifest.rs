@@ -8,12 +8,12 @@
 //! ```
 //!
 //! A quick check needs one `stat` per directory and per single output file. Adding, removing or replacing a file changes the
-//! time of its directory. If a time differs, all files are compared with the listing (see `examine`). A file that was
-//! modified in place stays unnoticed until an audit.
+//! time of its directory. If a time differs, all files are compared with the listing (see `examine`). A quick check
+//! does not notice a file that was modified in place. Other commands, such as `prep audit`, always compare all files.
 //!
 //! The modification time of `prepared.json` is that of the last run that found the data complete. Programs such as Make
-//! compare it. An interrupted publication keeps the time of the earlier manifest. If no earlier manifest existed, it uses
-//! 1970-01-01.
+//! compare this time. After an interrupted publication, `prepared.json` has the time of the earlier manifest, or
+//! 1970-01-01 if no earlier manifest existed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -50,7 +50,8 @@ pub struct Manifest {
     pub files: u64,
     /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Id of the boot in which files were last written. `None` if they are known to be on disk, or if boots are unknown.
+    /// Id of the boot during which files were last written. `None` if the files are known to be on disk, or if the
+    /// machine provides no id of its boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) boot: Option<String>,
     /// The machine that wrote the files, if several machines share the file system.
@@ -161,8 +162,9 @@ impl Manifest {
 
     /// Returns whether the published files can be treated as written to disk.
     ///
-    /// False if this machine has restarted since it wrote the files, because some bytes may be lost. True if another machine
-    /// wrote them, or if boots cannot be identified. `boot` is the id of the current boot, if available.
+    /// Returns `false` if this machine has restarted since it wrote the files, because some bytes may be lost. If
+    /// another machine wrote the files, or if an id of a boot is missing, a restart cannot be detected, and the result
+    /// is `true`. `boot` is the id of the current boot, if available.
     pub fn is_durable(&self, boot: Option<&str>) -> bool {
         let other = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {
@@ -352,7 +354,8 @@ impl PathStamp {
     }
 }
 
-/// Returns the host to record together with `boot`. `None` if no other machine shares the file system, or without `boot`.
+/// Returns the host to record together with `boot`. Returns `None` if `boot` is `None`, or if no other machine shares
+/// the file system.
 fn writer(directory: &Path, boot: Option<&String>) -> Option<String> {
     (boot.is_some() && prep_cache::is_shared(directory))
         .then(prep_cache::host)

@@ -52,8 +52,9 @@ impl Observed {
             }
         };
         if !is_fresh && !is_durable && listing.len() > 0 {
-            // Store the listing before the manifest contains the id of the current boot. As soon as the manifest contains
-            // this id, publications trust the metadata in the listing, even if this publication is interrupted.
+            // If the manifest contains the id of the current boot, publications trust the metadata in the stored
+            // listing. Store the verified listing first, because this publication may be interrupted after it writes the
+            // manifest.
             listing.write(&home, began).map_err(StepError::machine)?;
         }
         Ok(Observed {

@@ -28,14 +28,15 @@ pub(super) struct SourceOrder<'a> {
     desired: &'a Tree,
     opener: Opener,
     indices: Cow<'a, [u32]>,
-    /// Indices of the files that are written in the order of their source. They are sorted, as the paths of a tree are.
+    /// Indices of the files that are written in the order of their source. The indices are ascending. The files of a
+    /// tree are sorted by path, so ascending indices are in the order of paths.
     constrained: Vec<u32>,
 }
 
 impl<'a> SourceOrder<'a> {
     /// Orders the files with the indices `changed`. Files in compressed archives and remote bundles come first, sorted by
-    /// their position in the archive or bundle. Announces the reads from remote bundles, so that adjacent ranges are
-    /// fetched together.
+    /// their position in the archive or bundle. Announces the reads to the opener, which then fetches adjacent ranges
+    /// of remote bundles together.
     pub(super) fn of(
         context: &'a Context,
         desired: &'a Tree,
