@@ -54,7 +54,7 @@ const WITHIN: SectionKey = SectionKey::optional(
 const ORDER: SectionKey = SectionKey::optional(
     "order",
     KeyType::Word(ORDERS),
-    "Order of the rows in the new tables. Default: `file` with `groups` and for `cut`, otherwise `split`.",
+    "Order of the rows in the new tables. Default: `file` if the key `groups` is set or the method is `cut`, otherwise `split`.",
     "file",
 );
 
@@ -175,7 +175,7 @@ const CUT: SplitMethod = SplitMethod {
             SectionKey::required(
                 "by",
                 KeyType::Column,
-                "Column with the order: numbers, booleans (`False` first), or strings. Strings are compared by code point, which is the order of time for strings such as `2019-12-31`.",
+                "Column by which the rows are ordered: numbers, booleans (`False` first), or strings. Strings are ordered by code point, so strings such as `2019-12-31` are in order of time.",
                 "day",
             ),
             SectionKey::optional(
@@ -195,7 +195,7 @@ const CUT: SplitMethod = SplitMethod {
             SectionKey::optional(
                 "ties",
                 KeyType::Word(TIES),
-                "The table of the rows whose value equals the value at the cut, if a size determines the cut. Default: `test`.",
+                "Table that receives the rows whose value equals the value at the cut. Only with `test_size` or `train_size`. Default: `test`.",
                 "train",
             ),
             GROUPS,
@@ -230,7 +230,7 @@ const TIES: &[Word] = &[
     },
     Word {
         name: "divide",
-        doc: "both tables: the rows with this value are divided in their order, so that the sizes are exact, as in scikit-learn's `train_test_split(rows.sort_values(by, kind='stable'), shuffle=False)`",
+        doc: "both tables: the rows with this value are divided in their original order, so both sizes are exact. The result is that of scikit-learn's `train_test_split(rows.sort_values(by, kind='stable'), shuffle=False)`",
     },
     Word {
         name: QUICKSORT,

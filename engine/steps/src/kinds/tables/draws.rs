@@ -27,7 +27,7 @@ pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
         section: Section {
             name: "the draws",
-            doc: "Draws random values for each row of a table, one row after another, from one generator. The new table contains only the drawn values, with a row for each row of the given table. Join the two tables by `_row`.",
+            doc: "Draws random values for each row of a table, one row after another, from one generator. The new table has a row for each row of the given table, and contains only the drawn values. To combine both tables, join them by the hidden column `_row`.",
             keys: &[
                 SectionKey::required("draws", KeyType::Table, "The table.", "sentences"),
                 SectionKey::required(

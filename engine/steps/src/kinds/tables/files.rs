@@ -32,7 +32,7 @@ pub(crate) const KIND: StepKind = StepKind {
                 SectionKey::required(
                     "files",
                     KeyType::Sources,
-                    "Path in the bundle with `*`, `?`, `[...]`, `{a,b}`, `{name}` (none of which match a `/`) or `**`. `{name}` matches the shortest possible text, which becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
+                    "Path in the bundle with the wildcards `*`, `?`, `[...]`, `{a,b}`, `{name}` and `**`. Only `**` matches a `/`. `{name}` matches the shortest possible text, which becomes a column. The names of archives can have wildcards, too: `shards/*.zip/*.jpg`.",
                     "train.zip/train/{species}/*.jpg",
                 ),
                 SectionKey::optional(
@@ -155,8 +155,8 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
     error_at_with_help(Failure::Pipeline, subject, error, Some(help))
 }
 
-/// Returns a pattern that matches `path`. Its wildcards come from `pattern`, its other segments and its extension from
-/// `path`. `path` may begin with one more directory than `pattern`. Returns `None` if there is no such pattern, or if
+/// Returns a pattern that matches `path`. Takes segments with wildcards from `pattern`, and other segments and the extension
+/// from `path`. `path` may begin with one more directory than `pattern`. Returns `None` if there is no such pattern, or if
 /// `pattern` contains `**`.
 fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);

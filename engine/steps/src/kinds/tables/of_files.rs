@@ -190,7 +190,7 @@ pub(crate) const MASKS: StepKind = StepKind {
             keys: &[SectionKey::required(
                 "masks",
                 KeyType::Files,
-                "Table whose column `file` names the arrays, of numbers or booleans.",
+                "Table whose column `file` names arrays of numbers or booleans.",
                 "arrays",
             )],
         },

@@ -161,7 +161,7 @@ enum SplitTableError {
     #[error("the table has {0} rows; a split takes at most 4,294,967,294")]
     TooLong(u64),
     #[error(
-        "only row {row} has the value {value} in `{column}`, but `stratify` needs two rows of each class; leave such rows out, or join small classes, in a query"
+        "only row {row} has the value {value} in `{column}`, but `stratify` needs two rows of each class; use a query to leave such rows out or to merge small classes"
     )]
     LoneClass {
         column: String,
@@ -176,7 +176,7 @@ enum SplitTableError {
         #[source]
         cause: Box<SplitError>,
     },
-    #[error("`{method}` cannot continue the generator `{found}`, only the generator `python`")]
+    #[error("`{method}` can continue only the generator `python`, not the generator `{found}`")]
     OtherGenerator {
         method: &'static str,
         found: &'static str,

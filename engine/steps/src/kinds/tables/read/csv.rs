@@ -104,7 +104,7 @@ fn printed(
     Ok(out)
 }
 
-/// If the error is about the type of a column, reads the file again, and adds the first cell that does not fit.
+/// If a column does not have its declared type, reads the file again, and adds the first unsuitable cell to the error.
 fn with_cell(
     error: ReadError,
     opener: &Opener,

@@ -1,8 +1,8 @@
 //! Reads JSON (a list, elements at a path of a document, or JSON lines) and BSON documents. Each object becomes a row with
 //! a column per declared member. The column `record` contains the entire object.
 //!
-//! BSON documents are stored as MongoDB Extended JSON, from which the output `bson` restores the bytes of pymongo. Long
-//! binary values are replaced by their position in the BSON file (see [`prep_formats::bson::BinaryReference`]).
+//! BSON documents are stored as MongoDB Extended JSON. The output `bson` converts them to the BSON that pymongo writes. A
+//! long binary value is replaced by its position in the BSON file (see [`prep_formats::bson::BinaryReference`]).
 
 use std::cell::Cell;
 use std::io::BufRead;
@@ -161,7 +161,7 @@ fn lines<'r>(
 pub(super) const BSON: ReadFormat = ReadFormat {
     word: Word {
         name: "bson",
-        doc: "BSON documents, one after another, `.bson`: one row per document. The hidden column `record` contains the document as MongoDB Extended JSON, in which the position in the file replaces each binary value of more than 64 bytes",
+        doc: "BSON documents, one after another, `.bson`: one row per document. The hidden column `record` contains the document as MongoDB Extended JSON. A binary value of more than 64 bytes is replaced by its position in the file",
     },
     endings: &["bson"],
     record: Some(CellContent::Documents),
@@ -194,14 +194,14 @@ fn plain(member: &JsonValue) -> Option<JsonValue> {
 pub(super) const DIALECT: SectionKey = SectionKey::optional(
     "dialect",
     KeyType::Word(DIALECTS),
-    "The library whose reading of JSON is reproduced. With the dialects of pandas, the members of a column that is declared as `text` are also converted to text in the record, as `astype(str)` does. Default: `python`.",
+    "The library whose reading of JSON is reproduced. The dialects `dataframe` and `ujson` are those of pandas. They convert each member that is declared `text` to a string, like `astype(str)`, also in `record`. Default: `python`.",
     "ujson",
 );
 
 pub(super) const CHUNKSIZE: SectionKey = SectionKey::optional(
     "chunksize",
     KeyType::Natural,
-    "Number of lines per chunk. pandas reads each chunk as a separate table, so with the dialect `dataframe` or `ujson`, records have the members and types of their chunk. The hidden column `piece` contains the number of the chunk, from 0. Default: all lines of the file are one chunk.",
+    "Number of lines per chunk. pandas reads each chunk as a separate table. Therefore, with the dialect `dataframe` or `ujson`, each record has all members of its chunk, with the types that pandas infers for the chunk. The hidden column `piece` contains the number of the chunk, from 0. Default: all lines of the file are one chunk.",
     "1000",
 );
 

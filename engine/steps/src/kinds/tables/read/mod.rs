@@ -91,7 +91,7 @@ pub(crate) const KIND: StepKind = StepKind {
 const COLUMNS: SectionKey = SectionKey::optional(
     "columns",
     KeyType::Columns,
-    "Columns that the file must have, each with its type. A list of names declares `inferred` columns. Further columns of the file are part of `*` and are also `inferred`.",
+    "Columns that the file must have, each with its type. A list of names declares `inferred` columns. The file may have other columns. In queries, `*` includes them, and they are also `inferred`.",
     "{ id: integer, text: text, note: inferred }",
 );
 const DELIMITER: SectionKey = SectionKey::optional(
@@ -420,9 +420,9 @@ impl DeclaredTypes {
     }
 }
 
-/// Checks that the file has the declared columns, and that their types match the declaration. Changes `schema` to the types
-/// that queries see: columns declared `text` or `inferred` are text. In a file without rows, all columns get their declared
-/// types.
+/// Checks that the file has the declared columns, and that their types match the declaration. Changes the types in `schema`
+/// to those in queries. In queries, a column declared `text` or `inferred` is text. If the file has no rows, each column
+/// has its declared type.
 fn check_columns(read: &ReadSpec, schema: &mut Schema) -> Result<DeclaredTypes, ReadError> {
     let mut declarations = DeclaredTypes::default();
     let rows = schema.rows;

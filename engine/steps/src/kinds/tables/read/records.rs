@@ -7,8 +7,8 @@
 //! table has a column for every member of any record. The types of the columns are known only at the end of the file, but
 //! rarely change a record.
 //!
-//! Therefore the first pass stores unchanged records while it infers types. If a type changes a record, the file is read
-//! again, and the rest of the first pass only infers types.
+//! Therefore the first pass infers types and stores unchanged records. If a type changes a record, the rest of the first
+//! pass only infers types. Then a second pass reads the file again and stores the changed records.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -278,7 +278,8 @@ fn is_missing(member: &JsonValue) -> bool {
     }
 }
 
-/// Writes a member as a cell of its declared type. Returns `None` if it does not fit. Null and NaN are missing.
+/// Writes a member as a cell of the column's declared type. Returns `None` if the member has another type. Null and NaN
+/// become missing cells, except in `json` columns.
 fn write_member(
     writer: &mut CsvWriter<impl std::io::Write>,
     column: &Column,
@@ -317,7 +318,8 @@ fn value_start(value: &JsonValue) -> String {
 }
 
 enum MemberTypes {
-    /// Dialect `python`: the type of each declared column, `None` unless it is `inferred`. Records stay unchanged.
+    /// Dialect `python`: the inferred type of each column that is declared `inferred`, and `None` for each other declared
+    /// column. Records stay unchanged.
     Members(Vec<Option<JsonColumnType>>),
     /// Dialects of pandas: the types of all columns, for each chunk. Records are converted to these types.
     Chunks(BTreeMap<u64, FrameColumns>),

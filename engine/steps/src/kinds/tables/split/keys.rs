@@ -32,7 +32,7 @@ enum KeyError {
     )]
     NoClass { column: String, row: usize },
     #[error(
-        "`{column}` is {value} in row {row}, which scikit-learn's `stratify` rejects as a class"
+        "row {row} has the value {value} in `{column}`, but scikit-learn's `stratify` rejects this value as a class"
     )]
     NotFinite {
         column: String,
@@ -41,7 +41,8 @@ enum KeyError {
     },
 }
 
-/// Returns the number of each row's value in `column`. `inferred` is the type that pandas infers for a text column.
+/// Returns, for each row, the number assigned to its value in `column`. `inferred` is the type that pandas infers for a text
+/// column.
 pub(super) fn codes(
     table: Arc<dyn Relation>,
     column: &str,
@@ -160,7 +161,8 @@ impl KeyNumbers {
         next
     }
 
-    /// Returns the sorted position of each distinct value. The error is the number of a value that cannot be a class (NaN).
+    /// Returns the position of each distinct value in sorted order. If a value is NaN or infinite, fails with the number
+    /// assigned to this value.
     fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
         let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
         let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
