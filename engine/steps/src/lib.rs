@@ -14,8 +14,8 @@
 //! Where possible, each byte is copied only once. A member of an archive is a *content reference* ([`value::ContentRef`]),
 //! and a tree is a listing of references, so unpacking extracts no files.
 //!
-//! A table consists of stored rows, usually as canonical text, and optionally a selection of them. Only steps that read
-//! tables or write outputs, and `publish`, copy bytes.
+//! A table consists of stored rows, usually as CSV text in the form that pandas writes. A table may select some of the
+//! stored rows. Only steps that read tables or write outputs, and `publish`, copy bytes.
 //!
 //! # Examples
 //!

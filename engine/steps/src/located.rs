@@ -1,7 +1,8 @@
 //! Adds locations in the pipeline to errors of steps.
 //!
 //! A step does not know the pipeline's file. Its error only names a key or query ([`error_at`]), and the [`LocatedStep`]
-//! around the step adds the location. Other errors of the pipeline get the location of the declaration.
+//! around the step adds the location. If an error of the pipeline names neither a key nor a query, the [`LocatedStep`] adds
+//! the location of the step's declaration.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -72,7 +72,8 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         self.pass_results(MAX_WAITING, act)
     }
 
-    /// Finishes all batches in progress, and processes `batch` on this thread. For the last batch, and for large ones.
+    /// Finishes all batches in progress, and processes `batch` on this thread. Callers use this for the last batch, and for
+    /// large batches.
     pub(crate) fn push_alone(
         &mut self,
         batch: I,

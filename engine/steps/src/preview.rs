@@ -47,8 +47,8 @@ pub struct PreviewColumn {
     /// The type in queries. `text` for columns whose type is inferred when they are written.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Whether the pipeline declares the column. Queries can select columns that only the file has, but not compute with
-    /// them. The caller sets this field.
+    /// Whether the pipeline declares the column. Queries can select an undeclared column of a file, but cannot compute with
+    /// this column. The caller sets this field.
     pub declared: bool,
     /// Number of cells that are not missing.
     pub filled: u64,
@@ -174,7 +174,8 @@ fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String
 
 /// Maximum number of hashes of all columns together.
 const MAX_HASHES: usize = 4 << 20;
-/// Maximum memory of the hashes in bytes: 9 per slot, times 3, because a growing set is half empty and copied.
+/// Maximum memory of the hashes in bytes. A slot of a set takes 9 bytes. A set that grows takes three slots per hash: two in
+/// the new set, which is half empty, and one in the old set.
 const MAX_BYTES: u64 = MAX_HASHES as u64 * 9 * 3;
 
 struct DistinctCounts {

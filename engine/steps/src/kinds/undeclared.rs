@@ -30,7 +30,7 @@ pub(crate) fn query_table(query: &Query, session: &Session) -> FunctionStep {
     })
 }
 
-/// Creates the step that builds the tree of the source `name`. `file` is the name of its only file, `None` for a directory.
+/// Creates the step that builds the tree of the source `name`. If the source is a single file, `file` is the file's name.
 pub(crate) fn source_tree(name: String, file: Option<String>) -> FunctionStep {
     let params = serde_json::json!({ "name": name, "file": file });
     FunctionStep::new("source", 2, params, move |context, inputs| {

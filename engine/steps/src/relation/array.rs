@@ -1,4 +1,5 @@
-//! Reads a NumPy array as a relation. Queries can select entries, and read the values of a one-dimensional array.
+//! Reads a NumPy array as a relation. Queries can copy the entries of an array to an output. They can compute only with the
+//! values of a one-dimensional array.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -59,7 +60,6 @@ impl Relation for ArrayRelation {
         self.chosen.len()
     }
 
-    /// Returns whether the column is `record`, which contains entries, and not the values of a one-dimensional array.
     fn has_cells(&self, column: usize) -> bool {
         self.columns
             .get(column)

@@ -80,7 +80,8 @@ impl ParquetRelation {
         names.map(|column| column.name.as_str()).collect()
     }
 
-    /// Reads the rows with these numbers, in any order, in one pass. Their total size must be at most about [`BLOCK_BYTES`].
+    /// Reads the rows with the numbers `rows` in one pass. The numbers need not be sorted. The rows must have at most about
+    /// [`BLOCK_BYTES`] in total.
     fn read_block(
         &self,
         columns: &[usize],

@@ -89,7 +89,8 @@ impl RunningQuery<'_> {
         self.rows.columns()
     }
 
-    /// Returns whether the query scans a single table, once. All copied cells of a row then come from one stored row.
+    /// Returns whether the query scans a single table, once. If so, all cells that the query copies into a row come from one
+    /// stored row.
     pub(crate) fn has_single_origin(&self) -> bool {
         self.rows.has_single_origin()
     }

@@ -206,7 +206,8 @@ impl Opener {
         })
     }
 
-    /// Opens the file that contains a content: a private object, a file outside the cache, or decompressed layers.
+    /// Opens the file that contains a content. This is a private copy of an object, a file outside the cache, or the
+    /// decompressed data of an archive.
     pub(crate) fn base(&self, content: &ContentRef) -> Result<BaseFile, ContentError> {
         self.open_base(content, true)
     }
@@ -292,8 +293,8 @@ impl Opener {
         };
         let open = match outside {
             Some(open) => open,
-            // The base is an object, or a file outside the cache that no longer exists. Opening such a file fails with
-            // `Missing`. Then the source of this file runs again.
+            // The base is an object, or a file outside the cache that no longer exists. If the file no longer exists, this
+            // fails with `Missing`. Then the step that provides the file runs again.
             None => {
                 let store = &self.context.store;
                 // A read-only cache cannot create a private copy. Here, the bytes are only read, not mapped.

@@ -69,7 +69,8 @@ pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -
     }
 }
 
-/// Suggests a path that differs only in case, or a similar one, or else some paths. `path` may be a directory (`x/`).
+/// Suggests a path whose last part equals that of `path` except for case. If there is no such path, suggests a similar path.
+/// Otherwise, lists some paths. `path` may be a directory (`x/`).
 fn similar_path(tree: &Tree, path: &str) -> Option<String> {
     let files = tree.files().map(|file| file.path()).take(MAX_COMPARED);
     let candidates: BTreeSet<&str> = match path.ends_with('/') {

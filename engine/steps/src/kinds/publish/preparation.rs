@@ -1,6 +1,6 @@
-//! The record of how a published tree was prepared: from which contents, with which options.
+//! The record of how a published tree was prepared: from which files, with which options.
 //!
-//! Data directories may share a cache, but each may be prepared from different contents. Therefore the record is in the
+//! Data directories may share a cache, but each may be prepared from different files. Therefore the record is in the
 //! manifest of the tree, not in the cache. A run that fails or is stopped writes `DATA/ID/prepared.failed` instead.
 
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub struct FailedRun {
     /// The message of the first failed step. `None` if the run was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The contents that the run read, and its options.
+    /// The files that the run read, and its options.
     pub preparation: PreparationRecord,
 }
 

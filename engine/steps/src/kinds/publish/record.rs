@@ -34,12 +34,14 @@ impl Publication<'_> {
         let trees = sums::written_trees(desired, &files);
         write_listing(&files)?;
         drop(files);
-        // An unchanged tree keeps its origin and preparation. They record comparisons that this run may not have repeated.
+        // An unchanged tree keeps its origin and preparation. They record that an earlier run compared checksums. This run
+        // may not have compared them.
         let earlier = observed.manifest.as_ref();
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
         let preparation = same.and_then(|earlier| earlier.preparation.clone());
-        // After this pause, a changed file has a later time than the recorded one, unless the file system's clock is coarse.
+        // If a file is modified after this pause, its new modification time differs from the time in the listing, unless
+        // the file system's clock is coarse.
         std::thread::sleep(CLOCK_TICK);
         let tree = PublishedTree {
             prepared: &observed.prepared,
@@ -80,10 +82,10 @@ impl Publication<'_> {
     }
 }
 
-/// Records the origin of the tree that was published under `key`.
+/// Records the origin of the tree that was published under `key`: its pipeline, and whether the published checksums match.
 ///
-/// An earlier origin of this tree is merged ([`DataOrigin::or`]), so that the verification by an earlier run is not lost.
-/// If another process is publishing or has published another tree, records nothing.
+/// Merges an earlier origin of this tree ([`DataOrigin::or`]), because only the earlier run may have compared checksums.
+/// Records nothing if another process is publishing, or if the manifest is now that of another tree.
 pub fn record_origin(
     data_dir: &Path,
     competition: &str,

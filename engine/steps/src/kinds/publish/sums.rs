@@ -51,8 +51,8 @@ pub(super) fn complete(
 
 /// Computes the digests of the new `public` and `private` before anything is written.
 ///
-/// `write` contains the indices of the files to write, which are read from the cache or the bundle. `kept` contains the
-/// metadata of the files that stay.
+/// `write` contains the indices of the new files. This function reads these files from the cache or the bundle. `kept`
+/// contains the metadata of the files that stay.
 pub(super) fn desired_trees(
     context: &Context,
     prepared: &Path,

@@ -28,7 +28,8 @@ use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 /// Larger contents are streamed.
 const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 
-/// Memory in bytes of a thread: a buffered file, its compressed bytes (slightly more at worst), and the decoder.
+/// Memory in bytes of a thread. It contains a file, the compressed bytes of the file, and the decoder. At worst, the
+/// compressed bytes are slightly longer than the file.
 pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
 pub(super) fn folds_case(home: &Path) -> bool {
@@ -163,7 +164,8 @@ impl Publication<'_> {
             Ok(written)
         })?;
         order.touch_files(prepared, self.observed.began)?;
-        // If the temporary file and the target are hard links to one file, the rename had no effect, and the former is left.
+        // Usually, no temporary files remain here. But a rename has no effect if the temporary file and the target are hard
+        // links to the same file.
         remove_all(context, &staging)
     }
 

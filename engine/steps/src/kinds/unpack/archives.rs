@@ -201,7 +201,8 @@ impl TarMembers {
         })
     }
 
-    /// Reads a gzipped archive at offset `begin` of the data. `None` if decompression can start only at the beginning.
+    /// Reads a gzipped tar archive at offset `begin` of the bundle or of decompressed data. Returns `None` if decompression
+    /// can start only at the beginning.
     fn read_gzipped(
         &mut self,
         begin: u64,
@@ -246,7 +247,7 @@ pub(super) fn list_sevenz(
     extract_members(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
-/// Lists the members of a 7z archive in the bundle without decoding them. `None` if they cannot be read in place.
+/// Lists the members of a 7z archive in the bundle without decoding the members. `None` if members cannot be read in place.
 fn list_bundled_sevenz(
     context: &Context,
     opener: &Opener,
@@ -299,8 +300,8 @@ fn list_bundled_sevenz(
     Ok(Some(listed.files(layers, true)))
 }
 
-/// An unlinked file for windows. A window consists of the bytes before a position where decompression can start. The
-/// windows are needed while the object that will contain them is incomplete.
+/// An unlinked file with windows. A window consists of the bytes before a position where decompression can start. The list
+/// of members is read with these windows. Afterwards, the windows are copied to an object.
 struct WindowsFile {
     file: File,
     bytes: Cell<u64>,

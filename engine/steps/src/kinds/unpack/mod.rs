@@ -139,8 +139,9 @@ fn list_gzip(
     })
 }
 
-/// Returns the members of all archives that match a path with wildcards. If no archive matches, returns the files of
-/// directories that are named like matching archives without the suffix. Returns `None` if there are no such directories.
+/// Returns the members of all archives that match a path with wildcards, such as `shards/*.zip`. If no archive matches,
+/// returns the files of all directories that match the path without its suffix, such as `shards/*`. Returns `None` if no
+/// directory matches, either.
 fn matching_archives(
     context: &Context,
     opener: &Opener,
