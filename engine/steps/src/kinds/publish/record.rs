@@ -40,8 +40,8 @@ impl Publication<'_> {
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
         let origin = same.and_then(|earlier| earlier.origin.clone());
         let preparation = same.and_then(|earlier| earlier.preparation.clone());
-        // If a file is modified after this pause, its new modification time differs from the time in the listing, unless
-        // the file system's clock is coarse.
+        // If a file is modified after this pause, its new modification time differs from the recorded modification time,
+        // unless the file system's clock is coarse.
         std::thread::sleep(CLOCK_TICK);
         let tree = PublishedTree {
             prepared: &observed.prepared,

@@ -8,7 +8,7 @@
 //! rarely change a record.
 //!
 //! Therefore the first pass infers types and stores unchanged records. If a type changes a record, the rest of the first
-//! pass only infers types. Then a second pass reads the file again and stores the changed records.
+//! pass only infers types. Then a second pass reads the file again and stores all records.
 
 use std::borrow::Cow;
 use std::cell::Cell;
