@@ -10,7 +10,7 @@ use crate::size::SplitSize;
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SplitError {
     /// The table has more than 2^32 - 1 rows. Row positions have 32 bits.
-    #[error("a table of {rows} rows cannot be split, because the maximum is {max} rows; split a table of keys instead", max = u32::MAX)]
+    #[error("a table of {rows} rows cannot be split, because the maximum is {max} rows; split a table with one row per key instead", max = u32::MAX)]
     TooManyRows {
         /// Rows of the table.
         rows: usize,
@@ -69,7 +69,7 @@ pub enum SplitError {
     },
     /// Too many rows have the value at which the table is cut, so that a part has no rows.
     #[error(
-        "the {part} part of {rows} rows would be empty, because too many of them have the value at the cut; choose another size or another value for `ties`"
+        "the {part} part of {rows} rows would be empty, because too many rows have the same value at the cut; choose another size or another value for `ties`"
     )]
     Tie {
         /// `train` or `test`.
@@ -77,7 +77,7 @@ pub enum SplitError {
         /// Number of rows, or of distinct keys if keys are split.
         rows: u32,
     },
-    /// The method cuts the table in the order of a column, so it needs the ranks of the rows. Use [`cut`](crate::cut).
+    /// The method needs the ranks of the rows, which [`split`](crate::split) does not take. Call [`cut`](crate::cut).
     #[error("the method `{method}` needs the order of the rows, and none was given")]
     RanksMissing {
         /// The method.
@@ -119,7 +119,7 @@ pub enum SplitError {
     },
     /// The keys are not numbered 0, 1, 2, ... without gaps.
     #[error(
-        "keys must be numbered from 0 without gaps, but no row has the key {missing}; expected all keys below {keys}"
+        "keys must be numbered from 0 without gaps, but no row has the key {missing}; each key below {keys} needs a row"
     )]
     SparseKeys {
         /// Largest key number in use, plus one.

@@ -434,7 +434,7 @@ fn invalid_setting_reports_its_place() {
             split("cut, by: g, test_size: 0.1"),
             4,
             "0.1",
-            &["too many of them have the value at the cut"],
+            &["too many rows have the same value at the cut"],
         ),
         (
             split("cut, by: k, test_size: 7, groups: k"),
@@ -473,7 +473,7 @@ fn invalid_setting_reports_its_place() {
             draws("{ x: uniform, low: -1e308, high: 1e308 }"),
             4,
             "x: uniform",
-            &["row 1: `x` cannot be drawn", "no double to draw"],
+            &["row 1: `x` cannot be drawn", "NumPy rejects the bounds"],
         ),
         (
             draws("{ x: uniform, when: k < 1e400 }"),

@@ -14,7 +14,7 @@ pub enum RandomError {
         high: i64,
     },
     /// Bounds for which NumPy raises an error.
-    #[error("there is no double to draw between {low} and {high}")]
+    #[error("NumPy rejects the bounds {low} and {high} of a uniform draw")]
     BadBounds {
         /// Lower bound.
         low: f64,

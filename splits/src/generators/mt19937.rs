@@ -14,7 +14,7 @@ const N: usize = 624;
 /// Distance between a state word and the word with which the recurrence combines it.
 const M: usize = 397;
 
-/// The generator: a state of 624 words, and the outputs of this state, which vectorized loops compute at once.
+/// The generator: a state of 624 words, and the outputs of this state. A vectorized loop computes all outputs at once.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {
@@ -49,7 +49,7 @@ impl TryFrom<Saved> for Mt19937 {
             .try_into()
             .map_err(|_| "the state of a Mersenne Twister must have 624 words")?;
         if saved.used > N {
-            return Err("a Mersenne Twister can use at most 624 words per round");
+            return Err("the number of used words of a Mersenne Twister must be at most 624");
         }
         Ok(Mt19937 {
             state,

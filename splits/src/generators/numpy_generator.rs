@@ -17,7 +17,7 @@ pub struct NumpyGenerator {
 }
 
 impl NumpyGenerator {
-    /// Seeds the generator through a [`SeedSequence`](crate::SeedSequence). NumPy also accepts seeds above 64 bits.
+    /// Seeds the generator through a [`SeedSequence`](crate::SeedSequence). Unlike NumPy, accepts no seeds above 64 bits.
     pub fn new(seed: u64) -> Self {
         NumpyGenerator {
             bits: Pcg64::new(seed),

@@ -140,7 +140,8 @@ impl PythonRandom {
     }
 }
 
-/// CPython's estimate of the size of a set of k numbers: 21, plus the smallest power of four of at least 3k if k > 5.
+/// Returns the largest population for which CPython draws k numbers from a pool. This is 21 if k <= 5, otherwise 21 plus the
+/// smallest power of four that is at least 3k.
 fn set_size(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {

@@ -89,8 +89,8 @@ impl Rng {
     /// Python's `random`.
     ///
     /// # Errors
-    /// [`RandomError::BadBounds`] if NumPy rejects the difference `high - low`: it is infinite, NaN or, in the newer
-    /// generator, negative.
+    /// [`RandomError::BadBounds`] if NumPy rejects the bounds. NumPy rejects a difference `high - low` that is infinite or
+    /// NaN. The newer generator also rejects a negative difference.
     pub fn uniform(&mut self, low: f64, high: f64) -> Result<f64, RandomError> {
         let range = high - low;
         let is_accepted = match self {

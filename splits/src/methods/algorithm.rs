@@ -1,4 +1,5 @@
-//! The entry point of the crate: [`split`] applies a [`SplitAlgorithm`] to all rows, or to the rows of each key separately.
+//! The entry point of the crate: [`split`] applies a [`SplitAlgorithm`] to all rows. With the role
+//! [`Within`](KeyRole::Within), [`split`] divides the rows of each key separately.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +14,12 @@ use crate::keys::{KeyRole, Split, SplitKeys, SplitOrder};
 use crate::part_sizes::PartSizes;
 use crate::size::SplitSize;
 
-/// A method of splitting rows, with parameters as in scikit-learn and pandas. This type has the structure of the key `split`
-/// in a pipeline.
+/// A method of splitting rows, with parameters as in scikit-learn and pandas. The fields have the names of the keys in a
+/// pipeline.
 ///
-/// | `method` | roles of keys | default of `order` |
+/// | `method` | supported roles ([`KeyRole`]) | default of `order` |
 /// |---|---|---|
-/// | `shuffle` | no keys, or `groups`, `stratify`, `within` | `file` for `groups`, otherwise `split` |
+/// | `shuffle` | no keys, or `groups`, `stratify`, `within` | `file` with the role `groups`, otherwise `split` |
 /// | `sample` | no keys, or `within` | `split` for test rows; train rows are in table order |
 /// | `python_sample` | no keys | same as for `sample` |
 /// | `first_fit` | `groups` | `file` |
@@ -61,7 +62,8 @@ pub enum SplitAlgorithm {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<SplitOrder>,
     },
-    /// Visits the groups in order of appearance. A group goes to the test part if it still fits. See [`first_fit`].
+    /// Visits the groups in order of appearance. A group goes to the test part if all its rows still fit into `test_size`.
+    /// See [`first_fit`].
     FirstFit {
         /// Fraction or maximum number of test rows.
         test_size: SplitSize,
@@ -71,7 +73,8 @@ pub enum SplitAlgorithm {
     },
     /// The largest values of a column are the test part. See [`cut`](crate::cut).
     Cut {
-        /// Fraction or number of test rows, or of test groups. Without sizes, see [`CutPoint::Rank`](crate::CutPoint::Rank).
+        /// Fraction or number of test rows, or of test groups. If both sizes are missing, a value defines the cut
+        /// ([`CutPoint::Rank`](crate::CutPoint::Rank)).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<SplitSize>,
         /// Fraction or number of train rows, or of train groups.

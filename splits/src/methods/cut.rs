@@ -42,7 +42,7 @@ pub enum CutPoint {
 ///
 /// - Equal values must have equal ranks, and a larger value must have a larger rank. Ranks may have gaps.
 /// - `groups` contains one code per row. Rows of the same group go to the same part. The rank of a group is the largest rank
-///   of its rows. Therefore no train row is at or after the cut.
+///   of its rows. Therefore a group with a row at or after the cut goes to the test part.
 /// - [`CutTies::Divide`] without groups gives the same parts as a stable sort followed by
 ///   `train_test_split(sorted, shuffle=False)`.
 /// - With the other values of [`CutTies`], rows with equal ranks are in the same part. The test part may be larger

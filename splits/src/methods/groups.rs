@@ -5,10 +5,10 @@ use crate::error::SplitError;
 use crate::keys::{Split, SplitOrder};
 use crate::size::SplitSize;
 
-/// The rows of each key in row order, with access in O(1).
+/// Maps each key to its rows, in row order. A lookup takes constant time.
 ///
-/// Keys are codes 0, 1, 2, ... without gaps, and groups are split in this order. The caller numbers the keys by first
-/// appearance, like pandas' `unique()`, or in sorted order, like `groupby` and `numpy.unique`.
+/// Keys are codes 0, 1, 2, ... without gaps. The numbering of the keys determines the result of a split. The caller numbers
+/// the keys by first appearance, like pandas' `unique()`, or in sorted order, like `groupby` and `numpy.unique`.
 #[derive(Debug, Clone)]
 pub struct Groups {
     /// `rows[starts[k]..starts[k + 1]]` are the rows of key k.
@@ -26,7 +26,7 @@ impl Groups {
             u32::try_from(keys.len()).map_err(|_| SplitError::TooManyRows { rows: keys.len() })?;
         let largest = keys.iter().copied().max();
         let count = largest.map_or(0, |largest| u64::from(largest) + 1);
-        // If a code exceeds the number of rows, a smaller code must be missing. The search below finds the missing code.
+        // If a code exceeds the number of rows n, one of the codes 0 to n has no row. So only these codes are counted.
         let listed = count.min(keys.len() as u64 + 1) as usize;
         let mut sizes = vec![0u32; listed];
         for &key in keys {

@@ -6,10 +6,10 @@
 //! # Layers
 //!
 //! Each compression around an archive is a *layer*. For example, a gzipped tar in a zip has two layers of deflate. A zip in
-//! a zip usually has one layer. Members of a 7z archive have one layer of LZMA.
+//! a zip has one layer if the outer zip compresses the inner zip. Members of a 7z archive have one layer of LZMA.
 //!
 //! Random access needs the range of each layer in the next outer layer, and the positions where decompression can start. For
-//! deflate, it also needs the *window*: the bytes before such a position. One object contains all of this:
+//! deflate, it also needs the *window*: the bytes before such a position. One object contains these data of all layers:
 //!
 //! ```text
 //! windows of all layers, one after another
@@ -60,7 +60,7 @@ impl ReadAt for BaseFile {
 
 /// Maximum number of decompressed spans in memory.
 const CACHED_SPANS: usize = 5;
-/// Number of decompressed spans if memory for more is not free. A read can cross the border between two spans.
+/// Number of decompressed spans if memory for more is not free. A read that crosses the border of a span needs two spans.
 const MIN_CACHED_SPANS: usize = 2;
 
 /// Typical size in bytes of a span of deflate.

@@ -1,8 +1,8 @@
 //! The canonical text of a table, which is mapped into memory only when a step needs it.
 //!
-//! The step that writes a text passes the offsets of its rows to later steps of the run. The step may also keep some
-//! columns in memory. Most queries need only these columns, and an unchanged output needs only a hard link. A text may also
-//! exist only in memory ([`TextWriter`](super::TextWriter)).
+//! The step that writes a text passes the offsets of the rows to later steps of the run. The step may also keep some
+//! columns in memory, and most queries need only these columns. A table that is published unchanged is a hard link to the
+//! text, so the text is not mapped. A text may also exist only in memory ([`TextWriter`](super::TextWriter)).
 
 use std::io::Write;
 use std::ops::Range;
@@ -220,7 +220,7 @@ impl StoredText {
         Ok(self.full_table.get_or_init(|| full_table))
     }
 
-    /// Returns the columns in memory, and the indices of `columns` among them. `None` unless all of them are in memory.
+    /// Returns the cached columns, and the index of each of `columns` among them. `None` if one of `columns` is not cached.
     fn cached_columns(&self, columns: &[usize]) -> Option<(&CachedColumns, Vec<usize>)> {
         let cached = self.cached.as_ref()?;
         let index = |column| cached.columns.binary_search(column).ok();
@@ -228,7 +228,7 @@ impl StoredText {
         Some((cached, indices))
     }
 
-    /// Returns the values of these columns. `None` unless all of them are in memory.
+    /// Returns the values of `columns`. `None` if `columns` is empty, or if one of `columns` is not cached.
     pub fn values(&self, columns: &[usize]) -> Result<Option<Vec<ArrayRef>>, CsvError> {
         let Some((cached, indices)) = self.cached_columns(columns).filter(|_| !columns.is_empty())
         else {
@@ -238,7 +238,8 @@ impl StoredText {
         values.collect::<Result<_, _>>().map(Some)
     }
 
-    /// Returns a table that contains `columns`, and their indices in it. Maps the text unless all of them are in memory.
+    /// Returns a table that contains `columns`, and the index of each of `columns` in this table. Maps the text if one of
+    /// `columns` is not cached.
     pub fn table_with(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
         match self.cached_columns(columns) {
             Some((cached, indices)) => Ok((&cached.table, indices)),

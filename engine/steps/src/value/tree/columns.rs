@@ -10,8 +10,8 @@
 //! A column of strings (`TextColumn`) consists of three columns of numbers and one column of bytes.
 //!
 //! The bytes of numbers are grouped for compression: low bytes of offsets are noise, high bytes are nearly constant. The
-//! reader knows the uncompressed length from earlier data. If the stored length is equal, the data are uncompressed.
-//! Damaged data cannot make the reader decompress more bytes than the uncompressed length.
+//! reader knows the uncompressed length of a part from earlier data. If the stored length equals the uncompressed length,
+//! the part is not compressed. Damaged data cannot make the reader decompress more bytes than the uncompressed length.
 //!
 //! Cache keys contain digests of these data. Therefore all machines must compress the same data to the same bytes. The
 //! output of zstd depends only on its version and the compression level, but the output of zlib-rs also depends on the
@@ -150,8 +150,8 @@ impl<R: Read> ColumnReader<R> {
     }
 }
 
-/// A column of strings. Each string shares a prefix and a suffix with the previous string. It is stored as the lengths of
-/// both, and the *middle* between them. For example, the middle of `a/b/2.png` after `a/b/1.png` is `2`.
+/// A column of strings. Each string shares a prefix and a suffix with the previous string. The column stores the lengths of
+/// prefix and suffix, and the *middle* between them. For example, the middle of `a/b/2.png` after `a/b/1.png` is `2`.
 ///
 /// Middles are mostly digits, which zstd compresses to half a byte each.
 #[derive(Default)]

@@ -7,14 +7,14 @@
 //!
 //! a chunk: number of files, then columns; a column contains values only for the files named in its line:
 //!   kind       0 directory, 1 object, 2 slice, 3 stored member, 4 deflated member, 5 row of a table of files;
-//!              in an archive that is nested in another compressed archive, with its layers as the base:
-//!              6 like 3, 7 like 4, 8 like 2, 9 like 8 with a checksum
+//!              in an archive inside compressed data (the base is the object of its layers, see `layered`):
+//!              6 stored member, 7 deflated member, 8 slice, 9 slice with a checksum
 //!   path       of all files: string
 //!   bytes      of all files except directories
 //!   base       of all files except directories and rows: index of the base, minus the index of the previous file's base
 //!   offset     of slices and members: offset in the base, relative to the end of the previous file's bytes
-//!   compressed of members: compressed length, as the difference to the uncompressed length
-//!   limit      of members: end of the member's record, relative to its smallest possible end
+//!   compressed of members: compressed length, minus the uncompressed length
+//!   limit      of members: end of the member's record, minus the end of the same record without extra fields
 //!   crc        of members and of kind 9: CRC-32, 4 bytes, not compressed
 //!   name       of members: the offset in the path of the suffix that path and name share, and the rest of the name as a
 //!              string

@@ -172,10 +172,10 @@ pub enum TreeError {
     /// Two files have the same path.
     #[error("two files have the path `{0}`")]
     Duplicate(String),
-    /// A stored listing is damaged at this file.
-    #[error("a stored listing is damaged at file {file}")]
+    /// A stored listing is damaged.
+    #[error("a stored listing is damaged at the file with index {file}")]
     Damaged {
-        /// Index of the file.
+        /// Index of the first damaged file.
         file: usize,
     },
     /// The tree has more files than the format supports.
@@ -381,8 +381,8 @@ impl Tree {
         Ok(value(self.size(), self.save_listing(context)?))
     }
 
-    /// Stores a tree of files of other trees without building it in memory. For each index below `count`, `file` returns a
-    /// path and the file for this path. The paths must be sorted and unique.
+    /// Stores a tree of files from other trees, without building the new tree in memory. For each index below `count`,
+    /// `file` returns a path and the file for this path, or `None` to add no file. The paths must be sorted and unique.
     pub(crate) fn save_picked<'a>(
         context: &Context,
         count: usize,
