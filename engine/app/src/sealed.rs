@@ -255,10 +255,11 @@ fn private_files(
     let (names, foreign): (Vec<String>, Vec<String>) =
         names.into_iter().partition(|name| published.has_file(name));
     if !tree.private.is_empty() || tree.is_list_damaged || !foreign.is_empty() {
+        let mut found = [tree.private.to_string(), foreign.join(", ")].to_vec();
+        found.retain(|paths| !paths.is_empty());
         let message = format!(
-            "some private files of `{id}` were changed or removed, or were not published by a run: {} {}",
-            tree.private,
-            foreign.join(", ")
+            "some private files of `{id}` were changed or removed, or were not published by a run: {}",
+            found.join(", ")
         );
         let prepare = Remedy::Prepare { id: id.to_owned() };
         let help = Remedy::InOrder(vec!["move files of your own".into(), prepare]);

@@ -271,6 +271,11 @@ async fn a_cancelled_query_stops_soon() {
         format!("SELECT count(*) AS n FROM {}", cross.join(", ")),
         "SELECT count(*) AS n FROM large a, large b WHERE a.id + b.id = -1".to_owned(),
         "SELECT count(*) AS n FROM large a JOIN large b ON a.id % 3 = b.id % 3".to_owned(),
+        "SELECT count(*) AS n FROM large a JOIN large b ON a.id % 3 = b.id % 3 AND a.id + b.id < 0".to_owned(),
+        "SELECT count(*) AS n FROM large a LEFT JOIN large b ON a.id % 3 = b.id % 3 AND a.id + b.id < 0".to_owned(),
+        "SELECT count(*) AS n FROM large a FULL JOIN large b ON a.id % 3 = b.id % 3 AND a.id + b.id < 0".to_owned(),
+        "SELECT count(*) AS n FROM large a LEFT JOIN large b ON a.id + b.id < 0".to_owned(),
+        "SELECT count(*) AS n FROM large a WHERE EXISTS (SELECT 1 FROM large b WHERE a.id % 3 = b.id % 3 AND a.id + b.id < 0)".to_owned(),
         "SELECT sum(x) AS n FROM (SELECT unnest(range(0, 100000)) AS x FROM large)".to_owned(),
     ];
     for text in cases {

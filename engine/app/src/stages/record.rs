@@ -40,10 +40,9 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
     Ok(published)
 }
 
-/// What is published of a competition.
+/// The manifest of a competition, and its new entry of `prep.lock`, as far as they exist.
 struct Recorded {
     published: Option<Manifest>,
-    /// The new entry of `prep.lock`.
     locked: Option<LockedDataset>,
 }
 

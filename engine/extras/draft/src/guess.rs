@@ -290,7 +290,7 @@ impl<'b> TargetTable<'b> {
         }
         if let Some(group) = &self.group {
             notes.push(format!(
-                "rows with the same `{group}` stay in one part of the split"
+                "rows with equal `{group}` stay in one part of the split"
             ));
         }
         if self.missing == MissingTargets::Unlabelled {

@@ -161,9 +161,7 @@ fn nothing_to_split(id: &str, bundle: &BundleContent) -> DraftError {
             let rows = units::count(table.rows, "row");
             let columns = units::count(table.columns.len() as u64, "column");
             let path = &table.path;
-            format!(
-                "{path} has {rows} and {columns}; a split needs at least two rows and two columns"
-            )
+            format!("{path} has {rows} and {columns}; a split needs at least two of each")
         }
         (None, None) => {
             let only = bundle.files.iter().flat_map(|files| &files.names).next();

@@ -226,6 +226,8 @@ pub struct LoggedLine {
 pub enum LogFault {
     #[error("line {line} was changed or replaced: the hash after this line differs from the hash in line {next}", next = .line + 1)]
     Changed { line: usize },
+    #[error("line 1 was changed or replaced: its hash is not that of an empty log")]
+    Begun,
     #[error(
         "lines before line {line} were removed (number of lines: {count}): line {line} has position {position}"
     )]
@@ -274,6 +276,7 @@ impl ReadLog {
     fn check(&mut self, line: usize, (expected, position): (u64, u64), has_hash: bool) {
         let fault = match position.checked_sub(expected) {
             Some(0) if has_hash => return,
+            Some(0) if line == 1 => LogFault::Begun,
             Some(0) => LogFault::Changed { line: line - 1 },
             Some(count) => LogFault::Removed {
                 line,
@@ -402,6 +405,7 @@ mod tests {
                 "line 3 was moved",
             ),
             (vec![lines[0], lines[1], &moved], "line 3 was moved"),
+            (vec![&moved, lines[1]], "line 1 was changed or replaced: its"),
             (
                 vec![lines[0], "{\"competition\":\"a\"}", lines[2]],
                 "line 2 is not part of the chain",

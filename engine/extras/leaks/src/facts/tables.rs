@@ -76,10 +76,7 @@ fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
     }
     for (item, cells) in of_items {
         for (row, cell) in cells.iter().enumerate() {
-            let what = format!(
-                "the item's column in row {} of the table {path}, whose columns are items",
-                row + 1
-            );
+            let what = format!("the item's column in row {} of {path}", row + 1);
             facts.add(Channel::Field, &what, item, cell);
         }
     }
