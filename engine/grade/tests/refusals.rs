@@ -158,6 +158,36 @@ fn first_wrong_cell_in_file_order_is_named() {
     }
 }
 
+/// pandas reads an entire column as text because of one cell. The message must name this cell, not the first one.
+#[test]
+fn the_cell_that_makes_a_column_text_is_named() {
+    let align = json!({ "align": "id" });
+    let rules = [
+        json!({ "numeric": "y" }),
+        json!({ "numeric": { "columns": "y", "text": "convert" } }),
+        json!({ "finite": "y" }),
+        json!({ "range": { "columns": "y", "min": 0, "max": 1 } }),
+        json!({ "rows_sum_to": { "columns": ["y"] } }),
+        json!({ "rows_sum_to": { "columns": ["y"], "decimals": 3 } }),
+    ];
+    let by_rule = rules.map(|rule| (json!([rule, align]), json!({ "mean_absolute_error": "y" })));
+    let metrics = ["mean_absolute_error", "root_mean_squared_error", "roc_auc", "pearson", "r2"];
+    let by_metric = metrics.map(|metric| (json!([align]), json!({ metric: "y" })));
+    let answers = "id,y\na,0.5\nb,1\nc,0\nd,1\n";
+    for (rules, metric) in by_rule.into_iter().chain(by_metric) {
+        let section = json!({ "rules": rules, "metric": metric });
+        for (text, row) in [
+            ("id,y\na,0.5\nd,1\nc,cat\nb,0\n", 3),
+            ("id,y\nd,0.5\nc,1\nb,1.0x\na,x\n", 3),
+        ] {
+            let (kind, message) = refusal_by(&section, answers, text);
+            assert_eq!(kind, RefusalKind::Type, "{section} {text:?}: {message}");
+            let place = format!("column `y`, row {row}: found ");
+            assert!(message.starts_with(&place), "{section} {text:?}: {message}");
+        }
+    }
+}
+
 #[test]
 fn empty_cell_is_reported_as_missing_not_as_wrong_sum() {
     let section = json!({

@@ -228,7 +228,7 @@ impl Rule for Binarize {
 impl Binarize {
     fn binarize(&self, side: &mut Side<'_>, name: &str) -> Result<(), Refusal> {
         let column = side.column(name)?;
-        if let Some(position) = column.first_text() {
+        if let Some(position) = column.odd_text() {
             return Err(column.refuse(RefusalKind::Type, position, "a number"));
         }
         let digit = |value: CellValue<'_>| {

@@ -57,7 +57,7 @@ impl Rule for KeepRows {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = pair.answers.columns(&self.sum_of.select(pair))?;
         for column in &columns {
-            if let Some(row) = column.first_text() {
+            if let Some(row) = column.odd_text() {
                 return Err(column.refuse(RefusalKind::Answers, row, "a number in the answers"));
             }
         }

@@ -99,15 +99,11 @@ impl Numeric {
                 true
             }
         };
-        // If text is invalid, report a text that is not a number rather than the first text.
-        let odd = column
-            .values()
-            .position(
-                |value| matches!(value, CellValue::Text(text) if python_float(text).is_none()),
-            )
-            .or_else(|| column.values().position(|value| !passes(value)));
-        match odd {
-            Some(position) => Err(column.refuse(RefusalKind::Type, position, "a number")),
+        match column.values().position(|value| !passes(value)) {
+            Some(first) => {
+                let odd = column.odd_text().unwrap_or(first);
+                Err(column.refuse(RefusalKind::Type, odd, "a number"))
+            }
             None if column.is_empty() => {
                 Err(Refusal::new(RefusalKind::RowCount, "there are no rows").in_column(column.name))
             }
@@ -189,8 +185,13 @@ fn check_cells(
     for name in columns.select(pair) {
         let column = pair.submission.column(name)?;
         for (position, value) in column.values().enumerate() {
-            if let Some(kind) = mistake(value) {
-                return Err(column.refuse(kind, position, expected));
+            match mistake(value) {
+                None => {}
+                Some(RefusalKind::Type) => {
+                    let odd = column.odd_text().unwrap_or(position);
+                    return Err(column.refuse(RefusalKind::Type, odd, expected));
+                }
+                Some(kind) => return Err(column.refuse(kind, position, expected)),
             }
         }
     }
@@ -325,7 +326,8 @@ impl Rule for RowsSumTo {
                 match column.value(row) {
                     CellValue::Missing => {}
                     CellValue::Text(_) => {
-                        return Err(column.refuse(RefusalKind::Type, row, "a number"));
+                        let odd = column.odd_text().unwrap_or(row);
+                        return Err(column.refuse(RefusalKind::Type, odd, "a number"));
                     }
                     value => sum += number(value).unwrap_or_default(),
                 }

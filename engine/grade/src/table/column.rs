@@ -5,7 +5,7 @@ use std::borrow::Cow;
 pub use prep_formats::pandas::CellValue;
 use prep_formats::pandas::{ColumnData, PREFETCH_ROWS};
 
-use crate::python::python_repr;
+use crate::python::{python_float, python_repr};
 use crate::refusal::{Refusal, RefusalKind};
 
 /// The answers or the submission.
@@ -83,9 +83,16 @@ impl<'a> GradedColumn<'a> {
         }
     }
 
-    pub(crate) fn first_text(&self) -> Option<usize> {
-        self.values()
-            .position(|value| matches!(value, CellValue::Text(_)))
+    /// Returns the position of the text because of which pandas reads the column as text: the first text in the file that is
+    /// not a number or, if all texts are numbers, the first text.
+    pub(crate) fn odd_text(&self) -> Option<usize> {
+        let texts = self.values().enumerate();
+        let texts = texts.filter_map(|(position, value)| match value {
+            CellValue::Text(text) => Some((python_float(text).is_some(), position)),
+            _ => None,
+        });
+        let odd = texts.min_by_key(|(is_number, position)| (*is_number, self.file_row(*position)));
+        odd.map(|(_, position)| position)
     }
 
     pub(crate) fn check_text(&self) -> Result<(), Refusal> {

@@ -141,7 +141,7 @@ pub fn doubles(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
 pub fn check_numeric_type(column: &GradedColumn<'_>) -> Result<(), Refusal> {
     match column.data() {
         ColumnData::Object(_) => {
-            let odd = column.first_text().unwrap_or_default();
+            let odd = column.odd_text().unwrap_or_default();
             Err(column.refuse(RefusalKind::Type, odd, "a number, in a column of numbers"))
         }
         _ => Ok(()),
