@@ -50,7 +50,7 @@ pub struct FetchArgs {
     /// Accept a bundle whose MD5 is not the published one
     #[arg(long)]
     skip_bundle_verification: bool,
-    /// If credentials and some bundles are missing, print the paths of the other bundles
+    /// Without credentials, print the paths of the bundles that exist
     ///
     /// Without this option, the command ends with one error if several bundles are missing and no credentials exist.
     #[arg(long, hide_short_help = true)]

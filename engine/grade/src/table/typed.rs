@@ -269,7 +269,7 @@ mod tests {
             (one(r#"{"name":"a","type":"int64"}"#, &[0; 15]), "`a`"),
             (
                 one(r#"{"name":"a","type":"object","bytes":3}"#, b"[1]"),
-                "as many cells",
+                "number of cells differs",
             ),
             (
                 one(r#"{"name":"a","type":"object","bytes":2}"#, b"[1"),

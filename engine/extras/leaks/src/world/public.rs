@@ -395,7 +395,7 @@ impl Collected<'_> {
             Ok(table) if table.names.len() > 1 && table.rows() > 0 => {
                 if table.is_sample() {
                     let (rows, all) = (table.rows(), table.all_rows);
-                    let what = format!("{path} is too long: only {rows} of {all} rows were read");
+                    let what = format!("{path}: only {rows} of {all} rows were read");
                     self.content.unread.push(what);
                 }
                 self.room = self.room.saturating_sub(table.memory());
