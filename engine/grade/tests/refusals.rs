@@ -171,7 +171,13 @@ fn the_cell_that_makes_a_column_text_is_named() {
         json!({ "rows_sum_to": { "columns": ["y"], "decimals": 3 } }),
     ];
     let by_rule = rules.map(|rule| (json!([rule, align]), json!({ "mean_absolute_error": "y" })));
-    let metrics = ["mean_absolute_error", "root_mean_squared_error", "roc_auc", "pearson", "r2"];
+    let metrics = [
+        "mean_absolute_error",
+        "root_mean_squared_error",
+        "roc_auc",
+        "pearson",
+        "r2",
+    ];
     let by_metric = metrics.map(|metric| (json!([align]), json!({ metric: "y" })));
     let answers = "id,y\na,0.5\nb,1\nc,0\nd,1\n";
     for (rules, metric) in by_rule.into_iter().chain(by_metric) {

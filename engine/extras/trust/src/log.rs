@@ -405,7 +405,10 @@ mod tests {
                 "line 3 was moved",
             ),
             (vec![lines[0], lines[1], &moved], "line 3 was moved"),
-            (vec![&moved, lines[1]], "line 1 was changed or replaced: its"),
+            (
+                vec![&moved, lines[1]],
+                "line 1 was changed or replaced: its",
+            ),
             (
                 vec![lines[0], "{\"competition\":\"a\"}", lines[2]],
                 "line 2 is not part of the chain",
