@@ -2,6 +2,7 @@
 //!
 //! * It limits the size of the strings and lists that a function returns (see `bounded`).
 //! * It gives all NaNs that a function returns the same bits.
+//! * It fails if the query was cancelled.
 //! * It normalizes the arguments of functions that compare elements of lists, so that -0.0 and 0.0 are equal.
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use datafusion_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
 
-use super::bounded::bounded_call;
+use super::bounded::{allowed, bounded_call};
 use super::canonical::{canonical_value, key, one_nan};
 
 const COMPARES_ELEMENTS: &[&str] = &[
@@ -63,6 +64,8 @@ impl ScalarUDFImpl for Guarded {
     }
 
     fn invoke_with_args(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        // Fails if the query was cancelled.
+        allowed(&args)?;
         if self.compares_elements {
             let canonical = args.args.into_iter().map(|arg| canonical_value(arg, key));
             args.args = canonical.collect::<Result<_>>()?;
