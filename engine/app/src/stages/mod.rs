@@ -55,7 +55,8 @@ impl Plan {
     /// Creates the plan of a task without writing anything. A missing cache is not created.
     ///
     /// # Errors
-    /// Returns an error if no competition can be planned. Errors of single competitions are in the result.
+    /// Returns an error if a competition does not exist, or if the directory of bundles, `prep.lock` or the cache cannot be
+    /// read. Errors of single competitions are in the result.
     pub fn preview(task: &Task, ids: &[String]) -> Result<Plan, Error> {
         let store = task
             .settings
@@ -130,7 +131,8 @@ impl Run {
     /// Plans a run and checks that the disk has enough space. The run stops soon after `cancel` is set.
     ///
     /// # Errors
-    /// Returns an error if no competition can run, or if the free disk space is too small for the downloads.
+    /// Returns an error if the plan cannot be created ([`Plan::preview`]), a competition cannot be planned and the run must
+    /// not continue without it, or the free disk space is too small for the downloads.
     pub fn begin(
         task: &Task,
         ids: &[String],
