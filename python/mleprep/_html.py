@@ -43,10 +43,12 @@ def shown(value: object) -> str:
 
 
 def size(count: int) -> str:
-    """Formats a number of bytes like the program, in decimal units: `12.3 MB`."""
-    amount = float(count)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if amount < 999.5 or unit == "TB":
-            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
+    """Formats a number of bytes like the program, in decimal units with three digits: `1.23 MB`."""
+    if count < 1000:
+        return f"{count} B"
+    amount, *units = count / 1000, "kB", "MB", "GB", "TB"
+    while amount >= 999.5 and len(units) > 1:
         amount /= 1000
-    raise AssertionError("the last unit always returns")
+        units.pop(0)
+    digits = 2 if amount < 9.995 else 1 if amount < 99.95 else 0
+    return f"{amount:.{digits}f} {units[0]}"

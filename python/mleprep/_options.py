@@ -215,7 +215,7 @@ REPLACED = {
     "--per-competition": "the attribute `competitions` of the result",
 }
 #: Functions that also work if the data directory does not exist yet.
-_WITHOUT_DATA = {"list", "plan", "run", "fetch", "fetch_list", "fetch_check_rules", "summarize"}
+_WITHOUT_DATA = {"list", "plan", "why", "run", "fetch", "fetch_list", "fetch_check_rules", "summarize"}
 #: Parameters that are not options of the program.
 _OWN = {"check", "progress"}
 #: The parameters of each function: name of the function -> name of the parameter -> its type.

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, overload
 
-from mleprep import _options
+from mleprep import _html, _options
 
 # A command in backticks, or an option with or without quotes and a value: `--set NAME`, '--set <NAME>', --partial=no.
 _MENTION = re.compile(
@@ -18,6 +18,17 @@ _MENTION = re.compile(
 # Messages about the order of arguments, which differs from the order of the functions' parameters.
 _PHRASES = {"write its id first: ": "name the competition: "}
 _NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
+#: Reasons why steps run, in the words of `prep plan`. Braces contain names of the reason's members.
+_REASONS = {
+    "first_run": "first run",
+    "failed": "it failed: {message}",
+    "output_missing": "its result is no longer in the cache, and another step needs it",
+    "unstored": "its result was kept in memory only, and another step needs it",
+    "input_pending": "depends on the result of `{waits_for}`",
+    "not_current": "the data directory differs from the results of the steps: {difference}",
+    "unread": "not read yet, {bytes}",
+    "changed": "{changes}",
+}
 
 
 @overload
@@ -31,6 +42,31 @@ def translated(text: str | None) -> str | None:
     for phrase, replacement in _PHRASES.items():
         text = text.replace(phrase, replacement)
     return _MENTION.sub(_replacement, text)
+
+
+def reason(record: Mapping[str, Any]) -> str | None:
+    """Returns a reason of the program's JSON in words. Returns a reason that this package does not know unchanged."""
+    kind = record.get("reason")
+    shown = dict(record)
+    for name, function in (("message", _first_line), ("bytes", _html.size), ("changes", _changes)):
+        if name in shown:
+            shown[name] = function(shown[name])
+    return translated(_REASONS.get(kind, kind).format_map(shown)) if kind else None
+
+
+def _first_line(message: str) -> str:
+    return re.sub(r" \(os error \d+\)", "", message.split("\n", 1)[0])
+
+
+def _changes(changes: list[dict[str, Any]]) -> str:
+    """Returns the changed fields of a step with the names that a pipeline uses."""
+    texts = []
+    for one in changes:
+        name = re.sub(r"^inputs\.(.*)", r"input `\1`", one["field"].removeprefix("params."))
+        verb = "was added" if one["old"] is None else "was removed" if one["new"] is None else "changed"
+        text = f"{'kind of step' if name == 'step' else name} {verb}"
+        texts.append("this version of prep implements the step differently" if name == "version" else text)
+    return ", ".join(texts)
 
 
 def _replacement(found: re.Match[str]) -> str:

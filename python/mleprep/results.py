@@ -98,11 +98,19 @@ class Step:
     kind: str = ""
     #: `yes`, `no`, or `maybe`: only if the result of an earlier step changes.
     runs: Literal["yes", "no", "maybe"] = "no"
-    #: Why the step runs. `json` has further members, such as the inputs that changed.
-    reason: str | None = None
+    #: Why the step runs, in the words of `prep plan`. `json` has further members, such as the inputs that changed.
+    reason: str | None = member(lambda step: _reason(step), default=None)
     #: The last run of the step, only in results of `why`: `key`, `record`, which contains its inputs, `reason`, `failed`.
     last: Json | None = None
     json: Json = field(default_factory=dict, repr=False, compare=False, metadata={"source": dict})
+
+    def _row(self) -> dict[str, object]:
+        return {"step": self.name, "kind": self.kind, "runs": self.runs, "reason": self.reason}
+
+
+def _reason(step: Json) -> str | None:
+    """Returns the reason of a step in words. In plans, the members of the reason are members of the step."""
+    return _words.reason(step["reason"] if isinstance(step.get("reason"), dict) else step)
 
 
 def _place(record: Json) -> str | None:
@@ -165,7 +173,7 @@ class Plan(Record):
         return {**super()._row(), "steps that run": sum(step.runs != "no" for step in self.steps)}
 
     def _details(self) -> Sequence[Json]:
-        return [step.json for step in self.steps if step.runs != "no"]
+        return [step._row() for step in self.steps if step.runs != "no"]
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,7 @@ class Why(Record):
     as_last_time: tuple[str, ...] = ()
 
     def _details(self) -> Sequence[Json]:
-        return [{**step.json, "last": ((step.last or {}).get("reason") or {}).get("reason")} for step in self.steps]
+        return [{**step._row(), "last": _words.reason((step.last or {}).get("reason") or {})} for step in self.steps]
 
 
 @dataclass(frozen=True)

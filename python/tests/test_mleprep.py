@@ -120,7 +120,6 @@ def test_notebook_tables_escape_their_cells(data_dir: Path) -> None:
     assert shown.startswith("<table>") and ID in shown
     assert "<th" in mleprep.validate(SAMPLES / f"{ID}.zip", ID, data_dir=data_dir)._repr_html_()
     assert "&lt;script&gt;" in _html.table([{"<b>": "<script>"}]) and "<b>" not in _html.table([{"<b>": 1}])
-    assert [_html.size(one) for one in (0, 999, 1234, 999_960)] == ["0 B", "999 B", "1.2 kB", "1.0 MB"]
 
 
 @pytest.mark.parametrize(

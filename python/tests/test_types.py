@@ -16,11 +16,6 @@ from mleprep import _envelope, _options
 from mleprep.results import Failure, Results
 
 SCHEMA = json.loads((ROOT / "docs/reference/json.schema.json").read_text(encoding="utf-8"))["$defs"]
-# Members of objects that the schema does not describe. test_verbs.py checks them in real output.
-OBJECTS = {
-    "steps": {"step": "unpack", "kind": "unpack", "runs": "maybe", "reason": "first_run"},
-    "findings": {"level": "note", "detector": "order", "what": "text", "evidence": ["a"]},
-}
 FUNCTIONS = sorted(_options.VERBS.keys() - {"path", "load"})
 SCHEMA |= {"grade_all": SCHEMA["grade_list"], "grade_score": SCHEMA["grade_thresholds"]}
 
@@ -48,7 +43,7 @@ def alternatives(schema: Any) -> Iterator[Any]:
         yield schema
 
 
-def samples(schema: Any, name: str = "") -> Iterator[Any]:
+def samples(schema: Any) -> Iterator[Any]:
     """Yields values of each type that a schema permits, with and without optional members."""
     for one in alternatives(schema):
         match one.get("type"):
@@ -56,18 +51,15 @@ def samples(schema: Any, name: str = "") -> Iterator[Any]:
                 yield from one.get("enum", ["text"])
             case "array":
                 yield []
-                yield from ([value] for value in samples(one.get("items", {}), name))
+                yield from ([value] for value in samples(one.get("items", {})))
             case "object":
-                yield from objects(one, name)
+                yield from objects(one)
             case kind:
                 yield from {None: [{}], "null": [None], "integer": [3], "number": [1.5, 2], "boolean": [True, False]}[kind]
 
 
-def objects(schema: Any, name: str) -> Iterator[Any]:
-    members = {key: [*samples(one, key)] for key, one in schema.get("properties", {}).items()}
-    if not members:
-        yield OBJECTS.get(name, {})
-        return
+def objects(schema: Any) -> Iterator[Any]:
+    members = {key: [*samples(one)] for key, one in schema.get("properties", {}).items()}
     full = {key: values[0] for key, values in members.items()}
     yield full
     yield {key: full[key] for key in schema.get("required", ())}
@@ -79,7 +71,7 @@ def objects(schema: Any, name: str) -> Iterator[Any]:
 def test_each_document_of_the_schema_is_a_result(name: str) -> None:
     kind, row = returned(name)
     count = 0
-    for document in objects(SCHEMA[name], name):
+    for document in objects(SCHEMA[name]):
         entries = document.get("competitions", document.get("experiments"))
         for entry in entries:
             if name == "summarize":
@@ -140,7 +132,7 @@ def test_members_of_results_are_in_the_schema() -> None:
 
 def test_failures_have_the_types_of_the_schema() -> None:
     for definition in ("failure", "error_object"):
-        for one in objects(SCHEMA[definition], ""):
+        for one in objects(SCHEMA[definition]):
             found = _envelope.decoded(Failure, one, "failure")
             assert isinstance(found.message, str) and isinstance(found.code, int)
 

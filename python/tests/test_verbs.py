@@ -168,7 +168,7 @@ def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
     plan = mleprep.plan(ID, source=tmp_path, variant="fixed:parties", skip_verification=True, no_download=True, **data)
     for details in (plan._repr_html_(), audit._repr_html_()):
         assert details.count("<table>") == 2
-    assert "first_run" in plan._repr_html_() and "no rule explains this difference" in audit._repr_html_()
+    assert "first run" in plan._repr_html_() and "no rule explains this difference" in audit._repr_html_()
 
 
 def test_several_records_are_shown_with_their_reasons(variants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_several_records_are_shown_with_their_reasons(variants: Path, tmp_path: 
     assert several.count("no rule explains this difference") == 2 * audit._repr_html_().count("no rule explains")
     plans = mleprep.plan([PIZZA, PICTURES], no_download=True, **data)
     count = sum(step.runs != "no" for plan in plans for step in plan.steps)
-    assert plans._repr_html_().count("first_run") == count - 2 and f">{PICTURES}</td><td " in plans._repr_html_()
+    assert plans._repr_html_().count("first run") == count - 2 and f">{PICTURES}</td><td " in plans._repr_html_()
     monkeypatch.setattr("mleprep.results._DETAILS", 5)
     assert plans._repr_html_().endswith(f"<p><em>and {count - 5} more</em></p>")
     figures = {"valid_submissions_percentage": {"mean": 25.0}}

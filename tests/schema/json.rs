@@ -23,6 +23,9 @@ const CALLS: &[(&str, &str)] = &[
     ("run", "run aerial-cactus-identification --no-download"),
     ("plan", "plan --lite --no-download"),
     ("why", "why spaceship-titanic --skip-verification"),
+    ("why", "why spaceship-titanic --data-dir empty"),
+    ("why", "why leaf-classification --data-dir empty"),
+    ("plan", "plan spaceship-titanic --data-dir empty"),
     ("list", "list"),
     (
         "fetch",
@@ -102,8 +105,9 @@ const CALLS: &[(&str, &str)] = &[
 ];
 
 /// Parts of other definitions, and definitions whose commands need a server.
-const UNTESTED_DEFINITIONS: [&str; 6] = [
+const UNTESTED_DEFINITIONS: [&str; 7] = [
     "borrowed",
+    "reason",
     "error_object",
     "failure",
     "failed",

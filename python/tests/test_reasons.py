@@ -1,0 +1,129 @@
+"""Tests that `plan` and `why` return the reasons of steps in the words of `prep plan`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mleprep
+import pytest
+from conftest import ID, ROOT, SAMPLES
+from mleprep import _html, _options, _words
+
+VERIFIED = {"skip_verification": False, "skip_bundle_verification": True}
+
+
+def prepare(given: dict[str, Any]) -> None:
+    mleprep.run(ID, **{**given, "skip_verification": True})
+
+
+def remove_published_file(given: dict[str, Any]) -> None:
+    prepare(given)
+    (given["data_dir"] / ID / "prepared" / "public" / "train.csv").unlink()
+
+
+def change_bundle(given: dict[str, Any]) -> None:
+    prepare(given)
+    with zipfile.ZipFile(given["source"] / f"{ID}.zip", "a") as archive:
+        archive.writestr("notes.txt", "new")
+
+
+def change_pipeline(given: dict[str, Any]) -> None:
+    given["pipelines"] = given["cache_dir"] / "pipelines"
+    directory = shutil.copytree(ROOT / "pipelines" / ID, given["pipelines"] / ID)
+    prepare(given)
+    pipeline = directory / "pipeline.yaml"
+    pipeline.write_text(pipeline.read_text().replace("seed: 0", "seed: 1"))
+
+
+def fail(given: dict[str, Any]) -> None:
+    mleprep.run(ID, **given, **VERIFIED, check=False)
+
+
+# Fields: what happens before, the options, and the beginnings of the reasons that are expected.
+CASES: dict[str, tuple[Callable[[dict[str, Any]], object], dict[str, Any], set[str]]] = {
+    "not prepared": (dict, {}, {"not read yet, ", "first run"}),
+    "missing bundle": (dict, {"source": None}, {"missing", "first run"}),
+    "up to date": (prepare, {}, set()),
+    "changed pipeline": (change_pipeline, {}, {"method.seed changed", "may run: depends on the result of `"}),
+    "changed bundle": (change_bundle, {}, {"not read yet, ", "may run: depends on the result of `"}),
+    "removed file": (remove_published_file, {}, {"the data directory differs from the results of the steps: "}),
+    "failed": (fail, VERIFIED, {"it failed: "}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_reasons_are_those_of_the_command_line(tmp_path: Path, name: str) -> None:
+    before, options, expected = CASES[name]
+    given: dict[str, Any] = {
+        "source": tmp_path / "source",
+        "data_dir": tmp_path / "data",
+        "cache_dir": tmp_path,
+        "progress": False,
+    }
+    given["source"].mkdir()
+    shutil.copy(SAMPLES / f"{ID}.zip", given["source"])
+    before(given)
+    given |= options
+    command = [os.environ["PREP_BINARY"], "plan", ID, *_options.command_line("plan", given)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    lines = re.findall(r"^  (\S+) +\S+ +(.*)$", shown, re.MULTILINE)
+    [plan], why = mleprep.plan(ID, **given), mleprep.why(ID, **given)
+    for steps in (plan.steps, why.steps):
+        texts = [
+            (one.name, f"{'may run: ' if one.runs == 'maybe' else ''}{one.reason}") for one in steps if one.runs != "no"
+        ]
+        assert texts == lines
+        assert {start for start in expected for _, text in texts if text.startswith(start)} == expected, texts
+    for html in (plan._repr_html_(), why._repr_html_()):
+        assert "_run" not in html and "unread" not in html and "not_current" not in html
+    if before is not dict:
+        assert "first run" in why._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"reason": None}, None),
+        ({"reason": "new_kind", "bytes": 3}, "new_kind"),
+        ({"reason": "unread", "bytes": 1_900_000}, "not read yet, 1.90 MB"),
+        (
+            {"reason": "failed", "message": "no {a} (os error 2); see `--source DIR`\n  b"},
+            'it failed: no {a}; see `source="DIR"`',
+        ),
+        (
+            {
+                "reason": "changed",
+                "changes": [
+                    {"field": "inputs.train", "old": "a", "new": "b"},
+                    {"field": "params.sql", "old": None, "new": "b"},
+                    {"field": "step", "old": "a", "new": None},
+                    {"field": "version", "old": 1, "new": 2},
+                ],
+            },
+            "input `train` changed, sql was added, kind of step was removed, "
+            "this version of prep implements the step differently",
+        ),
+    ],
+)
+def test_words_of_a_reason(record: dict[str, Any], expected: str | None) -> None:
+    assert _words.reason(record) == expected
+
+
+def test_sizes_are_those_of_the_program() -> None:
+    sizes = {
+        0: "0 B",
+        999: "999 B",
+        1234: "1.23 kB",
+        14_613: "14.6 kB",
+        999_499: "999 kB",
+        999_960: "1.00 MB",
+        2 * 10**15: "2000 TB",
+    }
+    assert {count: _html.size(count) for count in sizes} == sizes
