@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 else:
     # Users need not install pandas and polars.
     Submission = Any
-#: Competitions: ids, records, or the results of another function.
+#: Competitions: ids, records, or the results of another function. A record implies its data directory and variant.
 Ids = str | Record | Iterable[str | Record]
 _Kind = TypeVar("_Kind")
 
@@ -223,7 +223,7 @@ def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     Raises `InputError` if the variant is not prepared, and `FileNotFoundError` if `data_dir` does not exist.
     """
     match id if isinstance(id, Results) else [id]:
-        case [Prepared(path=own)] if own.is_dir() and not options:
+        case [Prepared(path=own, origin=origin)] if own.is_dir() and options == origin:
             return own
     id = _id(id)
     given = [*_options.command_line("path", options)]
@@ -335,20 +335,23 @@ def _call(
         given.append("--keep-going")
     # Grading is quick, so its functions show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
+    origin = {name: options[name] for name in ("data_dir", "variant") if options.get(name) is not None}
+    if "data_dir" in origin:
+        origin["data_dir"] = _data_dir(options)
     # Raises the exception inside this block, so that the listener does not print the error as well.
     with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
         finished, found = _answer(["--json", word, *given, "--", *positional], on_message)
         has_results = "competitions" in found or "experiments" in found
         if has_results and name == "run":
             # The program's result does not contain the data directory.
-            data_dir = _data_dir(options)
-            members = {"_data_dir": data_dir}
+            origin = {"data_dir": _data_dir(options), "variant": options.get("variant") or "v1"}
+            members = {"_data_dir": origin["data_dir"]}
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
         for text in _envelope.warnings(finished.stderr):
             # Level 4 is the caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
-        results = _envelope.results(kind, found, members) if has_results else None
+        results = _envelope.results(kind, found, {**members, "_origin": origin}) if has_results else None
         failed = getattr(results, "failed", ())
         # An unknown id makes the entire call invalid, although some verbs return it as a failure.
         is_misuse = any(one.code == 2 and one.id in positional for one in failed)

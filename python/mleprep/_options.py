@@ -225,6 +225,8 @@ _CHECKED = {"log", "new", "old", "output", "reports", "score", "step", "submissi
 #: Parameters of functions that are not in a table, such as `score`.
 POSITIONAL: set[str] = set()
 
+#: Parameters that name competitions.
+_COMPETITIONS = {"id", "ids", "what"}
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -246,16 +248,21 @@ def verb(function: _Function) -> _Function:
 
     @functools.wraps(function)
     def checked(*arguments: Any, **options: Any) -> Any:
+        named = {name: _listed(name, value) for name, value in [*zip(order, arguments), *options.items()]}
         for name in options:
             if name not in names:
                 near = difflib.get_close_matches(name, names, 1)
                 hint = f"; did you mean `{near[0]}`?" if near else ""
                 raise TypeError(f"{function.__name__}() has no parameter `{name}`{hint}")
-        for name, value in [*zip(order, arguments), *options.items()]:
+        for name, value in named.items():
             # None is the default of each option.
             if name in kinds and (value is not None or name not in table):
                 check_type(name, kinds[name], value, order)
-        return function(*arguments, **options)
+        given = [*(named[name] for name, _ in zip(order, arguments)), *arguments[len(order) :]]
+        options = {name: named[name] for name in options}
+        for name in _COMPETITIONS & named.keys():
+            options |= _implied(named[name], table, options)
+        return function(*given, **options)
 
     def parameter(name: str) -> inspect.Parameter:
         default = name in _OWN if name in _OWN or shown[name] is bool else None
@@ -265,6 +272,23 @@ def verb(function: _Function) -> _Function:
     texts = "\n".join(f"    {name}: {kind.__metadata__[-1]}" for name, kind in table.items())
     checked.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{texts}\n"
     return cast(_Function, checked)
+
+
+def _listed(name: str, value: Any) -> Any:
+    """Returns competitions that can be read only once as a list, and any other value unchanged."""
+    return [*value] if name in _COMPETITIONS and isinstance(value, Iterator) else value
+
+
+def _implied(competitions: Any, table: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yields the data directory and the variant of records, unless the call gives them."""
+    rows = competitions if isinstance(competitions, Iterable) and not isinstance(competitions, str) else [competitions]
+    origins = [getattr(row, "origin", {}) for row in rows]
+    for name, words in (("data_dir", "data directories"), ("variant", "variants")):
+        found = {str(origin[name]): origin[name] for origin in origins if name in origin and name in table}
+        if given.get(name) is None and len(found) > 1:
+            help = f"pass the records of one of them, or select one with `{name}`"
+            raise UsageError(f"the records are from several {words}: {', '.join(sorted(found))}", code=2, help=help)
+        yield from ((name, one) for one in found.values() if given.get(name) is None)
 
 
 def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:

@@ -16,6 +16,8 @@ from typing import Any, Generic, Literal, TypeVar, overload
 from mleprep import _html, _tables, _words
 
 Json = dict[str, Any]
+#: Fields that tables omit.
+_NOT_SHOWN = ("json", "origin")
 #: How serious a hint at the answers is.
 Level = Literal["leak", "risk", "note"]
 #: The kind of the reason why a submission is invalid.
@@ -44,10 +46,15 @@ class Record:
     json: Json = field(
         default_factory=dict, repr=False, compare=False, kw_only=True, metadata={"source": program_members}
     )
+    #: `data_dir` and `variant` of the call that returned the record, if known. Functions that take the record use them.
+    origin: Json = field(
+        default_factory=dict, repr=False, compare=False, kw_only=True,
+        metadata={"source": lambda record: record.get("_origin")},
+    )  # fmt: skip
 
     def _row(self) -> dict[str, object]:
         """Returns the columns of a table in a notebook."""
-        return {name: getattr(self, name) for name in self._COLUMNS.split() or vars(self) if name != "json"}
+        return {name: getattr(self, name) for name in self._COLUMNS.split() or vars(self) if name not in _NOT_SHOWN}
 
     _COLUMNS = ""
 
@@ -509,11 +516,11 @@ def _means(metrics: Json) -> Json:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a value for a cell of a frame: records as dictionaries without `json`, tuples as lists, paths as texts."""
+    """Returns a value for a cell of a frame: records as dictionaries, tuples as lists, paths as texts."""
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     if is_dataclass(value):
-        return {name: _plain(one) for name, one in vars(value).items() if name != "json"}
+        return {name: _plain(one) for name, one in vars(value).items() if name not in _NOT_SHOWN}
     return str(value) if isinstance(value, Path) else value
 
 
@@ -572,7 +579,7 @@ class Results(Sequence[Row], Generic[Row]):
         return [row.id for row in self._rows]
 
     def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
-        """Returns a frame with a row for each record and a column for each field, without `json`.
+        """Returns a frame with a row for each record and a column for each field, except `json` and `origin`.
 
         Without `library`, uses pandas if it is installed, otherwise polars. Paths become texts, and records objects.
         """

@@ -46,7 +46,7 @@ def fail(given: dict[str, Any]) -> None:
     mleprep.run(ID, **given, **VERIFIED, check=False)
 
 
-# Fields: what happens before, the options, and the beginnings of the reasons that are expected.
+# The preparation, the options, and the beginnings of the reasons that are expected.
 CASES: dict[str, tuple[Callable[[dict[str, Any]], object], dict[str, Any], set[str]]] = {
     "not prepared": (dict, {}, {"not read yet, ", "first run"}),
     "missing bundle": (dict, {"source": None}, {"missing", "first run"}),

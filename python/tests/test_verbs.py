@@ -57,8 +57,10 @@ def test_path_of_a_record_is_its_own_one(variants: Path, tmp_path: Path, monkeyp
         done = mleprep.run(ID, variant=variant, **given)
         assert mleprep.path(done) == mleprep.path(done[0]) == done[0].path == mleprep.path(ID, variant=variant, data_dir=variants)
         assert "train" in mleprep.load(done)
-    with pytest.raises(mleprep.InputError, match="`v1` .* is not prepared in"):
+    with pytest.raises(mleprep.InputError, match="`fixed` .* is not prepared in"):
         mleprep.path(done, data_dir=tmp_path)
+    with pytest.raises(mleprep.InputError, match="`v1` .* is not prepared in"):
+        mleprep.path(done, data_dir=tmp_path, variant="v1")
     with pytest.raises(TypeError, match="needs one competition, not 2"):
         mleprep.path([done[0], done[0]])
 
