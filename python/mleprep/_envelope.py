@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import json
 import re
+import signal
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -114,12 +115,19 @@ def unexpected(place: str, kind: Any, value: object) -> InternalError:
 
 
 def error(code: int, found: Json, stderr: str) -> PrepError:
-    """Returns the error of a call, from its JSON output or its messages. Names each failure once."""
+    """Returns the error of a call, from its JSON output or its messages. Names each failure once.
+
+    A negative code is the number of the signal that ended the program.
+    """
+    if code < 0:
+        return _killed(-code)
     errors: list[Json] = [found["error"]] if "error" in found else []
     for entry in found.get("competitions", ()):
         inner = [*entry.get("failures", ()), *([entry["error"]] if entry.get("error") else [])]
         errors += ({"id": entry.get("id"), **one} for one in inner)
     failures = cast(Sequence[Failure], decoded(tuple[Failure, ...], errors or _from_messages(stderr), "error"))
+    if not failures and code == 130:
+        return error_of(code, "the program was stopped", "call the function again; finished steps are kept")
     if not failures:
         return error_of(code, stderr.strip() or f"`prep` ended with code {code}")
     places: dict[str, list[str]] = {}
@@ -130,6 +138,15 @@ def error(code: int, found: Json, stderr: str) -> PrepError:
         return error_of(code, message, failures[0].help, ", ".join(at) or None)
     lines = (f"{', '.join(at)}: {message}" if at else message for message, at in places.items())
     return error_of(code, "\n".join(lines), failures[0].help)
+
+
+def _killed(number: int) -> PrepError:
+    """Returns the error for a signal that the program did not handle."""
+    name = signal.Signals(number).name if number in {*signal.Signals} else "unknown"
+    message = f"the program was killed by signal {number} ({name})"
+    if name == "SIGKILL":
+        return error_of(6, message, "if the memory was exhausted, pass a lower limit, such as `memory=\"4GB\"`")
+    return error_of(130 if name in ("SIGHUP", "SIGINT", "SIGTERM") else 101, message)
 
 
 def _from_messages(stderr: str) -> list[Json]:

@@ -144,6 +144,32 @@ def test_errors_are_parsed_from_json_and_messages() -> None:
     assert str(found) == "x, w: one\ny/z: two" and found.place is None
 
 
+KILLED = "the program was killed by signal"
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "code", "text"),
+    [
+        ("kill -KILL $$", mleprep.SystemFailure, 6, f"{KILLED} 9 (SIGKILL)\nhelp: if the memory was exhausted, pass a lower limit"),
+        ("kill -TERM $$", mleprep.Interrupted, 130, f"{KILLED} 15 (SIGTERM)"),
+        ("kill -SEGV $$", mleprep.InternalError, 101, f"{KILLED} 11 (SIGSEGV)"),
+        ("exit 130", mleprep.Interrupted, 130, "the program was stopped\nhelp: call the function again"),
+    ],
+)
+def test_killed_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, kind: type[mleprep.PrepError], code: int, text: str
+) -> None:
+    program = tmp_path / "prep"
+    program.write_text(f"#!/bin/sh\nulimit -c 0\necho 'a: started, 13 steps' >&2\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PREP_BINARY", str(program))
+    for check in (True, False):
+        with pytest.raises(kind) as raised:
+            mleprep.run(ID, data_dir=tmp_path, progress=False, check=check)
+        assert type(raised.value) is kind and raised.value.code == code
+        assert str(raised.value).startswith(text) and "started" not in str(raised.value)
+
+
 def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PREP_BINARY", "")
     monkeypatch.setenv("PATH", str(tmp_path))
