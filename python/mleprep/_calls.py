@@ -348,6 +348,8 @@ def _call(
             members = {"_data_dir": origin["data_dir"]}
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
+        if name == "grade_all":
+            _envelope.add_places(found, finished.stderr)
         for text in _envelope.warnings(finished.stderr):
             # Level 4 is the caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)

@@ -55,6 +55,14 @@ def results(kind: Any, found: Json, members: Mapping[str, Any] = MappingProxyTyp
     return made
 
 
+def add_places(found: Json, stderr: str) -> None:
+    """Adds the lines of a list to its failed entries. The program names them only in its messages, the first 50."""
+    failed = (entry["error"] for entry in found.get("competitions", ()) if is_failed(entry))
+    for one, place in zip(failed, re.findall(r"^error: (.+?:\d+): ", stderr, re.MULTILINE)):
+        file, line = place.rsplit(":", 1)
+        one["place"] = one["place"] or {"file": file, "line": int(line)}
+
+
 def is_failed(entry: Json) -> bool:
     """Whether an entry is the error of a competition instead of its record."""
     return "error" in entry and entry.keys() <= {"id", "error", "submission_path"}

@@ -263,13 +263,13 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     single = mleprep.grade(sample, ID, output=tmp_path / "single", data_dir=variants)
     assert single.path and single.path.parent == tmp_path / "single" and json.loads(single.path.read_text())
     assert mleprep.grade(sample, ID, data_dir=variants).path is None and not {*single.json} & {"_path", "path"}
-    lines.write_text(lines.read_text() + "\n" + json.dumps({"competition_id": "nothing", "submission_path": "x"}))
+    lines.write_text(lines.read_text() + "\n\n" + json.dumps({"competition_id": "nothing", "submission_path": "x"}))
     given: Any = {"output": tmp_path / "other", "data_dir": variants, "progress": False}
     with pytest.raises(mleprep.UsageError, match="there is no competition `nothing`") as raised:
         mleprep.grade_all(lines, **given)
-    assert raised.value.results and raised.value.results.ids == [ID]
+    assert raised.value.results and raised.value.results.ids == [ID] and raised.value.place == f"{lines}:3"
     found = mleprep.grade_all([lines], check=False, **given)
-    assert found.ids == [ID] and [one.id for one in found.failed] == ["nothing"]
+    assert found.ids == [ID] and [(one.id, one.place) for one in found.failed] == [("nothing", f"{lines}:3")]
     (tmp_path / "one.txt").write_text(ID)
     reports = sorted(tmp_path.glob("reports-*"))
     [experiment] = mleprep.summarize(reports, name="mine", set=tmp_path / "one.txt", progress=False)
