@@ -24,7 +24,8 @@ class PrepError(Exception):
         self.help = help
         #: File, line and column, or the competition and the step, if known. None if the message lists several failures.
         self.place = place
-        #: The results of the competitions that did not fail, if there are any.
+        #: The results that the function would have returned with `check=False`, if there are any. The results of `run`
+        #: have records of failed competitions, too. Other results list failures in the field `failed`.
         self.results: Results[Any] | None = None
 
     def __str__(self) -> str:
