@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -46,7 +47,7 @@ def _find(named: str | None, path: str | None) -> str:
     if named:
         if shutil.which(named) is None:
             raise ProgramNotFound(named)
-        return named
+        return os.path.abspath(named) if os.path.dirname(named) else named
     for directory in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):
         candidate = Path(directory) / "prep"
         if candidate.is_file() and os.access(candidate, os.X_OK):
@@ -60,6 +61,11 @@ def _find(named: str | None, path: str | None) -> str:
 def program() -> str:
     """Returns the path of the program. Searches `PREP_BINARY`, next to this Python, and the path, in this order."""
     return _find(os.environ.get(VARIABLE) or None, os.environ.get("PATH"))
+
+
+# A relative path remains valid if the process changes its current directory later.
+with suppress(OSError):
+    program()
 
 
 @dataclass(frozen=True)
