@@ -93,7 +93,7 @@ class Signature(TypedDict, total=False):
 
 
 class Grading(Submission, Signature, total=False):
-    output: Annotated[Path_ | None, "directory for the report"]
+    output: Annotated[Directory | None, "directory for the report"]
     reward: Annotated[Path_ | None, "write this file, like Harbor's reward.json: score, medal, and a reward from 0 to 1"]
 
 
@@ -221,7 +221,7 @@ _OWN = {"check", "progress"}
 #: The parameters of each function: name of the function -> name of the parameter -> its type.
 VERBS: dict[str, dict[str, Any]] = {}
 #: Parameters that are not in a table and have one of the types in `_TYPES`.
-_CHECKED = {"log", "new", "old", "output", "reports", "score", "step", "submissions"}
+_CHECKED = {"library", "log", "new", "old", "output", "reports", "score", "step", "submissions"}
 #: Parameters of functions that are not in a table, such as `score`.
 POSITIONAL: set[str] = set()
 
@@ -307,7 +307,7 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
             if ("'input'" in str(kind) or is_data) and not is_set:
                 one = existing(one)
             if "'directory'" in str(kind):
-                _check_directory(one, is_prepared=key in ("data_dir", "cache_dir"))
+                check_directory(one, is_prepared=key in ("data_dir", "cache_dir"))
             yield f"{option}={prefix}{text(one)}"
 
 
@@ -321,7 +321,7 @@ def check_type(key: str, kind: Any, value: object, order: Sequence[str] = ()) ->
     kinds = typing.get_args(kind) if typing.get_origin(kind) is not Literal else (kind,)
     words = [word for one in kinds if typing.get_origin(one) is Literal for word in typing.get_args(one)]
     is_closed = words and all(one in (bool, NoneType) or typing.get_origin(one) is Literal for one in kinds)
-    if is_closed and not isinstance(value, bool) and value not in words:
+    if is_closed and not isinstance(value, bool | None) and value not in words:
         help = f"write {', '.join(map(repr, words[:-1]))} or {words[-1]!r}"
         raise UsageError(f"invalid value {value!r} for `{key}`", code=2, help=help)
 
@@ -359,7 +359,7 @@ def _names(kind: Any) -> Iterator[str]:
     return (_TYPES[one][1] for one in _kinds(kind))
 
 
-def _check_directory(path: Path_, is_prepared: bool) -> None:
+def check_directory(path: Path_, is_prepared: bool = False) -> None:
     """Raises an exception for a file, and if a data directory or a cache is the directory of one competition."""
     found = Path(os.path.abspath(os.path.expanduser(path)))
     if found.exists() and not found.is_dir():

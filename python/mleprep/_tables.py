@@ -12,9 +12,9 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any
+from typing import IO, Any, Literal
 
-from mleprep import _html
+from mleprep import _html, _options
 
 # Any, because the results of these functions have no common type.
 _COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -44,8 +44,9 @@ class Tables(Mapping[str, Any]):
     """The tables of a directory by name: `train` for train.csv. Reads a table at the first access."""
 
     def __init__(self, directory: Path, library: str | None = None) -> None:
-        self._library = _imported(library, "mleprep.load")
-        self._readers = _READERS[self._library.__name__]
+        # The name, because modules cannot be pickled.
+        self._library = _imported(library, "mleprep.load").__name__
+        self._readers = _READERS[self._library]
         #: The file of each table, and the member if the file is a zip archive.
         self._places: dict[str, tuple[Path, str | None]] = {}
         self._read: dict[str, Any] = {}
@@ -91,7 +92,7 @@ class Tables(Mapping[str, Any]):
             data: Any = file
             if function == "DataFrame":
                 data = [json.loads(line) for line in file] if suffix == ".jsonl" else json.load(file)
-            return getattr(self._library, function)(data, **options)
+            return getattr(importlib.import_module(self._library), function)(data, **options)
         array = importlib.import_module("numpy").load(file, allow_pickle=False)
         return array if suffix == ".npy" else dict(array)
 
@@ -126,8 +127,7 @@ def frame(rows: list[dict[str, Any]], library: str | None) -> Any:
 
 def _imported(library: str | None, function: str) -> ModuleType:
     """Returns pandas or polars for a function. Without `library`, prefers pandas."""
-    if library not in (None, *_READERS):
-        raise ValueError(f"`library` must be one of {', '.join(_READERS)}, not {library!r}")
+    _options.check_type("library", Literal["pandas", "polars"] | None, library)
     for name in [library] if library else _READERS:
         if importlib.util.find_spec(name) is not None:
             return importlib.import_module(name)

@@ -126,7 +126,8 @@ def test_directories_of_all_options_are_not_files() -> None:
     names = {
         (name, key) for name, table in _options.VERBS.items() for key, kind in table.items() if "'directory'" in str(kind)
     }
-    assert {key for _, key in names} == {"data_dir", "cache_dir", "source", "pipelines", "descriptions", "tree", "runs"}
+    directories = {"data_dir", "cache_dir", "source", "pipelines", "descriptions", "tree", "runs", "output"}
+    assert {key for _, key in names} == directories
     for name, key in names:
         with pytest.raises(NotADirectoryError):
             [*_options.command_line(name, {key: __file__})]

@@ -137,8 +137,21 @@ def test_missing_library_is_an_import_error(data_dir: Path, monkeypatch: pytest.
         mleprep.load(ID, data_dir=data_dir)
     with pytest.raises(ImportError, match="mleprep.load needs polars: pip install polars"):
         mleprep.load(ID, data_dir=data_dir, library="polars")
-    with pytest.raises(ValueError, match="`library` must be one of pandas, polars, not 'numpy'"):
-        mleprep.load(ID, data_dir=data_dir, library="numpy")  # type: ignore[arg-type]
+
+
+def test_unknown_library_is_a_usage_error(data_dir: Path) -> None:
+    call: Any
+    for call in (lambda name: mleprep.load(ID, data_dir=data_dir, library=name), mleprep.list(ID, data_dir=data_dir).to_frame):
+        with pytest.raises(mleprep.UsageError, match="invalid value 'dask' for `library`"):
+            call("dask")
+        with pytest.raises(TypeError, match="`library` must be a text, not 3"):
+            call(3)
+
+
+def test_tables_can_be_pickled(data_dir: Path) -> None:
+    tables = mleprep.load(ID, data_dir=data_dir)
+    copy = pickle.loads(pickle.dumps(tables))
+    assert [*copy] == [*tables] and copy["train"].equals(tables["train"])
 
 
 def test_results_of_all_verbs(variants: Path, tmp_path: Path) -> None:
