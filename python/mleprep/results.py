@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import Any, Generic, Literal, SupportsIndex, TypeVar, overload
 
 from mleprep import _html, _tables, _words
 
@@ -542,14 +542,18 @@ class Results(Sequence[Row], Generic[Row]):
         self.json = {"competitions": [row.json for row in self._rows]}
 
     @overload
-    def __getitem__(self, key: int | str) -> Row: ...
+    def __getitem__(self, key: SupportsIndex | str) -> Row: ...
     @overload
     def __getitem__(self, key: slice) -> Results[Row]: ...
-    def __getitem__(self, key: int | str | slice) -> Row | Results[Row]:
+    def __getitem__(self, key: SupportsIndex | str | slice) -> Row | Results[Row]:
         if isinstance(key, slice):
             return Results(self._rows[key])
-        if isinstance(key, int):
+        if isinstance(key, SupportsIndex):
+            if not -len(self) <= int(key) < len(self):
+                raise IndexError(f"there is no record {int(key)}; the number of records is {len(self)}")
             return self._rows[key]
+        if not isinstance(key, str):
+            raise TypeError(f"records are indexed by position or id, not by {key!r}")
         found = [row for row in self._rows if row.id == key]
         if len(found) > 1:
             raise KeyError(f"{len(found)} results have the id `{key}`; index them by position")
