@@ -6,6 +6,7 @@ The parameters of a function are those of its table in `_options`.
 from __future__ import annotations
 
 import csv
+import errno
 import glob
 import os
 import re
@@ -149,7 +150,7 @@ def export(id: Ids, output: Path_, **options: Unpack[_options.Export]) -> Export
 @verb
 def summarize(reports: Path_ | Iterable[Path_] = (), **options: Unpack[_options.Summarize]) -> Results[Experiment]:
     """Computes leaderboard figures from grading reports, given as files or directories."""
-    given = _paths(reports)
+    given = _paths(reports, "reports")
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
         raise UsageError("no reports are given", code=2, help=help)
@@ -171,9 +172,10 @@ def grade(
     extra = () if log else ("--no-log",)
     if options.get("reward") is not None:
         _in_directory(cast(Path_, options["reward"]))
-    with _as_file(submission, id) as path:
-        found = _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra)
     is_file = isinstance(submission, (str, os.PathLike))
+    with _as_file(submission, id) as path:
+        names = {} if is_file else {str(path): "the data frame"}
+        found = _call("grade", Grade, [_id(id), str(path)], options, answers=(0, 1), extra=extra, names=names)
     return found if is_file else replace(_about_frame(found, submission), submission_path=None)
 
 
@@ -187,9 +189,10 @@ def grade_all(
 
     With `check`, an entry that cannot be graded raises an exception. Otherwise the entry is in `failed` of the results.
     """
+    _options.check_directory(output)
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
     submission = options.get("submission_path") or "submission/submission.csv"
-    given = [group for path in _paths(submissions) for group in _run_groups(path, submission)]
+    given = [group for path in _paths(submissions, "submissions") for group in _run_groups(path, submission)]
     if not given:
         help = "name lists of submissions, or directories of runs or of run groups"
         raise UsageError("no submissions are given", code=2, help=help)
@@ -236,7 +239,12 @@ def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
             return prepared_path(_data_dir(options), id, name)
     # Raises `UsageError` if the competition does not have the variant.
     plan(id, variant=variant, no_download=True, progress=False, check=False, **places)
-    message = f"variant `{variant}` of competition `{id}` is not prepared in {_data_dir(options)}"
+    data_dir = _data_dir(options)
+    problem = f"is not prepared in {data_dir}"
+    if found.state.startswith("changed") and prepared_path(data_dir, id, variant).is_dir():
+        files = (found.reason or "").replace("changed or missing: ", "")
+        problem = f"was changed since it was prepared in {data_dir}: {files}"
+    message = f"variant `{variant}` of competition `{id}` {problem}"
     raise InputError(message, code=4, help=_words.translated(f"run `{shlex.join(['prep', 'run', id, *given])}`"))
 
 
@@ -278,15 +286,22 @@ def _side(side: Path_) -> str:
     return side if isinstance(side, str) and "/" not in side else str(_options.existing(side))
 
 
-def _paths(paths: Path_ | Iterable[Path_]) -> Sequence[str]:
-    all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+def _paths(paths: Path_ | Iterable[Path_], name: str) -> Sequence[str]:
+    all_paths = [paths] if isinstance(paths, (str, os.PathLike)) else [*paths]
+    for path in all_paths:
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"`{name}` must be a path or several paths, but contains a {type(path).__name__}")
     return [os.fspath(_options.existing(path)) for path in all_paths]
 
 
 def _in_directory(file: Path_) -> str:
     """Creates the directory of a file to write, and returns the path of the file."""
     path = _options.text(file)
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    directory = os.path.dirname(path) or "."
+    _options.check_directory(directory)
+    os.makedirs(directory, exist_ok=True)
     return path
 
 
@@ -322,10 +337,12 @@ _VERBS = {"grade_all": ["grade"], "grade_score": ["grade"]}
 def _call(
     name: str, kind: type[_Kind], positional: Sequence[str], options: Mapping[str, Any], *,
     answers: Sequence[int] = (0,), extra: Sequence[str] = (), members: Mapping[str, Any] = MappingProxyType({}),
+    names: Mapping[str, str] = MappingProxyType({}),
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python.
+    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python, with the values
+    of `names` instead of the keys.
     """
     word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
@@ -351,6 +368,8 @@ def _call(
         if name == "grade_all":
             _envelope.add_places(found, finished.stderr)
         for text in _envelope.warnings(finished.stderr):
+            for text_before, text_after in names.items():
+                text = text.replace(text_before, text_after)
             # Level 4 is the caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
         results = _envelope.results(kind, found, {**members, "_origin": origin}) if has_results else None
