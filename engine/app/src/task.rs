@@ -1,7 +1,8 @@
-//! Tasks: the settings, the catalog of competitions, the options of preparation, and the network.
+//! A task contains what a verb needs: the settings, the catalog of competitions, the options of preparation, and the
+//! network.
 //!
-//! A data directory records options of the last run. A later run uses the recorded options unless the caller sets
-//! different options. Therefore a competition stays up to date even if the user does not repeat the options.
+//! A data directory records the options with which it was prepared. A later run uses the recorded options unless the caller
+//! sets others. Therefore a competition stays up to date even if the user does not repeat the options.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;

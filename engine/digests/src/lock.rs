@@ -311,9 +311,9 @@ impl Lockfile {
 
     /// Records the facts of a competition.
     ///
-    /// If no fact that determines scores has changed, the other facts stay unchanged, except two: a verified bundle replaces
-    /// an unverified one, and `comparable_with_v1` is always replaced. Therefore a new version of the program alone does
-    /// not change the file.
+    /// If a fact that determines scores has changed, all facts are replaced. Otherwise the recorded facts stay, so that a new
+    /// version of the program does not change the file. Two facts are exceptions: a verified bundle replaces an unverified
+    /// one, and `comparable_with_v1` is always replaced.
     pub fn set(&mut self, id: &str, variant: &str, locked: &LockedDataset) {
         let key = (id.to_owned(), variant.to_owned());
         let Some(before) = self.entries.get_mut(&key) else {

@@ -147,14 +147,14 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
-    /// Returns an error for each column that the section `grade:` names but a table lacks. `answers` and `sample` are the
-    /// columns of the answers and of the sample submission. `None` means that the columns of the table are unknown and not
-    /// checked.
+    /// Returns an error for each column that the section `grade:` names and that is missing from a table that needs it.
+    /// `answers` and `sample` are the columns of the answers and of the sample submission. `None` means that the columns of
+    /// the table are unknown and not checked.
     ///
+    /// * An identifier must be in both tables.
     /// * A column of the metric must be in the answers.
     /// * A column that a rule requires of submissions must be in the sample submission.
-    /// * An identifier must be in both tables.
-    /// * A column of any other rule must be in at least one of the two tables.
+    /// * A column that a rule uses in another way must be in at least one of the two tables.
     pub fn missing_columns(
         &self,
         answers: Option<&[String]>,

@@ -217,8 +217,8 @@ fn plan_with_unknown(
             Ok(bound) => break bound,
             Err(error) => error,
         };
-        // Add the missing column to only one table, because a name in several tables would be ambiguous. If the column
-        // is still missing, the next iteration adds it to the next table.
+        // Add the missing column to only one table, because a name in several tables would be ambiguous. If the query
+        // needs the column of another table, the next iteration adds the column to the next table.
         let Some(missing) = error.missing_column() else {
             return Err(error.into());
         };

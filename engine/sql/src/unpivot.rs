@@ -154,8 +154,8 @@ struct Pass {
 }
 
 impl Pass {
-    /// Reads rows into memory, with `others` kept columns and `width` unpivoted columns. Halves `width` whenever the
-    /// rows read so far exceed `max_bytes`.
+    /// Reads rows into memory. A row has columns that are kept, as many as `others` states, and the first `width` columns
+    /// to unpivot. Halves `width` whenever the rows read so far exceed `max_bytes`.
     ///
     /// When `width` is 1, stops reading, because the rows of a single unpivoted column can be returned while they are
     /// read.

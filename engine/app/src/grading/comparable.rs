@@ -111,7 +111,7 @@ pub(crate) enum Answers<'a> {
 }
 
 impl Comparability {
-    /// Returns whether scores on prepared data are comparable. Uses only `manifest`, and reads no prepared file.
+    /// Returns whether scores on prepared data are comparable with scores of MLE-bench. Reads no prepared file.
     ///
     /// # Errors
     /// Returns an error if the pipeline has mistakes.

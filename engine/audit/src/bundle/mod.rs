@@ -581,8 +581,8 @@ impl Bundle<'_> {
     /// Returns the directory that contains all members, if the bundle would be correct without this directory in its paths.
     ///
     /// If the members of a verified bundle are known, they must equal the members of this bundle after the directory is
-    /// removed from their paths. Otherwise, the paths that the pipeline reads are compared. At least one of them must
-    /// exist after the directory is removed, and none before.
+    /// removed from their paths. Otherwise, the paths that the pipeline reads decide: this bundle has no member with such a
+    /// path, but has one after the directory is removed.
     fn common_directory(&self, files: &[&RawMember]) -> Option<String> {
         let (directory, _) = files.first()?.name.split_once('/')?;
         let prefix = format!("{directory}/");

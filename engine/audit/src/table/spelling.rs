@@ -140,8 +140,8 @@ fn without_zeros(cell: &[u8]) -> &[u8] {
     digits.get(zeros.min(digits.len() - 1)..).unwrap_or(digits)
 }
 
-/// Returns how many ids change if they are converted to `spelling`. Also returns how many ids have leading zeros, or 0
-/// if both tables have such ids.
+/// Returns how many ids of both tables change if they are converted to `spelling`. Also returns how many ids have leading
+/// zeros. The second number is 0 if both tables have leading zeros, because then the zeros are not a difference.
 pub(super) fn count_changed(
     theirs: &dyn TableReader,
     ours: &dyn TableReader,

@@ -155,7 +155,7 @@ pub(super) fn explain(
         };
         let proof = match tried {
             Search::Found(found, (test, all)) => format!(
-                "{} produces exactly the audited parts, with {test} of {all} items in test; the seed of the pipeline is {}",
+                "{} produces exactly the audited parts, with {test} of {all} items in the test part; the pipeline itself has the seed {}",
                 found.description(),
                 search.seed
             ),

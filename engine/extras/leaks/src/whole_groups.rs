@@ -198,8 +198,8 @@ fn sections(numbers: &[f64], targets: &Targets) -> Option<(f64, Vec<usize>)> {
     Some((agreement.alone, groups))
 }
 
-/// Returns folds that do not divide groups in which answers are similar. Overlapping groups of several divisions are
-/// united, unless too few groups would be left.
+/// Returns folds that keep a group together if its items have similar answers. A division puts the items into groups. If
+/// groups of several divisions overlap, they are united, unless too few groups would be left.
 pub(crate) fn folds(divisions: &[Division<'_>], orders: &[Vec<f64>], targets: &Targets) -> Folds {
     let agreement = |division: &Division<'_>, targets: &Targets| {
         let agreement = gain(targets, None, &by_value(division, targets));

@@ -224,7 +224,7 @@ pub struct LoggedLine {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum LogFault {
-    #[error("line {line} was changed or replaced: the hash after this line differs from the hash in line {next}", next = .line + 1)]
+    #[error("line {line} was changed or replaced: the hash of the log up to this line differs from the hash in line {next}", next = .line + 1)]
     Changed { line: usize },
     #[error("line 1 was changed or replaced: its hash is not that of an empty log")]
     Begun,

@@ -293,8 +293,8 @@ impl Opener {
         };
         let open = match outside {
             Some(open) => open,
-            // The base is an object, or a file outside the cache that no longer exists. If the file no longer exists, this
-            // fails with `Missing`. Then the step that provides the file runs again.
+            // The base is an object, or a file outside the cache that no longer exists. For such a file, opening the object
+            // fails with `Missing`, and the step that provides the file runs again.
             None => {
                 let store = &self.context.store;
                 // A read-only cache cannot create a private copy. Here, the bytes are only read, not mapped.

@@ -81,8 +81,8 @@ pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// Predicts the answer of each test item from the training item with the nearest number. Also returns how many test items
-/// have a number.
+/// Reads the value of each item in the relation as a number. Predicts the answer of a test item from the training item with
+/// the nearest number. Also returns how many test items have a number.
 fn by_number(relation: &ItemRelation<'_>, rows: &[Vec<f64>]) -> Option<(Prediction, usize)> {
     let test = numbers_or_nan(&relation.test);
     let train = relation.train.iter();

@@ -131,7 +131,8 @@ impl<'a> ItemFile<'a> {
     }
 }
 
-/// Returns `ID.png` or similar if the file name contains the item's id, or otherwise the pattern of the name.
+/// Returns `ID.` and the ending of the file name, for example `ID.png`, if the file name contains the id of the item.
+/// Otherwise returns the [`pattern`] of the path.
 pub(crate) fn kind(path: &str, id: &str) -> String {
     let name = file_name(path);
     match name.split_once(id) {

@@ -201,8 +201,9 @@ impl SharedReader {
         }
     }
 
-    /// Appends `bytes` bytes at offset `at` of the member to `out`. `at` must be at least `reached`, the end of the
-    /// previous read. `open` opens the member again. It is called only if this reader must inflate the member by itself.
+    /// Reads `bytes` bytes of the member from the offset `at`, and appends them to `out`. `at` must be at least `reached`,
+    /// the end of the previous read. `open` opens the member again. It is called only if the shared window does not contain
+    /// the bytes, so that this reader inflates the member alone.
     pub(super) fn read<E: From<io::Error>>(
         &mut self,
         at: u64,

@@ -56,7 +56,7 @@ fn read_parquet(
 pub(super) const NPY: ReadFormat = ReadFormat {
     word: Word {
         name: "npy",
-        doc: "a NumPy array, `.npy`: one row per entry of the first axis, in the hidden column `record`. If the array has no other axis, the column `value` contains the value of the entry",
+        doc: "a NumPy array, `.npy`: one row per entry of the first axis. The hidden column `record` contains the entry. If the array has only one axis, the column `value` contains the entry as a value",
     },
     endings: &["npy"],
     record: Some(CellContent::Entries),
