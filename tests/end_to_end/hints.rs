@@ -398,3 +398,109 @@ fn missing_root_certificates_have_a_remedy() {
     let ended = Ended::of(&mut command).code(6);
     ended.says(&["certificates of servers", "ca-certificates"]);
 }
+
+/// An option that has no effect in a form of the command is an error.
+#[test]
+fn options_without_an_effect_are_errors() {
+    let sandbox = sandbox();
+    let entry = format!(
+        "{{\"competition_id\": \"{}\", \"submission_path\": \"mine.csv\"}}\n",
+        Harbour::ID
+    );
+    sandbox.write("list.jsonl", entry);
+    sandbox.write("mine.txt", format!("{}\n", Harbour::ID));
+    sandbox.prep(&["grade", "runs/a", "-o", "graded"]).code(0);
+    for (arguments, needed) in [
+        (
+            &["grade", "runs/a", "-o", "q", "--answers", "none.csv"][..],
+            "`--answers` needs a single submission",
+        ),
+        (
+            &["grade", "list.jsonl", "-o", "q", "--answers", "none.csv"],
+            "`--answers` needs a single submission",
+        ),
+        (
+            &["grade", "runs/a", "-o", "q", "--reward", "r.json"],
+            "`--reward` needs a single submission",
+        ),
+        (
+            &["grade", "list.jsonl", "-o", "q", "--list"],
+            "`--list` needs directories of runs",
+        ),
+        (
+            &["grade", Harbour::ID, "mine.csv", "--list", "-o", "q"],
+            "`--list` needs directories of runs",
+        ),
+        (
+            &["grade", Harbour::ID, "mine.csv", "--score", "0.1"],
+            "`--score` needs an ID without a submission",
+        ),
+        (
+            &["grade", "list.jsonl", "-o", "q", "--score", "3"],
+            "`--score` needs an ID without a submission",
+        ),
+        (
+            &[
+                "grade",
+                Harbour::ID,
+                "mine.csv",
+                "--answers",
+                "mine.csv",
+                "--variant",
+                "fixed",
+            ],
+            "`--variant` needs a single submission without --answers",
+        ),
+        (
+            &["grade", Harbour::ID, "--sign", "key"],
+            "`--sign` needs a single submission",
+        ),
+        (
+            &[
+                "validate",
+                Harbour::ID,
+                "mine.csv",
+                "--leaderboard",
+                "none.csv",
+            ],
+            "--leaderboard needs --answers",
+        ),
+        (
+            &[
+                "validate",
+                Harbour::ID,
+                "mine.csv",
+                "--answers",
+                "mine.csv",
+                "--identity",
+                "i",
+            ],
+            "`--identity` needs a single submission without --answers",
+        ),
+        (
+            &["summarize", "graded", "--experiment", "mine"],
+            "`--experiment` needs --groups",
+        ),
+        (
+            &["summarize", "graded", "--runs", "runs"],
+            "`--runs` needs --groups",
+        ),
+        (
+            &["summarize", "--groups", "table.csv", "--name", "mine"],
+            "`--name` needs reports as operands",
+        ),
+        (
+            &["summarize", "graded", "--budget", "b.yaml"],
+            "`--budget` needs --format markdown or --json",
+        ),
+        (
+            &["grade", Harbour::ID, "-"],
+            "reads no submission from stdin",
+        ),
+        (&["grade", "-", "-o", "q"], "reads no submission from stdin"),
+    ] {
+        let ended = sandbox.prep(arguments).code(2);
+        ended.says(&[needed]);
+        assert!(!sandbox.path("q").exists(), "{arguments:?}");
+    }
+}

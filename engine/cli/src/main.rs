@@ -4,6 +4,7 @@
 //! args        parses the command line, and reports mistakes in it
 //! verbs/      defines each verb: its options, its help and its output
 //! global      defines the options of all verbs
+//! forms       states in which forms of a verb each option applies
 //! options     defines options that several verbs share
 //! select      selects competitions by id and by set
 //! settings    resolves directories and limits from options, variables and files
@@ -24,6 +25,7 @@
 mod args;
 mod completion;
 mod error;
+mod forms;
 mod global;
 mod options;
 mod prep_toml;

@@ -11,6 +11,7 @@ use prep_remote::SigningKey;
 use prep_spec::{BASE_VARIANT, Corrections};
 
 use crate::error::{CliError, Exit};
+use crate::forms;
 use crate::global::{named, switch};
 use crate::output::printer::write_atomically;
 use crate::session::CliSession;
@@ -249,6 +250,19 @@ pub struct GivenArgs {
 }
 
 impl GivenArgs {
+    /// Returns an error if an option does not apply to a single submission with these answers.
+    pub fn check_forms(&self, verb: &str) -> Result<(), CliError> {
+        if self.leaderboard.is_some() && self.answers.is_none() {
+            return Err(CliError::usage("--leaderboard needs --answers")
+                .help("add --answers FILE; with the prepared answers, `prep` always uses the leaderboard of the competition"));
+        }
+        let prepared = self.answers.is_none().then_some(forms::PREPARED_ANSWERS);
+        forms::check(
+            verb,
+            &[&[forms::SUBMISSION][..], prepared.as_slice()].concat(),
+        )
+    }
+
     pub fn overrides(&self) -> Option<GradeOverrides> {
         Some(GradeOverrides {
             answers: self.answers.clone()?,

@@ -83,6 +83,11 @@ pub fn set_verb(command: &Command, matches: &ArgMatches) {
     let _ = VERB.set(VerbOptions::new(command, matches));
 }
 
+/// Returns whether the command line has the option of this verb.
+pub fn is_given(option: &str) -> bool {
+    VERB.get_or_init(VerbOptions::default).is_given(option)
+}
+
 /// Returns the help of an error: one action, or alternatives. Returns `None` if this verb allows no action.
 pub fn words(remedy: &Remedy) -> Option<String> {
     words_in(remedy, VERB.get_or_init(VerbOptions::default))

@@ -20,6 +20,7 @@ use prep_spec::joined;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
+use crate::forms;
 use crate::global::{number, similar_path};
 use crate::options::{GivenArgs, IdentityArg, LogArgs, SignArgs, VariantArg};
 use crate::output::grading;
@@ -104,10 +105,15 @@ impl GradeArgs {
         let session = &self.identity.session(session)?;
         let catalog = session.catalog()?;
         let is_known = |path: &PathBuf| catalog.find(&path.to_string_lossy()).is_some();
+        self.operands
+            .iter()
+            .try_for_each(|path| require_file(path))?;
         match self.operands.as_slice() {
             [] => show_thresholds(session, &catalog, None, self),
             [id] if is_known(id) => show_thresholds(session, &catalog, Some(&name(id)), self),
             paths if paths.iter().all(|path| is_runs_directory(path)) => {
+                let graded = (!self.list).then_some(forms::GRADED_RUNS);
+                forms::check("grade", &[&[forms::RUNS][..], graded.as_slice()].concat())?;
                 grade_runs(session, &catalog, paths, self)
             }
             [submission] if is_csv(submission) => {
@@ -117,7 +123,10 @@ impl GradeArgs {
                 ))
                 .help(format!("write its id first: `prep grade ID {path}`")))
             }
-            [list] if list.is_file() => grade_list(session, &catalog, list, self),
+            [list] if list.is_file() => {
+                forms::check("grade", &[forms::LIST])?;
+                grade_list(session, &catalog, list, self)
+            }
             [id] => Err(self.unknown(&catalog, id)),
             [id, submission] if !is_known(id) && is_known(submission) => {
                 Err(CliError::swapped("grade", id, submission))
@@ -154,6 +163,17 @@ impl GradeArgs {
     }
 }
 
+/// Rejects `-`, which means stdin in other programs.
+fn require_file(path: &Path) -> Result<(), CliError> {
+    match path.as_os_str() == "-" {
+        true => Err(CliError::usage(
+            "`-` is not a file, and `prep` reads no submission from stdin",
+        )
+        .help("write the submission to a file, and name the file")),
+        false => Ok(()),
+    }
+}
+
 /// A submission is a CSV. Other files are lists of submissions.
 fn is_csv(path: &Path) -> bool {
     path.extension()
@@ -166,7 +186,9 @@ fn name(path: &Path) -> String {
 
 fn no_such_path(path: &Path) -> CliError {
     let message = format!("there is no file or directory `{}`", path.display());
-    CliError::new(Exit::Input, message).suggest(similar_path(path).as_deref())
+    CliError::new(Exit::Input, message)
+        .help("name an id and a submission, a list SUBMISSIONS.jsonl, or directories of runs")
+        .suggest(similar_path(path).as_deref())
 }
 
 /// Suggests an action if the submission is missing or compressed, because upstream's message in the report suggests none.
@@ -192,10 +214,7 @@ fn grade_one(
     submission: &Path,
     args: &GradeArgs,
 ) -> VerbResult {
-    if args.given.leaderboard.is_some() && args.given.answers.is_none() {
-        return Err(CliError::usage("--leaderboard needs --answers")
-            .help("add --answers FILE; with the prepared answers, `prep` always uses the leaderboard of the competition"));
-    }
+    args.given.check_forms("grade")?;
     let key = args.sign.key(session)?;
     if key.is_some() && args.output.is_none() && !session.printer.json {
         return Err(CliError::usage("there is no report to sign")
@@ -283,9 +302,6 @@ fn grade_list(
         &args.variant.settings(session),
         args.log.log(session, args.sign.is_requested()),
     );
-    if args.reward.is_some() {
-        return Err(CliError::usage("--reward needs a single submission"));
-    }
     let key = args.sign.key(session)?;
     let key = key.as_ref();
     let graded = prep_app::grade_list(settings, catalog, list, args.output_dir()?, &log, key)?;
@@ -485,6 +501,7 @@ fn show_thresholds(
     if args.given.answers.is_some() {
         return Err(CliError::usage("no submission to grade").help("name one after the id"));
     }
+    forms::check("grade", &[forms::THRESHOLDS])?;
     let leaderboard = match (&args.given.leaderboard, id) {
         (Some(path), _) => prep_app::read_leaderboard(path)?,
         (None, id) => prep_app::leaderboard(catalog.get(id.unwrap_or_default())?)?,
@@ -558,6 +575,8 @@ pub struct ValidateArgs {
 
 impl ValidateArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
+        self.given.check_forms("validate")?;
+        require_file(&self.submission)?;
         let session = &self.identity.session(session)?;
         let catalog = session.catalog()?;
         let is_known = |name: &str| catalog.find(name).is_some();

@@ -13,6 +13,7 @@ use prep_spec::joined;
 use serde_json::{Map, Value, json};
 
 use crate::error::{CliError, Exit};
+use crate::forms;
 use crate::global::at_least_one;
 use crate::output::table::PrintedTable;
 use crate::session::{CliSession, VerbResult};
@@ -47,10 +48,10 @@ pub struct SummarizeArgs {
     #[arg(long, value_name = "TABLE.csv")]
     groups: Option<PathBuf>,
     /// Directory of the run groups [default: the directory of the table]
-    #[arg(long, value_name = "DIR", requires = "groups")]
+    #[arg(long, value_name = "DIR")]
     runs: Option<PathBuf>,
     /// Only this experiment of the table
-    #[arg(long, value_name = "ID", requires = "groups")]
+    #[arg(long, value_name = "ID")]
     experiment: Vec<String>,
     /// A set, or a file with one id per line [default: low, medium, high, all, own]
     #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
@@ -109,6 +110,17 @@ enum Format {
 
 impl SummarizeArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
+        let reports = match self.groups {
+            Some(_) => forms::GROUPS,
+            None => forms::REPORTS,
+        };
+        let format = match self.format {
+            _ if session.printer.json => forms::JSON,
+            Format::Text => forms::TEXT,
+            Format::Csv => forms::CSV,
+            Format::Markdown => forms::MARKDOWN,
+        };
+        forms::check("summarize", &[reports, format])?;
         let sets = self.sets()?;
         let budgets = self.budget.as_deref().map(Budgets::read).transpose();
         let budgets = budgets
