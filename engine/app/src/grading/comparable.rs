@@ -346,6 +346,30 @@ mod tests {
         }
     }
 
+    /// Compares the last column of the tables in docs/variants.md with the pipelines.
+    #[test]
+    fn the_documentation_states_which_corrections_keep_scores_comparable() {
+        let catalog = Catalog::embedded();
+        let mut checked = 0;
+        for line in include_str!("../../../../docs/variants.md").lines() {
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            let (Some(ids), Some(name), Some(&expected @ ("yes" | "no"))) =
+                (cells.first(), cells.get(3), cells.get(5))
+            else {
+                continue;
+            };
+            // An entry such as `-russian-language` abbreviates an id.
+            for id in ids.split(", ").filter(|id| !id.starts_with('-')) {
+                let entry = catalog.get(id).unwrap();
+                let variant = format!("fixed:{}", name.trim_matches('`'));
+                let found = has_same_grading(entry, &entry.load(&variant).unwrap()).unwrap();
+                assert_eq!(found, expected == "yes", "{id} {variant}");
+                checked += 1;
+            }
+        }
+        assert!(checked > 15, "{checked}");
+    }
+
     const ID: &str = "spooky-author-identification";
 
     fn example(entry: &CatalogEntry, variant: &str, origin: Option<DataOrigin>) -> Comparability {
