@@ -504,3 +504,33 @@ fn options_without_an_effect_are_errors() {
         assert!(!sandbox.path("q").exists(), "{arguments:?}");
     }
 }
+
+/// A warning names a change of the pipeline after the last run. Other text in the pipeline may change.
+#[test]
+fn data_of_a_changed_pipeline_have_a_warning() {
+    let sandbox = sandbox();
+    let change =
+        "the pipeline changed since the data were prepared: `prep why harbour` shows the changes";
+    for (pipeline, is_changed) in [
+        (format!("# A comment.\n{}", Harbour::PIPELINE), false),
+        (Harbour::PIPELINE.replace("seed: 0", "seed: 1"), true),
+    ] {
+        sandbox.pipeline(Harbour::ID, &pipeline);
+        for arguments in [
+            &["grade", Harbour::ID, "mine.csv"][..],
+            &["validate", Harbour::ID, "mine.csv"],
+            &["leaks", Harbour::ID],
+            &["list", Harbour::ID],
+        ] {
+            let ended = sandbox.prep(arguments);
+            let text = format!("{}{}", ended.stdout, ended.stderr);
+            assert_eq!(text.contains(change), is_changed, "{arguments:?}: {text}");
+        }
+    }
+    sandbox.run_well(Harbour::ID);
+    let ended = sandbox.prep(&["list", Harbour::ID]).code(0);
+    assert!(!ended.stdout.contains(change), "{}", ended.stdout);
+    fs::remove_file(sandbox.prepared(Harbour::ID).join("private/test.csv")).expect("the answers");
+    let ended = sandbox.prep(&["leaks", Harbour::ID]).code(4);
+    ended.says(&["cannot read the prepared file", "run `prep run harbour`"]);
+}

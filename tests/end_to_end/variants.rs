@@ -81,6 +81,37 @@ fn fixed_is_prepared_next_to_v1_with_its_corrections() {
     );
 }
 
+/// `prep list` names the variant whose files changed.
+#[test]
+fn a_changed_variant_is_named() {
+    let sandbox = Harbour::prepared();
+    let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    run(&sandbox, &[Harbour::ID], "fixed:47");
+    let list = ["list", "-c", Harbour::ID, "--json"];
+    let changed = sandbox.data().join("fixed-47").join(Harbour::ID);
+    let change = |file: PathBuf| {
+        // The file may be a hard link to a file of the other variant.
+        fs::remove_file(&file).expect("a file");
+        fs::write(file, "id\n").expect("a file");
+    };
+    change(changed.join("prepared/public/train.csv"));
+    let row = sandbox.prep(&list).code(0).competition();
+    assert_eq!(row["variant"], "fixed:47", "{row}");
+    let reason = row["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("fixed:47: "), "{row}");
+    fs::write(
+        sandbox.prepared(Harbour::ID).join("public/train.csv"),
+        "id\n",
+    )
+    .expect("a file");
+    let row = sandbox.prep(&list).code(0).competition();
+    assert_eq!(row["variant"], "v1", "{row}");
+    let reason = row["reason"].as_str().expect("a reason");
+    let (base, other) = reason.split_once("; ").expect("two reasons");
+    assert_eq!(other, format!("fixed:47: {base}"));
+}
+
 /// A variant with one correction has its own directory. Outputs that the correction does not change are equal to `v1`.
 #[test]
 fn single_correction_is_a_variant() {

@@ -5,8 +5,26 @@
 
 use std::collections::BTreeMap;
 
+use prep_cache::Digest;
 use prep_spec::Pipeline;
 use prep_spec::model::{Column, Declaration, Output, Setting, SourceLocation, TableOrigin};
+
+/// The settings that do not change the prepared data.
+const NOT_DATA: [&str; 6] = [
+    "name",
+    "category",
+    "bundle/md5",
+    "accepted/",
+    "checks/",
+    "grade/",
+];
+
+/// Returns a digest of the settings that define the prepared data.
+pub(crate) fn digest_of_data(pipeline: &Pipeline) -> Digest {
+    let mut outline = outline(pipeline);
+    outline.retain(|path, _| !NOT_DATA.iter().any(|prefix| path.starts_with(prefix)));
+    Digest::of_bytes(format!("{outline:?}").as_bytes())
+}
 
 pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     let mut outline = BTreeMap::new();

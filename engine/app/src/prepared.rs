@@ -7,13 +7,15 @@ use prep_cache::{HistoryScope, Store};
 use prep_contents::parallel;
 use prep_core::{Context, Failure, LastRuns, Remedy, chain};
 use prep_digests::digest_of_file;
+use prep_spec::BASE_VARIANT;
 use prep_steps::{
     ExaminedFiles, Manifest, ManifestError, PathSummary, TreeExamination, TreeState, VerifiedTree,
 };
 
 use crate::bundles::Note;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
+use crate::outline::digest_of_data;
 use crate::sealed;
 use crate::settings::{Settings, prepared_dir};
 
@@ -42,6 +44,21 @@ fn unreadable(id: &str, error: &ManifestError) -> Error {
         _ => Error::new(Failure::Machine, message)
             .help("change the owner or mode of this file, or remove the file and prepare the competition again"),
     }
+}
+
+/// Returns a warning if the pipeline changed since the data were prepared. Parses the pipeline, and reads no prepared file.
+pub fn pipeline_change(entry: &CatalogEntry, manifest: &Manifest) -> Option<String> {
+    let recorded = manifest.preparation.as_ref()?.pipeline?;
+    let (id, variant) = (&entry.id, &manifest.variant);
+    // `prep plan` reports mistakes in the pipeline.
+    let pipeline = entry.load(variant).ok()?;
+    let option = match variant == BASE_VARIANT {
+        true => String::new(),
+        false => format!(" --variant {variant}"),
+    };
+    (digest_of_data(&pipeline) != recorded).then(|| {
+        format!("the pipeline changed since the data were prepared: `prep why {id}{option}` shows the changes")
+    })
 }
 
 /// Returns the last runs that published into the data directory of a variant. Excludes runs into other directories.

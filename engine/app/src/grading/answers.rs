@@ -185,7 +185,9 @@ impl<'a> PreparedDirectory<'a> {
     /// Returns warnings about prepared files that grading does not read.
     pub(super) fn warnings(&self) -> Vec<String> {
         let id = &self.entry.id;
-        let mut warnings = Vec::new();
+        let manifest = self.manifest.iter().filter(|one| one.complete);
+        let changes = manifest.filter_map(|one| prepared::pipeline_change(self.entry, one));
+        let mut warnings: Vec<String> = changes.map(|text| format!("{id}: {text}")).collect();
         if self.has_changed_public_files() {
             let paths = &self.tree.public;
             warnings.push(format!(

@@ -586,6 +586,12 @@ pub fn leaks(
     };
     let grade = &pipeline.grade.as_ref().ok_or_else(no_grading)?.value;
     let answers = directory.join(&grade.answers.value);
+    for path in [&answers, &directory.join(&grade.sample.value)] {
+        if let Err(error) = path.metadata() {
+            let prepare = Remedy::Prepare { id: id.to_owned() };
+            return Err(Error::reading("read the prepared file", path, &error).help(prepare));
+        }
+    }
     let rows = rows_of_records(settings, entry, &pipeline, &answers)?;
     let input = LeakInput {
         public: directory.join("public"),

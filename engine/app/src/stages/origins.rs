@@ -8,6 +8,7 @@ use prep_core::{Action, FileValue, NodeId};
 use prep_steps::{FailedRun, PreparationRecord, RecordedSource};
 
 use crate::error::Error;
+use crate::outline;
 use crate::stages::load::{Competition, Verification};
 use crate::stages::resolve::CompetitionGraph;
 
@@ -144,6 +145,7 @@ pub(super) fn record(
         bundle: bundle.map(recorded),
         sources: sources.collect(),
         options: competition.options.to_record(competition.used_source()),
+        pipeline: Some(outline::digest_of_data(&competition.pipeline)),
     };
     match before {
         Some(before) if *before != record => PreparationRecord { at: now, ..record },

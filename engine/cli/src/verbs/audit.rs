@@ -293,7 +293,13 @@ impl LeaksArgs {
         let variant = &self.variant.variant;
         let source = self.source.or_setting(session);
         let ids = self.selection.ids(session)?;
+        let data_dir = session.settings.data_dir_of(variant);
         let reports = session.for_each_id_shown("searching", &ids, |id| {
+            if let Some(manifest) = prep_app::manifest(&data_dir, id)?
+                && let Some(text) = prep_app::pipeline_change(catalog.get(id)?, &manifest)
+            {
+                session.printer.warning(format!("{id}: {text}"));
+            }
             Ok(prep_app::leaks(
                 &catalog,
                 &session.settings,

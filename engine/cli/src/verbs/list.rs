@@ -1,7 +1,7 @@
 //! `prep list`: lists competitions and their state.
 
 use clap::Args;
-use prep_app::{AnswersState, CatalogEntry, Comparability, FailedRun, PreparedData};
+use prep_app::{AnswersState, CatalogEntry, Comparability, FailedRun, PreparedData, PreparedState};
 use prep_core::units;
 use prep_spec::Day;
 use serde::Serialize;
@@ -39,10 +39,10 @@ struct Row {
     state: String,
     /// Files that differ from the published ones, files that no run published, and how the last run failed.
     reason: Option<String>,
-    /// The first prepared variant.
+    /// The first prepared variant whose data changed, otherwise the first prepared variant.
     variant: Option<String>,
     variants: Vec<String>,
-    /// Whether the answers of the first variant are plain, sealed, or both.
+    /// Whether the answers of `variant` are plain, sealed, or both.
     answers: Option<AnswersState>,
     /// The corrections that a variant can name.
     corrections: Vec<String>,
@@ -100,14 +100,16 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let (mut variants, mut shown, mut problem) = (Vec::new(), Vec::new(), None);
     let (mut reasons, mut sealed) = (Vec::new(), None);
     let mut exit = Exit::Success;
-    let mut first: Option<(String, Option<Comparability>)> = None;
+    let mut shown_variant: Option<(String, Option<Comparability>)> = None;
+    let mut is_changed = false;
     for variant in session.settings.variants() {
         let data_dir = session.settings.data_dir_of(&variant);
+        let of_variant = |reason: &str| match variant == prep_spec::BASE_VARIANT {
+            true => reason.to_owned(),
+            false => format!("{variant}: {reason}"),
+        };
         if let Some(run) = FailedRun::read(&data_dir, &entry.id) {
-            reasons.push(match variant == prep_spec::BASE_VARIANT {
-                true => run.to_string(),
-                false => format!("{variant}: {run}"),
-            });
+            reasons.push(of_variant(&run.to_string()));
         }
         let manifest = match prep_app::manifest(&data_dir, &entry.id) {
             Ok(Some(manifest)) => manifest,
@@ -115,10 +117,10 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
             Err(error) => {
                 let error = CliError::from(error);
                 exit = Exit::combine([exit, error.exit]);
-                problem = Some("unreadable");
+                problem = problem.or(Some("unreadable"));
                 let prefix = format!("{}: ", entry.id);
                 let message = error.message.strip_prefix(&prefix);
-                reasons.push(message.unwrap_or(&error.message).to_owned());
+                reasons.push(of_variant(message.unwrap_or(&error.message)));
                 reasons.extend(error.help);
                 continue;
             }
@@ -130,9 +132,10 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
             None => Some("not verified"),
         };
         let data = PreparedData::new(Some(&manifest), &data_dir, &session.settings)?;
-        reasons.extend(data.tree.difference());
+        let change = prep_app::pipeline_change(entry, &manifest).filter(|_| manifest.complete);
+        reasons.extend(change.map(|text| of_variant(&text)));
+        reasons.extend(data.tree.difference().map(|text| of_variant(&text)));
         let answers = AnswersState::of(&data_dir, &entry.id);
-        sealed.get_or_insert(answers);
         match data.state.problem() {
             None => {
                 variants.push(manifest.variant.clone());
@@ -142,11 +145,15 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
                     false => format!("{} ({})", manifest.variant, marks.join(", ")),
                 });
             }
-            found => problem = found,
+            found => problem = problem.or(found),
         }
-        if manifest.complete {
-            first.get_or_insert((manifest.variant, comparability));
+        let is_first_changed = data.state == PreparedState::Changed && !is_changed;
+        is_changed |= is_first_changed;
+        if manifest.complete && (shown_variant.is_none() || is_first_changed) {
+            shown_variant = Some((manifest.variant, comparability));
+            sealed = Some(answers);
         }
+        sealed.get_or_insert(answers);
     }
     let state = match (problem, &pipeline) {
         (Some(problem), _) => problem.to_owned(),
@@ -161,7 +168,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         reasons.push("its pipeline has mistakes".to_owned());
     }
     let pipeline = pipeline.and_then(Result::ok);
-    let (variant, comparability) = first.unzip();
+    let (variant, comparability) = shown_variant.unzip();
     let comparability = comparability.flatten();
     let dates = entry.dates();
     Ok(Row {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
-use prep_cache::{Content, LinkMode};
+use prep_cache::{Content, Digest, LinkMode};
 use serde::{Deserialize, Serialize};
 
 use super::home::{ManifestError, replace_with};
@@ -32,6 +32,9 @@ pub struct PreparationRecord {
     /// The options that differ from the defaults.
     #[serde(default)]
     pub options: RememberedOptions,
+    /// Digest of the parts of the pipeline that define the data. `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipeline: Option<Digest>,
 }
 
 /// The last run into a data directory, if it failed or was stopped. The next complete run removes this record.
