@@ -134,10 +134,10 @@ class Why(Call, Variant, Source, Expansion, total=False):
 
 class Preparation(Selection, Why, Remote, total=False):
     no_download: Annotated[bool, "send no request; a missing bundle is an error in `run`"]
+    available: Annotated[bool, "download nothing; prepare the competitions whose bundles you have"]
 
 
 class Run(Preparation, Limits, Unit, total=False):
-    available: Annotated[bool, "download nothing; prepare the competitions whose bundles you have"]
     fail_fast: Annotated[bool, "start no further step once a competition has failed"]
     locked: Annotated[bool, "publish only what prep.lock in the data directory lists"]
     link_mode: Annotated[Literal["hardlink", "reflink", "copy"] | None, "how files share bytes with the cache"]

@@ -534,3 +534,30 @@ fn data_of_a_changed_pipeline_have_a_warning() {
     let ended = sandbox.prep(&["leaks", Harbour::ID]).code(4);
     ended.says(&["cannot read the prepared file", "run `prep run harbour`"]);
 }
+
+/// A plan leaves out the competitions that a run leaves out.
+#[test]
+fn plans_leave_out_unavailable_competitions() {
+    let sandbox = sandbox();
+    let ids = [
+        Harbour::ID,
+        "spaceship-titanic",
+        "leaf-classification",
+        "spooky-author-identification",
+        "dogs-vs-cats-redux-kernels-edition",
+        "random-acts-of-pizza",
+        "aerial-cactus-identification",
+    ];
+    for verb in [&["plan"][..], &["run", "--dry-run"]] {
+        let arguments = [verb, &ids, &["--source", "source", "--available"]].concat();
+        let ended = sandbox.prep(&arguments).code(0);
+        assert!(!ended.stdout.contains("spaceship"), "{}", ended.stdout);
+        ended.says(&[
+            "6 competitions left out because a bundle or source is missing: ",
+            " and 1 more",
+        ]);
+        let arguments = [&arguments[..], &["--json"]].concat();
+        let left_out = sandbox.prep(&arguments).code(0).json()["left_out"].clone();
+        assert_eq!(left_out.as_array().map(Vec::len), Some(6), "{left_out}");
+    }
+}

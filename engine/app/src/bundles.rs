@@ -10,6 +10,7 @@ use prep_core::{Failure, chain, units};
 use prep_fetch::LocalBundle;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::zip::{ZipDirectory, ZipEntry};
+use prep_spec::joined;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -168,6 +169,9 @@ impl Note<'_> {
     }
 }
 
+/// Maximum number of ids in a note.
+const MAX_IDS: usize = 5;
+
 impl fmt::Display for Note<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -193,7 +197,7 @@ impl fmt::Display for Note<'_> {
                 f,
                 "{} left out because a bundle or source is missing: {}",
                 units::count(ids.len() as u64, "competition"),
-                ids.join(", ")
+                joined(ids.iter().cloned(), MAX_IDS)
             ),
             Note::Borrowed { id, bundle } => {
                 write!(

@@ -237,7 +237,8 @@ fn missing_credentials_are_one_error_before_the_run() {
         .lines()
         .find(|line| line.contains("22 competitions left out"));
     let line = line.expect("a line");
-    assert!(line.contains("spooky-author-identification"), "{line}");
+    assert!(line.contains("aerial-cactus-identification"), "{line}");
+    assert!(line.ends_with(" and 17 more"), "{line}");
     assert!(sandbox.prepared(Harbour::ID).exists());
     let ended = sandbox.prep(&["run", "--lite", "--available"]).code(0);
     ended.says(&["22 competitions left out because a bundle or source is missing"]);

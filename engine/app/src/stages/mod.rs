@@ -62,7 +62,25 @@ impl Plan {
             .settings
             .with_remote_tier(Store::open_or_empty(&task.settings.store_dir)?);
         let context = Context::new(store, task.settings.limits(), Cancel::default());
-        Plan::create(task, ids, &prep_sql::Session::planner(), &context)
+        Plan::create_available(task, ids, &prep_sql::Session::planner(), &context)
+    }
+
+    /// Same as [`create`](Self::create), but leaves out unavailable competitions if the task requests this.
+    fn create_available(
+        task: &Task,
+        ids: &[String],
+        engine: &prep_sql::Session,
+        context: &Context,
+    ) -> Result<Plan, Error> {
+        let plan = Plan::create(task, ids, engine, context)?;
+        let (left_out, ids) = resolve::left_out(task, &plan, ids);
+        match left_out.is_empty() {
+            true => Ok(plan),
+            false => Ok(Plan {
+                left_out,
+                ..Plan::create(task, &ids, engine, context)?
+            }),
+        }
     }
 
     /// Creates the plan of a task with this SQL engine and context.
@@ -155,11 +173,8 @@ impl Run {
         };
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
         let (kept_sealed, mut ids) = sealed::kept_sealed(task, ids);
-        let mut plan = Plan::create(task, &ids, &engine, &context)?;
-        let left_out = resolve::leave_out(task, &plan, &mut ids);
-        if !left_out.is_empty() {
-            plan = Plan::create(task, &ids, &engine, &context)?;
-        }
+        let mut plan = Plan::create_available(task, &ids, &engine, &context)?;
+        ids.retain(|id| !plan.left_out.contains(id));
         ids.extend(kept_sealed.iter().map(|(id, _)| id.clone()));
         plan.refused.extend(kept_sealed);
         if !options.keep_going {
@@ -184,7 +199,6 @@ impl Run {
             plan,
             task: task.clone(),
             ids,
-            left_out,
             context,
             _in_use: in_use,
         })
@@ -204,7 +218,7 @@ impl Run {
     fn prepare(mut self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
         let refused = std::mem::take(&mut self.plan.refused);
         let ids = std::mem::take(&mut self.ids);
-        let mut left_out = std::mem::take(&mut self.left_out);
+        let mut left_out = std::mem::take(&mut self.plan.left_out);
         let ended = self.run(reporter)?;
         record::confirm(&ended)?;
         ended.wait_until_sent();

@@ -45,6 +45,8 @@ pub struct Plan {
     pub all: Arc<CompetitionGraph>,
     /// Competitions that cannot be prepared, with the reason.
     pub refused: Vec<(String, Error)>,
+    /// Competitions that are left out because their bundle or a source is missing.
+    pub left_out: Vec<String>,
     pub(crate) resolution: Resolution,
 }
 
@@ -118,6 +120,7 @@ impl Plan {
                 nodes,
             }),
             refused,
+            left_out: Vec::new(),
             resolution,
         })
     }
@@ -204,17 +207,14 @@ impl Plan {
     }
 }
 
-/// Removes and returns the `ids` with a missing bundle or source, if the task prepares only available competitions.
-pub(crate) fn leave_out(task: &Task, plan: &Plan, ids: &mut Vec<String>) -> Vec<String> {
-    if !task.options.available_only {
-        return Vec::new();
-    }
-    let missing: HashSet<&str> = plan.without_sources();
-    let (absent, rest) = std::mem::take(ids)
-        .into_iter()
-        .partition(|id| missing.contains(id.as_str()));
-    *ids = rest;
-    absent
+/// Returns the `ids` with a missing bundle or source, if the task prepares only available competitions, and the other `ids`.
+pub(crate) fn left_out(task: &Task, plan: &Plan, ids: &[String]) -> (Vec<String>, Vec<String>) {
+    let missing: HashSet<&str> = match task.options.available_only {
+        true => plan.without_sources(),
+        false => HashSet::new(),
+    };
+    let ids = ids.iter().cloned();
+    ids.partition(|id| missing.contains(id.as_str()))
 }
 
 /// Returns one error for all missing bundles, if there are no credentials to download them.

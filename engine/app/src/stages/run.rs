@@ -23,8 +23,6 @@ pub struct Run {
     pub plan: Plan,
     pub(super) task: Task,
     pub(super) ids: Vec<String>,
-    /// Competitions that are left out because their bundle or a source is missing.
-    pub(super) left_out: Vec<String>,
     pub(crate) context: Context,
     pub(super) _in_use: LockGuard,
 }

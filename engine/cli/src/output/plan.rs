@@ -93,9 +93,14 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
     }
     show_warnings(printer, &plan);
     show_origin(printer, &plan, false);
+    if !plan.left_out.is_empty() {
+        printer.note(&Note::NotAvailable(&plan.left_out));
+    }
     plans.sort_by_key(|plan| ids.iter().position(|id| *id == plan.id));
     if printer.json {
-        printer.json(&serde_json::json!({ "competitions": plans, "disk": peak }))?;
+        printer.json(
+            &serde_json::json!({ "competitions": plans, "left_out": plan.left_out, "disk": peak }),
+        )?;
     } else {
         let detail = match (printer.level, plans.len()) {
             (MessageLevel::Verbose, _) => Detail::AllSteps,

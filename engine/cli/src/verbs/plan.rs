@@ -34,6 +34,9 @@ pub struct PlanArgs {
     /// Send no request; show published sizes
     #[arg(long)]
     no_download: bool,
+    /// Send no request; leave out competitions whose bundles you do not have
+    #[arg(long)]
+    available: bool,
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -41,11 +44,13 @@ pub struct PlanArgs {
 impl PlanArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let session = &session.linked(&self.remote)?;
+        let is_offline = self.no_download || self.available;
         let options = PreparationOptions {
-            download: !self.no_download,
+            download: !is_offline,
+            available_only: self.available,
             ..self.preparation.options(session)
         };
-        let purpose = Purpose::request_unless(self.no_download);
+        let purpose = Purpose::request_unless(is_offline);
         let task = session.task(options, &DownloadLimits::default(), purpose)?;
         plan::show(&session.printer, &task, &self.selection.ids(session)?)
     }
