@@ -106,6 +106,30 @@ fn frequent_mistakes_have_a_remedy() {
             2,
             &["`prep diff harbour v1` needs two sides"],
         ),
+        (
+            &["diff", Harbour::ID],
+            2,
+            &["`prep diff harbour` needs two sides", "name two variants"],
+        ),
+        (
+            &["diff", "v1", "fixed", Harbour::ID],
+            2,
+            &["write `prep diff harbour v1 fixed`"],
+        ),
+        (
+            &["run", "random-acts-of-pizza", "--variant", "fixed:109"],
+            2,
+            &["the corrections of random-acts-of-pizza are 108"],
+        ),
+        (
+            &["grade", "none.jsonl", "-o", "q"],
+            4,
+            &[
+                "there is no file or directory `none.jsonl`",
+                "SUBMISSIONS.jsonl",
+            ],
+        ),
+        (&["run", "--light"], 2, &["write --lite"]),
         (&["run", "--set", "light"], 2, &["did you mean `lite`?"]),
         (
             &["run", "a", "b", "--set", "low,lihgt"],
@@ -503,6 +527,15 @@ fn options_without_an_effect_are_errors() {
         ended.says(&[needed]);
         assert!(!sandbox.path("q").exists(), "{arguments:?}");
     }
+}
+
+#[test]
+fn variants_without_a_correction_are_the_same() {
+    let ended = sandbox()
+        .prep(&["diff", Harbour::ID, "v1", "fixed"])
+        .code(0);
+    let same = "pipeline: `v1` and `fixed` of harbour are the same\n";
+    assert_eq!(ended.stdout, same);
 }
 
 /// A warning names a change of the pipeline after the last run. Other text in the pipeline may change.

@@ -280,27 +280,41 @@ impl Catalog {
         is_bundle.then(|| Remedy::InOrder(vec![name_id, Remedy::NameSource]))
     }
 
-    /// Checks that each correction that `variant` names exists in at least one competition.
+    /// Checks that each correction that `variant` names exists in at least one competition. `words` are the words of the
+    /// command line. If they name a single competition, the error lists only its corrections.
     ///
     /// # Errors
     /// Returns an error if `variant` is malformed, or if it names a correction that no competition has. In the second case,
     /// the error lists the known corrections.
-    pub fn require_variant(&self, variant: &str) -> Result<(), Error> {
+    pub fn require_variant(&self, variant: &str, words: &[&str]) -> Result<(), Error> {
         let corrections = Corrections::parse(variant).map_err(Error::request)?;
         let Corrections::Some(named) = corrections else {
             return Ok(());
         };
-        let texts = self.iter().filter_map(|entry| entry.pipeline.as_deref());
         // A pipeline with a syntax error adds no corrections here. Loading its competition reports the error.
-        let known: BTreeSet<String> = texts
-            .flat_map(|text| prep_spec::corrections(text).unwrap_or_default())
-            .collect();
+        let corrections = |entry: &CatalogEntry| {
+            let text = entry.pipeline.as_deref()?;
+            prep_spec::corrections(text).ok()
+        };
+        let known: BTreeSet<String> = self.iter().filter_map(corrections).flatten().collect();
         let Some(unknown) = named.iter().find(|name| !known.contains(*name)) else {
             return Ok(());
         };
-        let known: Vec<&str> = known.iter().map(String::as_str).collect();
         let message = format!("no competition has the correction `{unknown}`");
-        Err(Error::request(message).help(format!("the corrections are {}", known.join(", "))))
+        let mut named = words.iter().filter_map(|word| self.find(word));
+        let (owner, known) = match (named.next(), named.next()) {
+            (Some(entry), None) => {
+                let own = corrections(entry).unwrap_or_default();
+                (entry.id.as_str(), own.into_iter().collect())
+            }
+            _ => ("the benchmark", known),
+        };
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        let known = match known.is_empty() {
+            true => format!("{owner} has no corrections; write `v1` or `fixed`"),
+            false => format!("the corrections of {owner} are {}", known.join(", ")),
+        };
+        Err(Error::request(message).help(known))
     }
 
     /// Returns the id to suggest in place of an unknown `id`. Recognizes an id with spelling mistakes, and a part of an id

@@ -8,7 +8,6 @@
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::ErrorKind;
-use std::num::NonZeroUsize;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +16,7 @@ use serde::{Deserialize, Deserializer};
 use toml::value::{Date, Datetime};
 
 use crate::error::{CliError, Exit};
+use crate::global::at_least_one;
 use crate::session::Directories;
 
 pub const FILE: &str = "prep.toml";
@@ -38,8 +38,10 @@ pub struct ConfigFile {
     pub skip_bundle_verification: Option<bool>,
     pub pipelines: Option<PathBuf>,
     pub packs: Option<PathBuf>,
-    pub jobs: Option<NonZeroUsize>,
+    #[serde(default, deserialize_with = "jobs")]
+    pub jobs: Option<usize>,
     /// Memory for all running steps, such as `8GB`.
+    #[serde(default, deserialize_with = "size")]
     pub memory: Option<String>,
     /// Whether the group may write new files and directories.
     pub shared: Option<bool>,
@@ -88,6 +90,21 @@ pub struct TrustedKey {
 enum ConfigValue {
     Key(String),
     Table(TrustedKey),
+}
+
+fn jobs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    let jobs = at_least_one(&value.to_string());
+    let wrong = |error| serde::de::Error::custom(format!("`jobs` is {value}: {error}"));
+    jobs.map(Some).map_err(wrong)
+}
+
+/// Accepts any value, because the parser of sizes reports a number without a unit.
+fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(match serde_json::Value::deserialize(deserializer)? {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    }))
 }
 
 fn trusted_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TrustedKey>, D::Error> {
@@ -458,7 +475,7 @@ mod tests {
         let (data_dir, _) = files.first(|file| file.data_dir.clone()).unwrap();
         assert_eq!(data_dir, Path::new("/home/u/data"));
         let (jobs, _) = files.first(|file| file.jobs).unwrap();
-        assert_eq!(jobs.get(), 3);
+        assert_eq!(jobs, 3);
         fs::set_permissions(project.path().join(FILE), Permissions::from_mode(0o666)).unwrap();
         assert!(ConfigFiles::read(&places, None).is_err());
     }

@@ -46,7 +46,9 @@ impl CliSession {
         purpose: Purpose,
     ) -> Result<Task, CliError> {
         let catalog = self.catalog()?;
-        catalog.require_variant(&options.variant)?;
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        catalog.require_variant(&options.variant, &words)?;
         // Without this check, bundles in an unreadable directory would look like missing bundles.
         if let Some(source) = &options.remembered.source
             && let Err(error) = source.read_dir()

@@ -2,7 +2,6 @@
 //! No other module reads the environment.
 
 use std::ffi::{OsStr, OsString};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
@@ -231,7 +230,7 @@ impl CliSession {
             "jobs",
             global.jobs,
             (JOBS, |text| parse_variable(JOBS, &text, at_least_one)),
-            |file| file.jobs.map(NonZeroUsize::get),
+            |file| file.jobs,
         )?;
         let memory = chooser.choose(
             "memory",

@@ -31,7 +31,7 @@ it; the cache has the outputs of recent runs.
 The exit code is 0 if nothing differs, and 1 if something differs.")]
 pub struct DiffArgs {
     /// ID and two variants, data directories or runs (@1 @0); or two pipeline files
-    #[arg(value_name = "WHAT", num_args = 2..=3, required = true)]
+    #[arg(value_name = "WHAT", num_args = 1..=3, required = true)]
     operands: Vec<String>,
     #[command(flatten)]
     variant: VariantArg,
@@ -41,11 +41,23 @@ impl DiffArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let found = self.differences(session)?;
         let json = || to_json(self.id(), &found);
-        session.printer.show(json, || text(&found))?;
+        session.printer.show(json, || self.text(&found))?;
         Ok(match found.is_empty() {
             true => Exit::Success,
             false => Exit::No,
         })
+    }
+
+    /// Returns the differences as text. Also reports that variants are the same, because many pipelines have no corrections.
+    fn text(&self, found: &DataDifferences) -> String {
+        match self.operands.as_slice() {
+            [id, old, new] if are_variants([old, new]) && found.pipeline.is_empty() => {
+                let same = format!("pipeline: `{old}` and `{new}` of {id} are the same\n");
+                let outputs = found.outputs.is_some().then(|| text(found));
+                same + &outputs.unwrap_or_default()
+            }
+            _ => text(found),
+        }
     }
 
     /// Returns `None` if the operands are two pipeline files.
@@ -57,15 +69,18 @@ impl DiffArgs {
     }
 
     fn differences(&self, session: &CliSession) -> Result<DataDifferences, CliError> {
-        let is_variant = |name: &str| Corrections::parse(name).is_ok();
         let words: Vec<&str> = self.operands.iter().map(String::as_str).collect();
         let catalog = session.catalog()?;
         match words.as_slice() {
-            [id, old, new] if is_variant(old) && is_variant(new) => {
+            [old, new, id] if catalog.find(old).is_none() && catalog.find(id).is_some() => {
+                let error = CliError::usage(format!("`{old}` is not a competition"));
+                Err(error.help(format!("write `prep diff {id} {old} {new}`")))
+            }
+            [id, old, new] if are_variants([old, new]) => {
                 let variants = [*old, *new];
                 variants
                     .iter()
-                    .try_for_each(|one| catalog.require_variant(one))?;
+                    .try_for_each(|one| catalog.require_variant(one, &[id]))?;
                 Ok(prep_app::diff_variants(
                     &catalog,
                     &session.settings,
@@ -93,8 +108,9 @@ impl DiffArgs {
                 let (old, new) = (Path::new(old), Path::new(new));
                 Ok(prep_app::diff_data(&session.settings, old, new, id)?)
             }
-            [id, side] if catalog.find(id).is_some() && !Path::new(id).exists() => {
-                let message = format!("`prep diff {id} {side}` needs two sides to compare");
+            [id] | [id, _] if catalog.find(id).is_some() && !Path::new(id).exists() => {
+                let words = words.join(" ");
+                let message = format!("`prep diff {words}` needs two sides to compare");
                 let help = "name two variants such as `v1` and `fixed`, two data directories, or two runs such as `@1` and `@0`";
                 Err(CliError::usage(message).help(help))
             }
@@ -102,9 +118,15 @@ impl DiffArgs {
                 let (old, new) = (Path::new(old), Path::new(new));
                 Ok(prep_app::diff_pipelines(old, new, BASE_VARIANT)?)
             }
-            _ => Err(CliError::usage("expected two or three arguments")),
+            _ => Err(CliError::usage(
+                "expected an id and two sides, or two pipeline files",
+            )),
         }
     }
+}
+
+fn are_variants(sides: [&str; 2]) -> bool {
+    sides.iter().all(|side| Corrections::parse(side).is_ok())
 }
 
 /// Returns the error for two operands that are not both variants, both runs or both directories.
