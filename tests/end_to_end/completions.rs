@@ -12,8 +12,20 @@ const SHELLS: [(&str, &[&str]); 3] = [
         "bash",
         &[
             "-c",
-            r#"source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_TYPE=9
-            _clap_complete_prep prep "${@: -1}"; printf '%s\n' "${COMPREPLY[@]}""#,
+            // Separates words at `:`, `=` and `@`, and completes the text after the separator, as Bash does.
+            r#"source "$1"; shift; COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMP_TYPE=9; COMP_WORDS=()
+            for word; do
+                last="$word"; count=${#COMP_WORDS[@]}
+                while [[ "$word" =~ ^([^:=@]*)([:=@]+)(.*)$ ]]; do
+                    word="${BASH_REMATCH[3]}"
+                    if [[ -n "${BASH_REMATCH[1]}" ]]; then COMP_WORDS+=("${BASH_REMATCH[1]}"); fi
+                    COMP_WORDS+=("${BASH_REMATCH[2]}")
+                done
+                if [[ -n "$word" || ${#COMP_WORDS[@]} == $count ]]; then COMP_WORDS+=("$word"); fi
+            done
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); if [[ "$last" == @* ]]; then word="$last"; fi
+            _clap_complete_prep prep "$word"
+            for reply in "${COMPREPLY[@]}"; do printf '%s\n' "${last%"$word"}$reply"; done"#,
             "bash",
         ],
     ),
@@ -45,7 +57,10 @@ const CASES: &[(&[&str], &[&str])] = &[
     // An id is expected only once.
     (&["grade", "spaceship-titanic", "spaceship"], &[]),
     (&["diff", "spaceship"], &["spaceship-titanic"]),
-    (&["diff", "spaceship-titanic", "fix"], &["fixed"]),
+    (
+        &["diff", "spaceship-titanic", "fix"],
+        &["fixed", "fixed:parties"],
+    ),
     (&["diff", "spaceship-titanic", "v1", "@"], &["@0", "@1"]),
     (
         &["why", "own-spaceships", "public/t"],
@@ -60,6 +75,20 @@ const CASES: &[(&[&str], &[&str])] = &[
     (&["run", "--set", "ya"], &["yard", "yard/small"]),
     (&["pack", "remove", "y"], &["yard"]),
     (&["run", "--variant", "fi"], &["fixed"]),
+    (&["run", "--variant=fi"], &["--variant=fixed"]),
+    (
+        &["run", "random-acts-of-pizza", "--variant", "fixed:"],
+        &["fixed:108"],
+    ),
+    (
+        &["diff", "random-acts-of-pizza", "v1", "fixed:1"],
+        &["fixed:108"],
+    ),
+    (&["run", "--source=ya"], &["--source=yard/"]),
+    (
+        &["report", "--grading", "mine=sub"],
+        &["mine=submission.csv"],
+    ),
     (&["run", "--remote", "file:///t"], &["file:///tmp/remote"]),
     (&["pipeline", "show", "own-s"], &["own-spaceships"]),
     (

@@ -38,8 +38,54 @@ pub fn script(shell: &str) -> Option<String> {
     let shell = shells.completer(shell)?;
     let written = shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, &mut script);
     written.ok()?;
-    String::from_utf8(script).ok()
+    let script = String::from_utf8(script).ok()?;
+    Some(
+        BASH_PATCHES
+            .iter()
+            .fold(script, |script, (old, new)| script.replace(old, new)),
+    )
 }
+
+/// Replacements in the script for bash. Bash separates words at the characters of `COMP_WORDBREAKS`, for example at `:` and
+/// `=`, and replaces only the text after the last of these characters. Therefore the script joins words without a space
+/// between them, and removes their beginning from the completions.
+const BASH_PATCHES: [(&str, &str); 4] = [
+    (
+        "    local _CLAP_COMPLETE_INDEX=${COMP_CWORD}\n",
+        r#"    local words=() rest="${COMP_LINE:0:COMP_POINT}" word i
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        word="${COMP_WORDS[i]}"
+        if [[ $i -eq $COMP_CWORD ]]; then
+            word="${rest#"${rest%%[![:space:]]*}"}"
+            if [[ "$word" == [\"\']* ]]; then
+                word="$2"
+            fi
+        fi
+        if [[ $i -gt 0 && -n "$rest" && "$rest" != [[:space:]]* ]]; then
+            words[${#words[@]}-1]+="$word"
+        else
+            words+=("$word")
+        fi
+        rest="${rest#"${rest%%[![:space:]]*}"}"
+        rest="${rest#"$word"}"
+    done
+    local _CLAP_COMPLETE_INDEX=$((${#words[@]} - 1))
+    local begin="${words[_CLAP_COMPLETE_INDEX]%"$2"}"
+"#,
+    ),
+    ("    local words=(\"${COMP_WORDS[@]}\")\n", ""),
+    (
+        r#"    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+        words[COMP_CWORD]="$2"
+    fi
+"#,
+        "",
+    ),
+    (
+        "        compopt -o nospace\n    fi\n}",
+        "        compopt -o nospace\n    fi\n    COMPREPLY=(\"${COMPREPLY[@]#\"$begin\"}\")\n}",
+    ),
+];
 
 /// Adds values to a command and its subcommands.
 fn completed(command: clap::Command) -> clap::Command {
@@ -54,7 +100,7 @@ fn with_values(arg: Arg, verb: &str) -> Arg {
         "diff" if is_named("WHAT") => Some(ids_or_sides),
         _ if is_named("WHAT") => Some(ids_or_paths),
         "add" if is_named("PACK") => Some(paths),
-        "report" if arg.get_id() == "grading" => Some(paths),
+        "report" if arg.get_id() == "grading" => Some(named_paths),
         _ => None,
     };
     if let Some(completer) = completer {
@@ -117,6 +163,17 @@ fn ids_with_data(session: &CliSession) -> Found {
 
 fn paths(begin: &OsStr) -> Vec<CompletionCandidate> {
     PathCompleter::any().complete(begin)
+}
+
+/// Suggests paths for `NAME=PATH` and `PATH`.
+fn named_paths(begin: &OsStr) -> Vec<CompletionCandidate> {
+    let Some((name, path)) = begin.to_str().and_then(|text| text.split_once('=')) else {
+        return paths(begin);
+    };
+    let paths = paths(OsStr::new(path)).into_iter();
+    paths
+        .map(|path| path.add_prefix(format!("{name}=")))
+        .collect()
 }
 
 fn with_paths(mut values: Vec<CompletionCandidate>, begin: &OsStr) -> Vec<CompletionCandidate> {
@@ -193,8 +250,19 @@ fn ids_or_tables(session: &CliSession) -> Found {
 }
 
 fn variants(session: &CliSession) -> Found {
-    let variants = session.settings.variants().into_iter();
-    Ok(variants.map(CompletionCandidate::new).collect())
+    let mut variants = session.settings.variants();
+    if let Some(id) = given_id(session)? {
+        let catalog = session.catalog()?;
+        let text = catalog.get(&id)?.pipeline.as_deref().unwrap_or_default();
+        let corrections = prep_spec::corrections(text).unwrap_or_default();
+        let named = corrections.iter().map(|name| format!("fixed:{name}"));
+        variants.extend(
+            named
+                .filter(|one| !variants.contains(one))
+                .collect::<Vec<_>>(),
+        );
+    }
+    Ok(variants.into_iter().map(CompletionCandidate::new).collect())
 }
 
 fn remotes(session: &CliSession) -> Found {
