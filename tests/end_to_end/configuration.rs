@@ -68,6 +68,20 @@ fn documented_keys_are_those_of_prep_toml() {
     sandbox.write("data/prep.toml", "jobs = 'x'\n");
     let ended = sandbox.prep(&["config"]).code(2);
     assert!(!ended.stderr.contains("keys"), "{}", ended.stderr);
+    for (setting, message) in [
+        (
+            "jobs = 'two'",
+            "`jobs` is \"two\": expected an integer of at least 1",
+        ),
+        ("jobs = 0", "`jobs` is 0: expected an integer of at least 1"),
+        ("memory = 16", "`memory` in prep.toml: `16` has no unit"),
+    ] {
+        sandbox.write("data/prep.toml", setting);
+        sandbox.prep(&["config"]).code(2).says(&[message]);
+    }
+    sandbox.write("data/prep.toml", "jobs = 2\nskip_verification = true\n");
+    let ended = sandbox.prep(&["config"]).code(0);
+    ended.shows(&["implied by skip_verification"]);
 }
 
 #[test]

@@ -117,7 +117,12 @@ impl ConfigArgs {
             .map(|(name, value)| Line {
                 name,
                 value,
-                origin: places.origin(name).to_owned(),
+                origin: match places.origin(name) {
+                    "default" if name == "skip_bundle_verification" && skip == "yes" => {
+                        "implied by skip_verification".to_owned()
+                    }
+                    origin => origin.to_owned(),
+                },
             })
             .collect();
         let remote = RemoteSettings::resolve(&self.remote, places, &settings.data_dir)?;

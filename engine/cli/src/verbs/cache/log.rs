@@ -104,9 +104,7 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
         table.row(vec![
             format!("@{}", run.number),
             local_time(run.started),
-            time.map_or("-".to_owned(), |time| {
-                units::duration(Duration::from_secs(time))
-            }),
+            time.map_or("-".to_owned(), whole_seconds),
             result(run.end.as_ref()).to_owned(),
             ran.count().to_string(),
             reused.map_or("-".to_owned(), |reused| reused.to_string()),
@@ -115,6 +113,15 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
         ]);
     }
     table
+}
+
+/// Formats a time in seconds. The log has no fractions of a second.
+fn whole_seconds(time: u64) -> String {
+    match time {
+        0 => "< 1 s".to_owned(),
+        1..60 => format!("{time} s"),
+        _ => units::duration(Duration::from_secs(time)),
+    }
 }
 
 fn result(end: Option<&RunEnd>) -> &'static str {
@@ -249,7 +256,7 @@ mod tests {
                     .collect()
             })
             .collect();
-        assert_eq!(rows[0][2..], ["2.00 s", "failed", "1", "3", "1", "a, b"]);
+        assert_eq!(rows[0][2..], ["2 s", "failed", "1", "3", "1", "a, b"]);
         assert_eq!(rows[1][2..], ["-", "not ended", "1", "-", "1", "a, b"]);
     }
 
