@@ -594,3 +594,13 @@ fn plans_leave_out_unavailable_competitions() {
         assert_eq!(left_out.as_array().map(Vec::len), Some(6), "{left_out}");
     }
 }
+
+#[test]
+fn equal_errors_of_many_competitions_are_short() {
+    let ended = Sandbox::new().prep(&["digest", "--lite"]).code(4);
+    let ended = ended.says(&[
+        "error: 19 other competitions with the same error: ",
+        " and 14 more",
+    ]);
+    assert!(ended.stderr.lines().count() < 10, "{}", ended.stderr);
+}

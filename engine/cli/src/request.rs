@@ -1,5 +1,6 @@
 //! Plans and prepares competitions for several verbs with [`Task`], [`Plan`] and [`Run`], and calls a function for each id.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -9,8 +10,9 @@ use parking_lot::Mutex;
 use prep_app::{
     Catalog, Error, Note, Plan, Preparation, PreparationOptions, RememberedOptions, Run, Task,
 };
-use prep_core::{Cancel, Failure};
+use prep_core::{Cancel, Failure, units};
 use prep_fetch::{DownloadOptions, FetchError, FoundCredentials, LazyNetwork, Network, Watcher};
+use prep_spec::joined;
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
@@ -22,6 +24,12 @@ use crate::output::progress::activity::Activity;
 use crate::output::{plan, summary};
 use crate::process::{STOPPING, watch};
 use crate::session::CliSession;
+
+/// Maximum number of equal errors. Other competitions with this error are in one line.
+const MAX_EQUAL_ERRORS: usize = 3;
+
+/// Maximum number of ids in this line.
+const MAX_IDS: usize = 5;
 
 impl CliSession {
     pub fn catalog(&self) -> Result<Catalog, CliError> {
@@ -137,17 +145,32 @@ impl CliSession {
         mut work: impl FnMut(&str) -> Result<T, CliError>,
     ) -> IdResults<T> {
         let mut outcomes = Vec::new();
+        // The ids with equal errors.
+        let mut equal: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for id in ids {
             let outcome = work(id).map_err(|error| error.for_competition(id));
             let mut is_interrupted = false;
             if let Err(error) = &outcome {
-                self.printer.error(error);
+                let ids = equal.entry(error.message.replace(id, "ID")).or_default();
+                ids.push(id);
+                if ids.len() <= MAX_EQUAL_ERRORS {
+                    self.printer.error(error);
+                }
                 is_interrupted = error.exit == Exit::Interrupted;
             }
             outcomes.push((id.clone(), outcome));
             if is_interrupted {
                 break;
             }
+        }
+        for ids in equal.values().filter(|ids| ids.len() > MAX_EQUAL_ERRORS) {
+            let rest = ids.iter().skip(MAX_EQUAL_ERRORS).copied();
+            let (count, rest) = (rest.len(), joined(rest, MAX_IDS));
+            let text = format!(
+                "{} with the same error: {rest}",
+                units::count(count as u64, "other competition")
+            );
+            self.printer.error(&CliError::new(Exit::Input, text));
         }
         IdResults(outcomes)
     }

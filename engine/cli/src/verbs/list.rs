@@ -194,7 +194,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
 }
 
 fn table(rows: &[Row]) -> PrintedTable {
-    let mut table = PrintedTable::with_header("id  sets  >size  category  state  name")
+    let mut table = PrintedTable::with_header("id  sets  >size  category  name  state")
         .optional(&["name", "category", "sets", "size"]);
     for row in rows {
         // Omits the set `all`, which contains nearly all competitions.
@@ -210,11 +210,12 @@ fn table(rows: &[Row]) -> PrintedTable {
             sets.join(" "),
             row.bytes.map_or_else(|| "-".to_owned(), units::bytes),
             or_dash(row.category.as_ref()),
+            or_dash(row.name.as_ref()),
+            // The last column, because a long reason must not pad the other rows.
             match &row.reason {
                 Some(reason) => format!("{}: {reason}", row.state),
                 None => row.state.clone(),
             },
-            or_dash(row.name.as_ref()),
         ]);
     }
     table

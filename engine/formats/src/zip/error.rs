@@ -11,7 +11,7 @@ use prep_failure::{Quoted, units};
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
     /// The file is not a zip archive.
-    #[error("got {found}, {}, expected a zip archive; fetch the file again, and log in if the file is a web page", units::bytes(*.size))]
+    #[error("got {found}, {}, expected a zip archive; {}fetch the file again", units::bytes(*.size), if *.found == FileType::Html { "log in, and " } else { "" })]
     NotAZip {
         /// The type that its first bytes indicate.
         found: FileType,
