@@ -83,7 +83,7 @@ class Competition(Record):
     state: str = ""
     #: Which prepared files have changed, and which files of other programs exist, in words.
     reason: str | None = None
-    #: The first prepared variant.
+    #: The variant whose data have changed or, if there is none, the first prepared variant.
     variant: str | None = None
     #: Prepared variants.
     variants: tuple[str, ...] = ()
