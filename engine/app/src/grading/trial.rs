@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use prep_core::chain;
+use prep_core::{chain, units};
 use prep_formats::pandas::{CellValue, ColumnData, Frame};
 use prep_grade::metrics::{Direction, QueryFailure};
 use prep_grade::table::submission;
@@ -196,11 +196,28 @@ fn grade_all(
             "the answers, graded as a submission, have the score {score}, but the best possible score is {best}"
         ));
     }
-    if let (Some(sample), Some(answers)) = (of_sample.rounded(), of_answers.rounded())
-        && is_worse(answers, sample, grader.direction())
-    {
+    match (of_sample.rounded(), of_answers.rounded()) {
+        (Some(sample), _) if sample.is_nan() => warnings.push(
+            "the sample submission has no score (NaN), for example because it is constant".to_owned(),
+        ),
+        (Some(sample), Some(answers)) if is_worse(answers, sample, grader.direction()) => {
+            warnings.push(format!(
+                "the score {sample} of the sample submission is better than the score {answers} of the answers; check the `direction`"
+            ));
+        }
+        (Some(sample), Some(answers)) if is_own && sample == answers => warnings.push(format!(
+            "the sample submission and the answers have the same score {sample}; check that the answers differ between rows"
+        )),
+        _ => {}
+    }
+    let zeros = zero_columns(grader, &frame, sample);
+    if let (true, [first, rest @ ..]) = (is_own, zeros.as_slice()) {
+        let more = match rest.len() {
+            0 => String::new(),
+            count => format!(" and in {}", units::count(count as u64, "further column")),
+        };
         warnings.push(format!(
-            "the score {sample} of the sample submission is better than the score {answers} of the answers; check the `direction`"
+            "the answers are 0 in every row in the column `{first}`{more}; check the query that writes the answers"
         ));
     }
     let graded = [
@@ -210,7 +227,7 @@ fn grade_all(
     // The author of a competition can pair rows by id. The rules of a built-in competition are fixed.
     let mut graded = graded.into_iter().filter(|_| is_own);
     let change = graded.find_map(|(name, file, outcome)| {
-        let score = outcome.rounded()?;
+        let score = outcome.rounded().filter(|score| !score.is_nan())?;
         let file = reversed(file, frame.rows)?;
         let other = grade(&file).rounded()?;
         let is_equal = (score - other).abs() <= 10.0 * TOLERANCE * score.abs().max(1.0);
@@ -270,6 +287,27 @@ fn repeated_ids(grader: &Grader, answers: &Frame) -> Option<String> {
         "row {row}: the identifier `{}` appears twice",
         id.join(", ")
     ))
+}
+
+/// Returns the columns that the sample submission also has, and that are 0 in every row of the answers. For example, the
+/// query of the answers may search for a class whose name is written differently in the data.
+fn zero_columns(grader: &Grader, answers: &Frame, sample: &[u8]) -> Vec<String> {
+    let Ok(sample) = submission::parse(sample) else {
+        return Vec::new();
+    };
+    let ids = grader.identifiers();
+    let is_predicted = |name: &str| {
+        !ids.contains(&name) && sample.columns.iter().any(|column| column.name == name)
+    };
+    let is_zero = |cell| match cell {
+        CellValue::Int(value) => value == 0,
+        CellValue::Float(value) => value == 0.0,
+        _ => false,
+    };
+    let columns = answers.columns.iter().filter(|column| {
+        answers.rows > 0 && is_predicted(&column.name) && column.data.values().all(is_zero)
+    });
+    columns.map(|column| column.name.clone()).collect()
 }
 
 /// Grades the sample submission with predictions only in its first row. Such a submission should be invalid. However,
@@ -369,6 +407,39 @@ mod tests {
         let opposite = json!({ "metric": { "root_mean_squared_error": "y" }, "direction": "higher_is_better" });
         let opposite = grade(opposite, good, "id,y\n1,9\n2,9\n").unwrap();
         assert!(opposite.contains("check the `direction`"), "{opposite}");
+    }
+
+    #[test]
+    fn a_sample_without_a_score_has_one_warning() {
+        for rules in [json!([]), json!([{ "align": "id" }])] {
+            let section = json!({ "rules": rules, "metric": { "pearson": "y" } });
+            let found = grade(section, "id,y\n1,5\n2,9\n3,7\n", "id,y\n1,1\n2,1\n3,1\n").unwrap();
+            assert!(found.contains("has no score (NaN)"), "{found}");
+            assert!(
+                !found.contains("instead of NaN") && !found.contains("better than"),
+                "{found}"
+            );
+        }
+    }
+
+    #[test]
+    fn answers_without_a_positive_row_are_a_warning() {
+        let answers = |late: [u8; 2]| format!("id,refund,late\n1,1,{}\n2,0,{}\n", late[0], late[1]);
+        for (late, sample, expected) in [
+            ([1, 0], "1,0,0\n2,0,0\n", "[]"),
+            (
+                [0, 0],
+                "1,0,1\n2,0,0\n",
+                "0 in every row in the column `late`",
+            ),
+            ([1, 0], "1,1,1\n2,0,0\n", "have the same score 1;"),
+        ] {
+            let metric = json!({ "f1": { "columns": ["refund", "late"], "average": "micro" } });
+            let section = json!({ "rules": [{ "align": "id" }], "metric": metric });
+            let sample = format!("id,refund,late\n{sample}");
+            let found = grade(section, &answers(late), &sample).unwrap();
+            assert!(found.contains(expected), "{found}");
+        }
     }
 
     #[test]
