@@ -5,7 +5,7 @@ const ALIASES: &str = "array_cat array_concat, array_contains array_has, array_e
     array_indexof array_position, array_join array_to_string, array_push_back array_append, array_push_front array_prepend, \
     array_zip arrays_zip, arrays_overlap array_has_any, char_length character_length, ifnull nvl, instr strpos, \
     length character_length, make_list make_array, mean avg, position strpos, pow power, quantile_cont percentile_cont, \
-    stddev_samp stddev, string_to_list string_to_array, substring substr, substring_index substr_index, trim btrim, \
+    stddev_samp stddev, string_to_list string_to_array, substring substr, trim btrim, \
     var_population var_pop, var_samp var, var_sample var";
 
 /// Scalar functions that need little memory. The list is incomplete.

@@ -9,6 +9,7 @@ use datafusion_expr::{
     AggregateUDF, Operator, ReturnFieldArgs, ScalarUDF, WindowFrame, WindowFrameBound,
     WindowFrameUnits, WindowFunctionDefinition,
 };
+use prep_failure::units;
 use prep_spec::query::tree::{self, Call, FrameBound, FrameUnits, Position, SortKey};
 use prep_spec::{construct, nearest};
 
@@ -20,7 +21,7 @@ use super::types::{
 };
 use crate::QueryError;
 use crate::functions::{
-    NON_DETERMINISTIC, find_aggregate, find_scalar, find_window, is_order_sensitive, names,
+    NON_DETERMINISTIC, find_aggregate, find_scalar, find_window, is_order_sensitive, listed, names,
     takes_ignore_nulls,
 };
 use crate::relational::{ColumnId, Expr, needs_order_by};
@@ -576,6 +577,16 @@ fn not_accepted(
     }
     if classes.is_empty() {
         return refused(at, format!("{name}() needs arguments"));
+    }
+    if let Some(listed) = listed(name)
+        && let Some(most) = listed.max_arguments().filter(|most| classes.len() > *most)
+    {
+        let message = format!(
+            "{name}() takes at most {}, not {}",
+            units::count(most as u64, "argument"),
+            classes.len()
+        );
+        return rejected(at, message, Some(format!("write `{}`", listed.calls)));
     }
     let message = format!("{name}() does not take {}", classes.join(" and "));
     let help = "convert the value: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";

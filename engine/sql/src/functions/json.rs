@@ -51,7 +51,7 @@ fn get(columns: &[ArrayRef]) -> Result<ArrayRef> {
 }
 
 /// Returns a string unchanged, another value as JSON, and `None` for null.
-fn text_of(function: &str, value: &JsonValue) -> Result<Option<String>> {
+pub(super) fn text_of(function: &str, value: &JsonValue) -> Result<Option<String>> {
     match value {
         JsonValue::Null => Ok(None),
         JsonValue::String(text) => match text.as_str() {

@@ -21,6 +21,7 @@ mod guarded;
 mod hashes;
 pub(crate) mod json;
 mod math;
+mod multi_hot;
 mod printf;
 mod regex;
 mod round_half_even;
@@ -45,7 +46,8 @@ pub(crate) use bounded::{BATCH_ROWS, rows_for, rows_of};
 pub(crate) use canonical::{canonical_key, ordered_bits, with_one_nan};
 use guarded::guarded;
 pub(crate) use single_row::{cancellable, single_row};
-use table::{FunctionKind, functions, listed};
+pub(crate) use table::listed;
+use table::{FunctionKind, functions};
 
 /// Implements the methods that all replacements of an aggregate share. The field `plain` is the original aggregate.
 macro_rules! describe_like_plain {
@@ -111,6 +113,7 @@ static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(
     let mut plain = all_default_functions();
     plain.extend(all_default_nested_functions());
     let own = [
+        multi_hot::function(),
         printf::function(),
         round_half_even::function(),
         split_words::function(),
@@ -123,7 +126,7 @@ static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(
         .chain(regex::functions())
         .chain(math::functions());
     plain.extend(own.map(|function| Arc::new(ScalarUDF::from(function))));
-    let is_scalar = |kind| kind == FunctionKind::Scalar;
+    let is_scalar = |kind| matches!(kind, FunctionKind::Scalar | FunctionKind::Columns);
     let named = chosen(plain, is_scalar, |function| function.name());
     named
         .map(|(name, function)| (name, guarded(&function)))

@@ -7,6 +7,20 @@ pub(crate) struct ListedFunction {
     pub kind: FunctionKind,
     pub name: &'static str,
     pub aliases: Vec<&'static str>,
+    /// The usual calls, for example `count(*), count(x)`.
+    pub calls: &'static str,
+}
+
+impl ListedFunction {
+    /// Returns the maximum number of arguments. `None` if there is no maximum.
+    pub fn max_arguments(&self) -> Option<usize> {
+        let calls = self.calls.split("), ");
+        let counts = calls.map(|call| match call.contains("...") {
+            true => None,
+            false => Some(1 + call.matches(',').count()),
+        });
+        counts.max_by_key(|count| count.unwrap_or(usize::MAX))?
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +29,10 @@ pub(crate) enum FunctionKind {
     Aggregate,
     Window,
     Both,
-    /// The planner replaces the call by rows or columns.
-    Planned,
+    /// The planner replaces the call by rows.
+    Rows,
+    /// The parser replaces the call by columns. A scalar function with the same name may compute each of them.
+    Columns,
 }
 
 static FUNCTIONS: LazyLock<Vec<ListedFunction>> =
@@ -30,7 +46,8 @@ fn parse(line: &'static str) -> Option<ListedFunction> {
         "aggregate" => FunctionKind::Aggregate,
         "window" => FunctionKind::Window,
         "both" => FunctionKind::Both,
-        "rows" | "columns" => FunctionKind::Planned,
+        "rows" => FunctionKind::Rows,
+        "columns" => FunctionKind::Columns,
         _ => return None,
     };
     let names = fields.next()?;
@@ -40,6 +57,7 @@ fn parse(line: &'static str) -> Option<ListedFunction> {
         kind,
         name,
         aliases: aliases.collect(),
+        calls: fields.next()?,
     })
 }
 

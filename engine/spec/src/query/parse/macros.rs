@@ -1,7 +1,8 @@
 //! Expands macros: calls in a select list that create one column for each string of a list.
 //!
 //! - `one_hot(column, list)`: 1 if `column` equals the string, otherwise 0.
-//! - `multi_hot(column, list)`: 1 if the comma-separated list in `column` contains the string, otherwise 0.
+//! - `multi_hot(column, list)`: 1 if the list in `column` contains the string, otherwise 0. A call of the function `multi_hot`
+//!   with each string replaces the macro.
 //! - `constants(value, list)`: `value`, in each of the columns.
 //! - `columns(list)`: the surrounding expression, repeated with each string of the list as the name of a column.
 //!
@@ -146,15 +147,6 @@ impl Parser<'_> {
             return Err(Fault::new("bad-macro", at, message)
                 .help("each string creates a column, so write each string only once"));
         }
-        if let Some(text) = texts
-            .iter()
-            .find(|text| name == "multi_hot" && text.contains(','))
-        {
-            let message =
-                format!("`multi_hot` never finds `{text}`, because it splits cells at commas");
-            return Err(Fault::new("bad-macro", at, message)
-                .help("replace the comma with another character, in the column and in the list"));
-        }
         if texts.len() > MAX_COLUMNS {
             let message = format!("`{name}` creates more than {MAX_COLUMNS} columns");
             return Err(Fault::new("query-too-long", at, message)
@@ -163,7 +155,7 @@ impl Parser<'_> {
         items.extend(texts.into_iter().map(|text| {
             let expr = match name {
                 "one_hot" => as_integer(equals(value.clone(), &text, at), at),
-                "multi_hot" => as_integer(list_contains(value.clone(), &text, at), at),
+                "multi_hot" => plain_call(name, vec![value.clone(), quoted(&text, at)], at),
                 _ => value.clone(),
             };
             let name = Some(Name { text, at });
@@ -220,11 +212,6 @@ fn not_expanded(name: &str, at: Position) -> Fault {
 
 fn equals(column: Expr, text: &str, at: Position) -> Expr {
     ExprKind::operation(Operator::Equal, [column, quoted(text, at)]).at(at)
-}
-
-fn list_contains(column: Expr, text: &str, at: Position) -> Expr {
-    let texts = plain_call("string_to_array", vec![column, quoted(",", at)], at);
-    plain_call("array_has", vec![texts, quoted(text, at)], at)
 }
 
 fn as_integer(condition: Expr, at: Position) -> Expr {
