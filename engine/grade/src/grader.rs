@@ -214,12 +214,15 @@ impl Grader {
         truth.flat_map(|columns| columns.names(answers)).collect()
     }
 
-    /// Returns the columns by which rules pair the rows of the answers and of the submission.
+    /// Returns the columns by which rules, or the joins of the metric's queries, pair the rows of the answers and of the
+    /// submission.
     pub fn identifiers(&self) -> Vec<&str> {
         let rules = self.spec.rules.iter();
         let rules = rules.filter(|rule| rule.rule.identifies_rows());
-        rules
-            .flat_map(|rule| rule.columns.iter().map(String::as_str))
+        let columns = rules.flat_map(|rule| rule.columns.iter().map(String::as_str));
+        let queries = self.queries().into_iter();
+        columns
+            .chain(queries.flat_map(|query| query.tree().join_keys()))
             .collect()
     }
 
@@ -381,6 +384,48 @@ mod tests {
             ] },
         });
         assert_eq!(columns(others), "id a b id m w");
+    }
+
+    #[test]
+    fn columns_by_which_a_query_joins_are_identifiers() {
+        let (from, compared) = (
+            "FROM answers a JOIN submission s",
+            "CAST(a.y = s.y AS BIGINT)",
+        );
+        for (query, expected) in [
+            (
+                format!("SELECT avg({compared}) {from} USING (id, part)"),
+                "id part",
+            ),
+            (
+                format!("SELECT avg({compared}) {from} ON a.id = s.name AND a.y > 0"),
+                "id name",
+            ),
+            (
+                format!("SELECT count(*) {from} USING (id) WHERE a.y = s.y"),
+                "id",
+            ),
+            (
+                "SELECT sum(a.y) FROM answers a, submission s WHERE a.id = s.id AND s.y = 1"
+                    .to_owned(),
+                "id",
+            ),
+            (
+                format!("WITH w AS (SELECT a.y AS x {from} USING (id)) SELECT avg(x) FROM w"),
+                "id",
+            ),
+            (
+                format!("SELECT avg({compared}) {from} ON a._row = s._row"),
+                "_row",
+            ),
+        ] {
+            let section = json!({ "metric": { "sql": query, "direction": "higher_is_better" } });
+            assert_eq!(
+                Grader::parse(&section).unwrap().identifiers().join(" "),
+                expected,
+                "{query}"
+            );
+        }
     }
 
     #[test]

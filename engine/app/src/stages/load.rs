@@ -451,14 +451,18 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     let mut accepted = pipeline.accepted.iter();
     if !accepted.any(|(name, _)| name.value == PUBLISHED) {
         let mut scored = grader.true_columns(columns.as_deref());
-        // A query can read any column of the answers, so the columns that participants predict are examined.
+        // If a query is the metric, participants predict the columns that it reads, except those by which it pairs rows.
         if let (false, Some(columns), Some(sample)) =
             (grader.queries().is_empty(), &columns, &of_sample)
         {
-            let ids = grader.identifiers();
+            let (ids, queries) = (grader.identifiers(), grader.queries());
+            let is_read = |name: &str| {
+                let mut read = queries.iter().map(|query| query.tree().computed_columns());
+                read.any(|names| names.is_none_or(|names| names.contains(name)))
+            };
             let predicted = columns
                 .iter()
-                .filter(|one| sample.contains(one) && !ids.contains(&one.as_str()));
+                .filter(|one| sample.contains(one) && !ids.contains(&one.as_str()) && is_read(one));
             scored.extend(predicted.cloned());
         }
         found.extend(checked.published_answers(&answers.value, &scored));

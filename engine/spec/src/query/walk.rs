@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use super::functions::is_row_function;
 use super::tree::{
-    Body, Condition, Expr, ExprKind, From, Grouping, Item, Name, Position, QueryTree, Select,
-    SetOperator, SortKey, Source, SubqueryKind, Wildcard,
+    Body, Condition, Expr, ExprKind, From, Grouping, Item, Name, Operator, Position, QueryTree,
+    Select, SetOperator, SortKey, Source, SubqueryKind, Wildcard,
 };
 
 /// A node of a tree whose children can be visited.
@@ -265,6 +265,45 @@ impl QueryTree {
         };
         let is_known = Node::Query(self).walk(&mut visit).is_continue();
         is_known.then_some(names)
+    }
+
+    /// Returns the names of the columns by which the query pairs the rows of tables: the columns of USING, and those that ON
+    /// compares, as in `a.id = b.id`. If FROM lists several tables, WHERE is examined like ON.
+    pub fn join_keys(&self) -> BTreeSet<&str> {
+        fn add<'t>(condition: &'t Expr, names: &mut BTreeSet<&'t str>) {
+            let column = |expr: &'t Expr| match &expr.kind {
+                ExprKind::Column { name, .. } => Some(name.text.as_str()),
+                _ => None,
+            };
+            match &condition.kind {
+                ExprKind::Operation { op, operands } if *op == Operator::And => {
+                    operands.iter().for_each(|operand| add(operand, names));
+                }
+                ExprKind::Operation { op, operands } if *op == Operator::Equal => {
+                    let compared: Option<Vec<&str>> = operands.iter().map(column).collect();
+                    names.extend(compared.unwrap_or_default());
+                }
+                _ => {}
+            }
+        }
+        let mut names = BTreeSet::new();
+        let _ = Node::Query(self).walk::<()>(&mut |node| {
+            if let Node::Select(select) = node {
+                for join in select.from.iter().flat_map(|from| &from.joins) {
+                    match &join.condition {
+                        Condition::On(condition) => add(condition, &mut names),
+                        Condition::Using(keys) => {
+                            names.extend(keys.iter().map(|key| key.text.as_str()));
+                        }
+                        Condition::None => {}
+                    }
+                }
+                let filter = select.filter.iter().filter(|_| select.from.len() > 1);
+                filter.for_each(|filter| add(filter, &mut names));
+            }
+            ControlFlow::Continue(())
+        });
+        names
     }
 
     pub(super) fn reads(&self) -> Reads<'_> {
