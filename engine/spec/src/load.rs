@@ -121,6 +121,14 @@ fn all_variants(
             if !seen.insert(one.clone()) {
                 continue;
             }
+            let selected = corrections.iter().enumerate().rev();
+            let mut selected = selected.filter(|(place, _)| has(set, *place));
+            if let (true, Some(base)) = (CONTRADICTIONS.contains(&one.code), &tree.base)
+                && let Some(found) =
+                    selected.find_map(|(_, patch)| inherited(base, &patch.value, one.span))
+            {
+                one = found.explain(one, &source);
+            }
             // Outside of the corrections, the position does not show the variant.
             let mut patches = corrections.iter().map(|patch| patch.value.span);
             if set > 0 && !patches.any(|patch| is_inside(one.span, patch)) {
@@ -139,6 +147,56 @@ fn all_variants(
         corrections: names,
         readings,
         findings,
+    }
+}
+
+/// The codes of mistakes that arise if a key of a correction contradicts a key of the base.
+const CONTRADICTIONS: [&str; 3] = ["conflicting-keys", "missing-key", "unknown-key"];
+
+/// A place in a mapping of the base that a correction changes.
+struct Inherited<'a> {
+    /// The key at the place, which the correction does not have. `None` for the mapping itself.
+    key: Option<&'a MappingEntry>,
+    /// The position of the first key in the correction.
+    correction: Span,
+}
+
+impl Inherited<'_> {
+    /// Changes the position and the help of a mistake. A change in the base would break the base.
+    fn explain(&self, mut mistake: Diagnostic, source: &SourceFile) -> Diagnostic {
+        mistake.span = self.correction;
+        let key = self.key.filter(|_| mistake.code != "missing-key");
+        if let Some(MappingEntry { key, key_span, .. }) = key {
+            let (line, _) = source.position(key_span.start);
+            mistake.message += &format!("; `{key}` is inherited from line {line}");
+            mistake.help = Some(format!("write `{key}: null` in the correction"));
+        }
+        mistake
+    }
+}
+
+/// Finds the innermost mapping of `base` that contains `span` and in which `patch` changes a value.
+fn inherited<'a>(base: &'a YamlNode, patch: &YamlNode, span: Span) -> Option<Inherited<'a>> {
+    let (Kind::Mapping(entries), Kind::Mapping(changes)) = (&base.kind, &patch.kind) else {
+        return None;
+    };
+    let mut leaves = changes.iter();
+    let leaf = leaves.find(|change| !matches!(change.value.kind, Kind::Mapping(_)));
+    let of_key = |key| {
+        let correction = leaf?.key_span;
+        Some(Inherited { key, correction })
+    };
+    if span.start == base.span.start {
+        return of_key(None);
+    }
+    let contains = |entry: &&MappingEntry| {
+        let whole = Span::new(entry.key_span.start, entry.value.span.end);
+        is_inside(span, whole) || is_inside(span, entry.key_span)
+    };
+    let entry = entries.iter().find(contains)?;
+    match changes.iter().find(|change| change.key == entry.key) {
+        Some(change) => inherited(&entry.value, &change.value, span),
+        None => of_key(Some(entry)),
     }
 }
 
