@@ -280,7 +280,7 @@ impl SplitRows {
                 let parts = prep_splits::cut(&ranked.ranks, groups, point, order);
                 parts.map_err(|error| match (&error, ranked.from) {
                     (SplitError::EmptyPart { part, .. }, Some((_, from))) => {
-                        cut.one_sided(*part == "test", from)
+                        cut.one_sided(*part == "test", from, groups.is_some())
                     }
                     _ => rejected(error),
                 })?

@@ -53,8 +53,13 @@ enum CutError {
     NoFrom,
     #[error("no row has a `{column}` of at least `{from}`, so the second table would be empty")]
     AllBefore { column: String, from: String },
-    #[error("no row has a `{column}` below `{from}`, so the first table would be empty")]
-    NoneBefore { column: String, from: String },
+    /// `none` is, for example, `no row has`.
+    #[error("{none} a `{column}` below `{from}`, so the first table would be empty")]
+    NoneBefore {
+        none: &'static str,
+        column: String,
+        from: String,
+    },
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -237,15 +242,17 @@ impl CutColumn {
     }
 
     /// Returns the error for a `from` that leaves a table empty: the test table if `is_test_empty`, else the train table.
-    pub fn one_sided(&self, is_test_empty: bool, from: String) -> StepError {
+    pub fn one_sided(&self, is_test_empty: bool, from: String, has_groups: bool) -> StepError {
         let column = self.by.clone();
-        fault(
-            "from",
-            match is_test_empty {
-                true => CutError::AllBefore { column, from },
-                false => CutError::NoneBefore { column, from },
-            },
-        )
+        let none = match has_groups {
+            true => "no group has only rows with",
+            false => "no row has",
+        };
+        let error = match is_test_empty {
+            true => CutError::AllBefore { column, from },
+            false => CutError::NoneBefore { none, column, from },
+        };
+        fault("from", error)
     }
 }
 
