@@ -542,6 +542,22 @@ fn directories() -> Vec<Hostile> {
             "script",
         ),
         hostile(
+            "leaderboard without scores",
+            |sandbox| {
+                sandbox.write("lab/harbour/leaderboard.csv", "team,place\na,1\n");
+            },
+            3,
+            "leaderboard.csv of `lab/harbour`",
+        ),
+        hostile(
+            "leaderboard in the wrong order",
+            |sandbox| {
+                sandbox.write("lab/harbour/leaderboard.csv", "score\n0.5\n0.9\n");
+            },
+            3,
+            "leaderboard.csv of `lab/harbour`",
+        ),
+        hostile(
             "huge file",
             |sandbox| {
                 fs::File::create(sandbox.path("lab/harbour/x.bin"))
@@ -749,6 +765,12 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
         (&["pack", "add", "lab"][..], 2, "already installed"),
         (&["pack", "remove", "lb"], 2, "did you mean `lab`?"),
         (&["pack", "remove", "../lab"], 2, "there is no pack"),
+        (
+            &["pack", "check", "./lab"],
+            2,
+            "add it first: `prep pack add ./lab`",
+        ),
+        (&["pack", "check", "lb"], 2, "did you mean `lab`?"),
         (&["pack", "remove", "mle-bench"], 2, "there is no pack"),
         (
             &["pack", "add", "nowhere"],

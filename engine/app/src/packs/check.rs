@@ -13,11 +13,12 @@ use prep_digests::DatasetDigests;
 use prep_fetch::bundle_stem;
 use prep_leaks::{LeakLevel, LeakReport};
 use prep_remote::{SigningKey, TrustedSigner};
+use prep_spec::nearest;
 use prep_steps::{Manifest, RememberedOptions};
 use serde::Serialize;
 
-use super::installed_packs;
 use super::lock::{LOCK_FILE, LockComparison, PackLock};
+use super::{PACK_FILE, installed_packs};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::inspect::audit::leaks;
@@ -83,6 +84,15 @@ pub struct PackChecks<'a> {
 }
 
 impl PackChecks<'_> {
+    /// Returns the ids of all competitions of the pack.
+    ///
+    /// # Errors
+    /// Returns an error if the pack is not installed, or damaged.
+    pub fn competitions(&self) -> Result<Vec<String>, Error> {
+        self.lock_file()?;
+        self.task.catalog.set(self.pack)
+    }
+
     /// Checks competitions, and calls `done` with each result.
     ///
     /// # Errors
@@ -147,8 +157,18 @@ impl PackChecks<'_> {
     /// Returns the path of the `pack.lock` of the installed pack.
     fn lock_file(&self) -> Result<PathBuf, Error> {
         let packs = installed_packs(&self.task.settings)?;
-        let found = packs.into_iter().find(|pack| pack.name == self.pack);
-        let missing = || Error::request(format!("there is no pack `{}`", self.pack));
+        let names = || packs.iter().map(|pack| pack.name.as_str());
+        let found = packs.iter().find(|pack| pack.name == self.pack);
+        let missing = || {
+            let error = Error::request(format!("there is no pack `{}`", self.pack));
+            match Path::new(self.pack).join(PACK_FILE).is_file() {
+                true => error.help(format!(
+                    "add it first: `prep pack add {}`; then check it under its name",
+                    self.pack
+                )),
+                false => error.suggest(nearest(self.pack, names())),
+            }
+        };
         Ok(found.ok_or_else(missing)?.directory.join(LOCK_FILE))
     }
 

@@ -27,6 +27,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::catalog::{CatalogEntry, PIPELINE_FILE};
 use crate::error::Error;
+use crate::grading;
 use crate::settings::Settings;
 
 pub(crate) const PACK_FILE: &str = "pack.yaml";
@@ -133,7 +134,8 @@ impl<'a> PackFiles<'a> {
         entries.collect()
     }
 
-    /// Parses all pipelines without planning their queries. Fails if the directory of a source is outside the pack.
+    /// Parses all pipelines without planning their queries, and all leaderboards. Fails if the directory of a source is
+    /// outside the pack.
     pub(crate) fn check_pipelines(&self, entries: &[CatalogEntry]) -> Result<(), Error> {
         for entry in entries {
             let (vocabulary, text) = (prep_steps::vocabulary(), entry.pipeline()?);
@@ -147,7 +149,8 @@ impl<'a> PackFiles<'a> {
                     inner_directory(entry, &source.name.value, folder)?;
                 }
             }
-            parsed.finish(BASE_VARIANT)?;
+            let pipeline = parsed.finish(BASE_VARIANT)?;
+            grading::parse_leaderboard(entry, grading::direction(&pipeline))?;
             entry.published_checksums()?;
         }
         Ok(())

@@ -164,7 +164,7 @@ For each competition, the command checks the pipeline. If the bundle is on this 
 twice, with different memory and threads, and compares the digests with each other and with pack.lock. It searches for \
 leaks and grades the sample submission. The data directory and the cache do not change.")]
 pub struct CheckArgs {
-    /// Name of the pack
+    /// Name of an installed pack
     #[arg(value_name = "PACK", id = "pack")]
     name: String,
     /// Competitions of the pack, with or without PACK/ [default: all]
@@ -209,7 +209,7 @@ impl CheckArgs {
             pack: &self.name,
             trusted: &trusted,
         };
-        let all = task.catalog.set(&self.name)?;
+        let all = checks.competitions()?;
         let name = |id: &String| id.rsplit('/').next().unwrap_or_default().to_owned();
         let named = self
             .ids
