@@ -6,6 +6,7 @@
 use std::fmt;
 
 use prep_formats::pandas::ColumnData;
+use prep_spec::alternatives;
 use prep_spec::model::Query;
 use prep_spec::words::KeyType;
 use serde::de::Error;
@@ -97,7 +98,8 @@ fn parse_query<'de, D: Deserializer<'de>>(query: D) -> Result<Query, D::Error> {
     match unknown {
         None => Ok(query),
         Some(name) => Err(D::Error::custom(format!(
-            "there is no table `{name}`; the tables are `answers`, `submission`"
+            "there is no table `{name}`; {}",
+            alternatives(name, "a metric", QUERY_TABLES)
         ))),
     }
 }

@@ -39,8 +39,10 @@ impl ParseState {
             let help = "write the path of a private output, for example `private/answers.csv`";
             self.report(Diagnostic::error("public-answers", answers.span, message).help(help));
         }
-        for path in [&answers, &sample].into_iter().flatten() {
-            self.check_made(path, public, private);
+        for (path, section) in [(&answers, "private/"), (&sample, "public/")] {
+            if let Some(path) = path {
+                self.check_made(path, section, public, private);
+            }
         }
         let own = |key: &str| words::GRADE.key(key).is_some();
         let mut rest = node.clone();
@@ -67,8 +69,15 @@ impl ParseState {
         })
     }
 
-    /// Reports a path that no output creates. Any path below an output directory is accepted.
-    fn check_made(&mut self, path: &Spanned<String>, public: &[Output], private: &[Output]) {
+    /// Reports a path that no output creates. Any path below an output directory is accepted. Suggests an output of the
+    /// section in which it should be.
+    fn check_made(
+        &mut self,
+        path: &Spanned<String>,
+        usual: &str,
+        public: &[Output],
+        private: &[Output],
+    ) {
         let mut all: Vec<String> = Vec::new();
         for (section, outputs) in [("public", public), ("private", private)] {
             let is_empty =
@@ -88,6 +97,7 @@ impl ParseState {
         let message = format!("no output creates `{}`", path.value);
         let found = Diagnostic::error("unknown-output", path.span, message);
         // An output with the same file name is a better suggestion than an output with a similar path.
+        all.retain(|output| output.starts_with(usual));
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same = all.iter().find(|output| name(output) == name(&path.value));
         let same = same.map(String::as_str);

@@ -20,9 +20,15 @@ use super::fault::{Fault, Lists};
 use super::token::{Token, TokenKind, Tokens};
 use super::tree::{Expr, ExprKind, Name, Position, QueryTree, SubqueryKind};
 use super::walk::Reads;
+use crate::text::suggest::nearest;
 use macros::Repetition;
 
 const MAX_TOKENS: usize = 4000;
+
+/// Keywords that begin clauses, for suggestions.
+const CLAUSES: [&str; 8] = [
+    "FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "JOIN",
+];
 
 /// Maximum nesting of parentheses, subqueries and prefixes, because the parser is recursive.
 const MAX_NESTING: usize = 40;
@@ -305,8 +311,25 @@ impl<'p> Parser<'p> {
         let fault = Fault::syntax(self.at(), format!("expected {expected}, found {found}"));
         match (expected, found.as_str()) {
             (")", "the end" | "FROM" | "WHERE") => fault.help("each `(` needs a `)`"),
-            _ => fault,
+            _ => match self.misspelled_clause() {
+                Some((written, clause)) => {
+                    fault.help(format!("did you mean `{clause}` instead of `{written}`?"))
+                }
+                None => fault,
+            },
         }
+    }
+
+    /// Returns the next or the last word if it is similar to the keyword of a clause, and that keyword. The parser reads a
+    /// misspelled keyword as the name of a column, so it fails only at the word after it.
+    fn misspelled_clause(&self) -> Option<(&str, &'static str)> {
+        let last = self.next.checked_sub(1).and_then(|at| self.tokens.get(at));
+        let mut words = [last, self.token(0)].into_iter().flatten();
+        words.find_map(|token| {
+            let written = token.text.as_str();
+            let clause = nearest(written, CLAUSES).filter(|_| token.kind == TokenKind::Word)?;
+            (!clause.eq_ignore_ascii_case(written)).then_some((written, clause))
+        })
     }
 
     /// Rejects entries of `unsupported.txt` with at least `min` words.

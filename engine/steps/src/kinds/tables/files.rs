@@ -11,8 +11,8 @@ use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, Sec
 use prep_spec::{FILE_COLUMNS, FilePattern, nearest, path_glob, split_source};
 use thiserror::Error;
 
-use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
+use crate::kinds::{StepKind, is_archive};
 use crate::located::{Subject, error_at_with_help};
 use crate::relation::listing_schema;
 use crate::value::{
@@ -143,6 +143,10 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
     let help = match nearest.or_else(|| most().map(|(found, _)| found.as_str())) {
         Some(found) => format!("did you mean `{found}`?"),
         None => match tree.files().find(|file| !file.is_directory()) {
+            Some(file) if is_archive(file.path()) => format!(
+                "the bundle contains the archive `{0}`; patterns of its files begin with `{0}/`, for example `{0}/{pattern}`",
+                file.path()
+            ),
             Some(file) => format!(
                 "an existing path is `{}`; if there may be no files, add `may_be_empty: true`",
                 file.path()
