@@ -230,12 +230,15 @@ fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
 
 /// Returns the directory by which a file is grouped: the topmost directory of the file's path, such as `train` for
 /// `train/a/1.jpg`. For a member of an archive, this is the archive's path and the topmost directory inside the archive,
-/// such as `images.zip/train`.
+/// such as `images.zip/train`. If a directory further down is called `train` or `test`, its path is returned, such as
+/// `data/train` for `data/train/cat/1.jpg`. Otherwise `test` would become a class.
 fn top(path: &str) -> String {
     let parts: Vec<&str> = folder(path).split('/').collect();
     let archive = parts.iter().rposition(|part| is_zip(part));
     let archives = archive.map_or(0, |at| at + 1);
-    parts.get(..=archives).unwrap_or(&parts).join("/")
+    let is_part = |name: &&str| PARTS.contains(&name.to_ascii_lowercase().as_str());
+    let below = parts.iter().skip(archives).position(is_part).unwrap_or(0);
+    parts.get(..=archives + below).unwrap_or(&parts).join("/")
 }
 
 /// Words in names of directories and archives that are not classes, in addition to [`ANSWER_WORDS`].
@@ -366,6 +369,21 @@ mod tests {
         };
         assert_eq!(tables(1_000), 100);
         assert_eq!(tables(45), 40);
+    }
+
+    #[test]
+    fn files_are_grouped_by_the_directory_of_their_part() {
+        for (path, expected) in [
+            ("1.jpg", ""),
+            ("train/cat/1.jpg", "train"),
+            ("data/cat/1.jpg", "data"),
+            ("data/train/cat/1.jpg", "data/train"),
+            ("data/Test/1.jpg", "data/Test"),
+            ("a.zip/images/test/x/1.jpg", "a.zip/images/test"),
+            ("a.zip/images/testimony/1.jpg", "a.zip/images"),
+        ] {
+            assert_eq!(top(path), expected);
+        }
     }
 
     #[test]
