@@ -20,7 +20,7 @@ BUDGETS = {
     "leaks": 8_085,
     "remote": 3_040,
     "report": 2_560,
-    "draft": 1_857,
+    "draft": 1_877,
     "serve": 1_392,
     "trust": 830,
     "experiments": 785,

@@ -570,9 +570,16 @@ fn directories_of_classes_become_one_table_of_files() {
     let nested = Archive::new()
         .file("one.zip", classes(0).bytes())
         .file("two.zip", classes(1).bytes());
+    // The files of the test part have no labels, so `test` is not a class.
+    let mut parts = Archive::new();
+    for at in 0..30 {
+        let directory = ["train/cat", "train/dog", "test"][at % 3];
+        parts = parts.file(&format!("data/{directory}/{at}.png"), format!("{at}"));
+    }
     for (archive, pattern) in [
         (classes(0), "files: \"*/*.png\" } # 20 files"),
         (nested, "files: \"*.zip/*/*.png\" } # 40 files"),
+        (parts, "files: data/train/*/*.png } # 20 files"),
     ] {
         let sandbox = Sandbox::new();
         sandbox.bundle("pets", &archive.bytes());
@@ -585,8 +592,53 @@ fn directories_of_classes_become_one_table_of_files() {
         sandbox.run_well("pets");
         let train = fs::read_to_string(sandbox.prepared("pets").join("public/train.csv")).unwrap();
         assert!(
-            train.contains(",cat\n") && train.contains(",dog\n"),
+            train.contains(",cat\n") && train.contains(",dog\n") && !train.contains(",test\n"),
             "{train}"
         );
     }
+}
+
+/// A draft with any metric of the catalog loads, or the message names the parameter that only the author knows.
+#[test]
+fn a_draft_can_have_each_metric() {
+    let sandbox = Sandbox::new();
+    let rows: String = (0..40)
+        .map(|at| format!("{at},{},{}.5\n", at % 2, at * 7))
+        .collect();
+    let archive = Archive::new().file("train.csv", format!("id,label,weight\n{rows}"));
+    sandbox.bundle("harbour", &archive.bytes());
+    let mut files = Vec::new();
+    for kind in prep_grade::metrics::ALL {
+        let name = kind.definition.name;
+        let directory = format!("drafts/{name}");
+        let new = [
+            "pipeline",
+            "new",
+            "harbour",
+            "--source",
+            "source",
+            "--no-download",
+        ];
+        let choices = ["--target", "label", "--metric", name, "-o", &directory];
+        let ended = sandbox.prep(&[&new[..], &choices].concat());
+        match ended.code {
+            Some(2) => {
+                ended.says(&["a new pipeline cannot have this metric: grade.metric"]);
+            }
+            _ => {
+                ended.code(0);
+                files.push(format!("{directory}/harbour/pipeline.yaml"));
+            }
+        }
+    }
+    assert!(files.len() > 40, "{} drafts", files.len());
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    sandbox
+        .prep(&[&["pipeline", "check"], &files[..]].concat())
+        .code(0);
+    let f1 = fs::read_to_string(sandbox.path("drafts/f1/harbour/pipeline.yaml")).unwrap();
+    assert!(
+        f1.contains("only examples: average\n  metric: { f1: { average: micro, column: label } }"),
+        "{f1}"
+    );
 }

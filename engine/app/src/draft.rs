@@ -75,7 +75,9 @@ pub fn draft(
 impl From<DraftError> for Error {
     fn from(error: DraftError) -> Error {
         let new = match &error {
-            DraftError::NoColumns { .. } => Error::request(error.to_string()),
+            DraftError::NoColumns { .. } | DraftError::Metric(_) => {
+                Error::request(error.to_string())
+            }
             _ => Error::new(Failure::Input, error.to_string()),
         };
         Error {

@@ -19,6 +19,7 @@ mod words;
 mod write;
 
 use prep_failure::units;
+use prep_grade::GradeSpecErrors;
 
 pub use bundle::BundleContent;
 pub use guess::DraftChoices;
@@ -49,15 +50,19 @@ pub enum DraftError {
     /// The bundle has no table to split and fewer than two files. A pipeline that splits a single file would not run.
     #[error("the bundle of `{id}` has no table with rows to split, and fewer than two files")]
     NothingToSplit { id: String, help: String },
+    /// There is no such metric, or one of its required parameters has no example that fits all competitions.
+    #[error("a new pipeline cannot have this metric: {0}")]
+    Metric(#[from] GradeSpecErrors),
 }
 
 impl DraftError {
     /// Returns the suggested action.
-    pub fn help(&self) -> Option<&str> {
+    pub fn help(&self) -> Option<String> {
         match self {
             DraftError::NoColumns { help, .. } | DraftError::NothingToSplit { help, .. } => {
-                Some(help)
+                Some(help.clone())
             }
+            DraftError::Metric(errors) => errors.0.first()?.help(),
             DraftError::Empty { .. } => None,
         }
     }
@@ -78,7 +83,8 @@ pub fn is_table(path: &str) -> bool {
 /// Writes a pipeline for the bundle of the competition `id`.
 ///
 /// # Errors
-/// Fails if no table has the chosen columns, or if the bundle has neither a table nor several files to split.
+/// Fails if no table has the chosen columns, if the bundle has neither a table nor several files to split, or if the chosen
+/// metric needs a parameter that only the author knows.
 pub fn draft(
     id: &str,
     mut bundle: BundleContent,
@@ -116,7 +122,7 @@ pub fn draft(
     let mut notes: Vec<String> = unreadable.collect();
     notes.extend(without_values.map(note).take(MAX_NOTES));
     notes.extend(guess.notes.iter().cloned());
-    let text = write::pipeline(id, bundle, &guess, choices.metric.as_deref());
+    let text = write::pipeline(id, bundle, &guess, choices.metric.as_deref())?;
     Ok(DraftText { text, notes })
 }
 

@@ -9,6 +9,7 @@ use std::ptr;
 use prep_failure::units;
 use prep_formats::image::is_image_name;
 use prep_formats::pandas::ColumnType;
+use prep_grade::{GradeSpecErrors, MetricDraft};
 
 use crate::bundle::{BundleContent, FileGroup};
 use crate::guess::{
@@ -47,6 +48,12 @@ impl TemplateValues {
         self.add_if(!lines.is_empty(), name, lines.trim_end());
     }
 
+    fn add_metric(&mut self, name: &str, metric: MetricDraft) {
+        self.add("metric", name);
+        self.add("arguments", metric.arguments);
+        self.add_lines("examples", &metric.examples.join(", "));
+    }
+
     fn fill(&self, template: &str) -> String {
         let lines = template.lines().filter_map(|line| {
             let entry = line.split_once(": ");
@@ -83,7 +90,12 @@ impl TemplateValues {
     }
 }
 
-pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<&str>) -> String {
+pub fn pipeline(
+    id: &str,
+    bundle: &BundleContent,
+    guess: &Guess,
+    metric: Option<&str>,
+) -> Result<String, GradeSpecErrors> {
     let (template, mut values, category) = match &guess.split {
         SplitGuess::Rows(rows) => {
             let mut writer = RowsWriter {
@@ -92,11 +104,11 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<
                 taken: vec!["train".to_owned(), "test".to_owned()],
                 values: TemplateValues::default(),
             };
-            writer.add_all(bundle, guess.sample, metric);
+            writer.add_all(bundle, guess.sample, metric)?;
             (include_str!("rows.yaml"), writer.values, "Tabular")
         }
         SplitGuess::Files(files) => {
-            let values = files_values(bundle, *files, guess.label.as_deref(), metric);
+            let values = files_values(bundle, *files, guess.label.as_deref(), metric)?;
             (include_str!("files.yaml"), values, "Other")
         }
     };
@@ -111,7 +123,7 @@ pub fn pipeline(id: &str, bundle: &BundleContent, guess: &Guess, metric: Option<
     values.add("category", category);
     values.add("kaggle", yaml(id));
     values.add("md5", md5.unwrap_or_default());
-    values.fill(template)
+    Ok(values.fill(template))
 }
 
 fn title(id: &str) -> String {
@@ -176,7 +188,7 @@ impl RowsWriter<'_> {
         bundle: &BundleContent,
         sample: Option<&BundleTable>,
         metric: Option<&str>,
-    ) {
+    ) -> Result<(), GradeSpecErrors> {
         let (rows, table) = (self.rows, self.table);
         let labelled = self.name("labelled");
         self.add_rows(&labelled);
@@ -202,7 +214,7 @@ impl RowsWriter<'_> {
         let is_parquet = table.path.to_ascii_lowercase().ends_with(".parquet");
         values.add("suffix", if is_parquet { "parquet" } else { "csv" });
         self.add_columns();
-        self.add_grade(metric);
+        self.add_grade(metric)
     }
 
     /// Returns a name for a table that no other table has.
@@ -419,7 +431,7 @@ impl RowsWriter<'_> {
         )
     }
 
-    fn add_grade(&mut self, wished: Option<&str>) {
+    fn add_grade(&mut self, wished: Option<&str>) -> Result<(), GradeSpecErrors> {
         let (rows, table, values) = (self.rows, self.table, &mut self.values);
         let (columns, arguments) = match &rows.target {
             Target::OneHot { classes, .. } => (classes, "{ list: classes }".to_owned()),
@@ -443,12 +455,10 @@ impl RowsWriter<'_> {
                 "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
             ),
         };
-        // Accuracy is a metric of a single column, so only the first column is graded.
-        let first = columns
-            .first()
-            .filter(|_| wished.is_none() && usual == "accuracy");
-        values.add("arguments", first.map_or(arguments, |first| yaml(first)));
-        values.add("metric", wished.unwrap_or(usual));
+        let first = columns.first().map_or(String::new(), |first| yaml(first));
+        let selected = [first.as_str(), &arguments];
+        let name = wished.unwrap_or(usual);
+        values.add_metric(name, MetricDraft::new(name, selected, columns.len() > 1)?);
         values.add("other_metrics", others);
         // An empty cell is the answer of an empty mask, and not a missing answer.
         values.add_if(
@@ -461,6 +471,7 @@ impl RowsWriter<'_> {
             format!("{}, {}", yaml(&rows.id), yaml_list(columns)),
         );
         values.add("key", yaml(&rows.id));
+        Ok(())
     }
 }
 
@@ -525,7 +536,7 @@ fn files_values(
     files: Option<&FileGroup>,
     label: Option<&str>,
     metric: Option<&str>,
-) -> TemplateValues {
+) -> Result<TemplateValues, GradeSpecErrors> {
     let mut values = TemplateValues::default();
     let is_other = |other: &&FileGroup| files.is_none_or(|files| !ptr::eq(*other, files));
     let others = bundle.files.iter().filter(is_other).take(MAX_LISTED);
@@ -545,8 +556,9 @@ fn files_values(
     };
     values.add("label", label);
     values.add("note", note);
-    values.add("metric", metric.unwrap_or("accuracy"));
-    values
+    let metric = metric.unwrap_or("accuracy");
+    values.add_metric(metric, MetricDraft::new(metric, ["label"; 2], false)?);
+    Ok(values)
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<Gra
     Some(shape(path, expected, value))
 }
 
-fn example(parameter: &SectionKey) -> String {
+pub(crate) fn example(parameter: &SectionKey) -> String {
     match &parameter.value {
         _ if !parameter.example.is_empty() => parameter.example.to_owned(),
         KeyType::Choice(words) => words.first().copied().unwrap_or_default().to_owned(),

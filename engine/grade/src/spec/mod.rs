@@ -1,6 +1,7 @@
 //! Parses the section `grade:` of a pipeline.
 
 pub mod definition;
+pub(crate) mod draft;
 pub(crate) mod kinds;
 
 use serde_json::{Map, Value};

@@ -1,0 +1,79 @@
+//! Writes the metric of a new pipeline.
+
+use prep_spec::words::{KeyType, SectionKey};
+use serde_json::{Value, json};
+
+use crate::Grader;
+use crate::metrics::ALL;
+use crate::spec::kinds::{GradeSpecErrors, example};
+
+/// The parameters of a metric in a new pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricDraft {
+    /// The value after the metric's name, in YAML.
+    pub arguments: String,
+    /// The parameters whose values are only examples.
+    pub examples: Vec<&'static str>,
+}
+
+impl MetricDraft {
+    /// Writes the required parameters of the metric `name`. `first` is the first column to grade, and `all` selects all
+    /// columns to grade, both in YAML. `is_several` states whether `all` selects several columns.
+    ///
+    /// # Errors
+    /// Fails if there is no such metric, or if no example can fit one of its required parameters.
+    pub fn new(
+        name: &str,
+        [first, all]: [&str; 2],
+        is_several: bool,
+    ) -> Result<MetricDraft, GradeSpecErrors> {
+        let mut definitions = ALL.iter().map(|kind| &kind.definition);
+        let definition = definitions.find(|one| one.name == name);
+        let parameters = definition.map_or(&[][..], |definition| definition.parameters);
+        let is_column =
+            |one: &&SectionKey| matches!(one.value, KeyType::Column | KeyType::Selection);
+        let mut written: Vec<&SectionKey> = parameters.iter().filter(|one| one.required).collect();
+        if !written.iter().any(is_column) {
+            // A metric such as `f1` takes either one column or several.
+            let wanted = if is_several { "columns" } else { "column" };
+            let columns = parameters
+                .iter()
+                .filter(|one| ["column", "columns"].contains(&one.name));
+            written.extend(columns.min_by_key(|one| one.name != wanted));
+        }
+        let value = |one: &SectionKey| match one.value {
+            KeyType::Column => first.to_owned(),
+            KeyType::Selection => all.to_owned(),
+            _ => example(one),
+        };
+        let parts: Vec<String> = written
+            .iter()
+            .map(|one| format!("{}: {}", one.name, value(one)))
+            .collect();
+        let arguments = match written.as_slice() {
+            [one] if definition.is_some_and(|kind| kind.shorthand == Some(one.name)) => value(one),
+            _ => format!("{{ {} }}", parts.join(", ")),
+        };
+        // A query, a list of metrics and weights by name have no example, so the error names them as missing.
+        let with_example = written.iter().filter(|one| {
+            !matches!(
+                one.value,
+                KeyType::NumberByName | KeyType::Rows | KeyType::WeightedMetrics
+            )
+        });
+        let typed = with_example.map(|one| {
+            let value = match one.value {
+                KeyType::Column => json!("a"),
+                KeyType::Selection | KeyType::Strings => json!(["a", "b"]),
+                _ => serde_json::from_str(&example(one)).unwrap_or_else(|_| json!(example(one))),
+            };
+            (one.name.to_owned(), value)
+        });
+        Grader::parse(&json!({ "metric": { name: Value::Object(typed.collect()) } }))?;
+        let examples = written.iter().filter(|one| !is_column(one));
+        Ok(MetricDraft {
+            arguments,
+            examples: examples.map(|one| one.name).collect(),
+        })
+    }
+}
