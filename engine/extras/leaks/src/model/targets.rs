@@ -211,7 +211,8 @@ pub(crate) fn nearest_from_train(
 }
 
 /// Returns, for each number, the mean target of the nearest known items: `count` below the number, and `count` above it.
-/// Of known items with an equal number, half are treated as below.
+/// Of known items with an equal number, half are treated as below. If several items have the number of the farthest item, all
+/// of them are included, because a choice would depend on the order of the items.
 fn means_of_nearest<'a>(
     numbers: impl Iterator<Item = f64>,
     known: impl Iterator<Item = (f64, &'a Vec<f64>)>,
@@ -219,14 +220,25 @@ fn means_of_nearest<'a>(
 ) -> Prediction {
     let mut known: Vec<(f64, &Vec<f64>)> = known.filter(|(one, _)| one.is_finite()).collect();
     known.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let predict = |number: f64| {
-        let below = known.partition_point(|(one, _)| *one < number);
-        let place = (below + known.partition_point(|(one, _)| *one <= number)) / 2;
-        let near = known.get(place.saturating_sub(count)..(place + count).min(known.len()));
-        let near = near.filter(|near| number.is_finite() && !near.is_empty())?;
-        Some(mean(near.iter().map(|(_, target)| *target)))
+    let below = |number: f64| known.partition_point(|(one, _)| *one < number);
+    let not_above = |number: f64| known.partition_point(|(one, _)| *one <= number);
+    let mean_near = |number: f64| {
+        let place = (below(number) + not_above(number)) / 2;
+        let (first, _) = known.get(place.saturating_sub(count))?;
+        let (last, _) = known.get((place + count).min(known.len()).checked_sub(1)?)?;
+        let near = known.get(below(*first)..not_above(*last))?;
+        number
+            .is_finite()
+            .then(|| mean(near.iter().map(|(_, target)| *target)))
     };
-    numbers.map(predict).collect()
+    let mut means: HashMap<u64, Option<Vec<f64>>> = HashMap::new();
+    let mut predict = |number: f64| {
+        means
+            .entry(number.to_bits())
+            .or_insert_with(|| mean_near(number))
+            .clone()
+    };
+    numbers.map(&mut predict).collect()
 }
 
 fn add(sum: &mut [f64], part: &[f64]) {
@@ -353,6 +365,16 @@ mod tests {
         let right =
             right.filter(|(row, target)| (row.as_ref().unwrap()[0] + 0.5 - target[0]).abs() < 0.4);
         assert!(right.count() > 95);
+    }
+
+    #[test]
+    fn items_with_equal_numbers_predict_with_their_mean_in_each_order() {
+        // The items are sorted by their answers, and the remainder of the position says nothing about the answer.
+        let classes: Vec<i32> = (0..240).map(|n| n / 120).collect();
+        let targets = Targets::new(&AnswerColumn::of_classes("y", &classes)).unwrap();
+        let remainders: Vec<f64> = (0..240).map(|n| f64::from(n % 5)).collect();
+        let near = by_nearest(&remainders, &targets);
+        assert!(crate::model::gain(&targets, None, &near).p > 0.01);
     }
 
     #[test]
