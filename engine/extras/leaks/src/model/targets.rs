@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn items_with_equal_numbers_predict_with_their_mean_in_each_order() {
-        // The items are sorted by their answers, and the remainder of the position says nothing about the answer.
+        // The items are sorted by their answers, and the remainder of the position does not depend on the answer.
         let classes: Vec<i32> = (0..240).map(|n| n / 120).collect();
         let targets = Targets::new(&AnswerColumn::of_classes("y", &classes)).unwrap();
         let remainders: Vec<f64> = (0..240).map(|n| f64::from(n % 5)).collect();
