@@ -109,6 +109,87 @@ fn second_machine_uses_results_of_the_first() {
     assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
 }
 
+#[test]
+fn answers_of_sealed_competitions_are_sent_only_on_request() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+    let mut run = one.run_command(&BOTH);
+    Ended::of(run.arg("--no-remote")).code(0);
+    let key = one.prep(&["seal", "--new-identity", "grader.txt"]).code(0);
+    one.prep(&["seal", Harbour::ID, "--for", key.stdout.trim()])
+        .code(0);
+    let push = ["remote", "push", "--json", "--skip-verification"];
+    let sent = |ended: &Ended| {
+        let all = ended.json()["competitions"].clone();
+        let ids = all.as_array().expect("competitions").iter();
+        ids.map(|one| one["id"].as_str().expect("an id").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let ended = one.prep(&push).code(4);
+    let ended = ended.says(&["the answers of harbour are sealed", "--unseal"]);
+    assert_eq!(sent(&ended), [Gallery::ID]);
+    one.prep(&[&push[..], &[Harbour::ID]].concat()).code(4);
+    let ended = one.prep(&[&push[..], &["--unseal", Harbour::ID]].concat());
+    assert_eq!(sent(&ended.code(0)), [Harbour::ID]);
+}
+
+/// A remote may have the bundles, so a machine that uses one needs no credentials of Kaggle.
+#[test]
+fn doctor_only_warns_about_credentials_if_a_remote_answers() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    let state = |more: &[&str]| {
+        let found = one.prep(&[&["doctor", "--json"], more].concat()).json();
+        let mut checks = found["checks"].as_array().expect("checks").iter();
+        let check = checks.find(|check| check["check"] == "credentials");
+        check.expect("credentials")["state"].clone()
+    };
+    assert_eq!(state(&[]), "warning");
+    assert_eq!(state(&["--no-remote"]), "error");
+}
+
+/// The last line names the reason. Without the bundle, the error would otherwise be about a bundle that nobody requested.
+#[test]
+fn a_pull_of_something_unknown_names_the_remote() {
+    let lab = Lab::new();
+    let (one, key) = lab.machine(&[], "mirror = true\n");
+    let pull = [
+        "remote",
+        "pull",
+        "--json",
+        "--skip-verification",
+        Harbour::ID,
+    ];
+    let last = |ended: Ended| {
+        let error = ended.code(4).json()["error"].clone();
+        [&error["message"], &error["help"]].map(|text| text.as_str().expect("text").to_owned())
+    };
+    let [message, help] = last(one.prep(&pull));
+    assert_eq!(
+        message,
+        format!("the remote {} has no results of harbour", lab.url())
+    );
+    assert!(help.contains("prep remote push harbour"), "{help}");
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    one.run_well(Harbour::ID);
+    let (two, _) = lab.machine(&[], "");
+    let ended = two.prep(&pull);
+    let ended = ended.says(&["not trusted"]);
+    let [message, help] = last(ended);
+    assert!(
+        message.ends_with("has no results of harbour that you trust"),
+        "{message}"
+    );
+    assert!(help.contains("trusted"), "{help}");
+    // The other competitions are pulled.
+    let (three, _) = lab.machine(&[&key], "");
+    let ended = three.prep(&[&pull[..], &[Gallery::ID]].concat()).code(4);
+    let ended = ended.says(&["has no results of gallery\n"]);
+    assert_eq!(ended.competition()["id"], Harbour::ID);
+}
+
 /// One machine records the restart points of a deflated archive, and all other machines use them.
 #[test]
 fn nested_archive_is_read_from_the_mirror() {

@@ -820,6 +820,43 @@ fn a_run_makes_plain_answers_again_only_on_request() {
     assert!(!sandbox.data().join("harbour/private.age").exists());
 }
 
+/// The private files of variants may be identical. Therefore sealing one variant does not protect the answers.
+#[test]
+fn plain_answers_in_other_places_are_named() {
+    let sandbox = Harbour::prepared();
+    let key = sandbox
+        .prep(&["seal", "--new-identity", "grader.txt"])
+        .code(0)
+        .stdout;
+    let fixed = ["--variant", "fixed"];
+    let run = ["run", Harbour::ID, "--source", "source"];
+    sandbox.prep(&[&run[..], &fixed].concat()).code(0);
+    let private = |directory: &str| format!("{directory}/harbour/prepared/private");
+    let doctor = || sandbox.prep(&["doctor", "--offline"]).stdout;
+    assert!(!doctor().contains("plain answers"), "nothing is sealed");
+    let seal = ["seal", Harbour::ID, "--for", key.trim()];
+    // A remote may contain answers, too.
+    let mut command = sandbox.command(&seal);
+    let ended = Ended::of(command.env("PREP_REMOTE", "file:///nowhere")).code(0);
+    ended.says(&[
+        &private("data/fixed"),
+        "`prep seal harbour --variant fixed --for KEY` seals them",
+        "the remote file:///nowhere may also contain answers",
+    ]);
+    let found = doctor();
+    assert!(
+        found.contains("still have plain answers: harbour (variant fixed)"),
+        "{found}"
+    );
+    let ended = sandbox.prep(&[&seal[..], &fixed].concat()).code(0);
+    let ended = ended.says(&["source/harbour.zip"]);
+    assert!(!ended.stderr.contains("--variant"), "{}", ended.stderr);
+    assert!(doctor().contains("sealed: 2"), "{}", doctor());
+    for directory in ["data", "data/fixed"] {
+        assert!(!sandbox.path(&private(directory)).exists());
+    }
+}
+
 /// Keys also sign reports without a remote, so `prep doctor` checks keys without a remote.
 #[test]
 fn doctor_checks_keys_without_a_remote() {

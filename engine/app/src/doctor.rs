@@ -7,6 +7,7 @@ use std::path::Path;
 
 use prep_cache::{LinkMode, Store, Unwritable};
 use prep_core::{Remedy, units};
+use prep_spec::BASE_VARIANT;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -258,36 +259,46 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
 }
 
 /// Checks the prepared data of all competitions: whether their manifests can be read, and whether a competition with sealed
-/// (encrypted) answers still has the plain answers.
+/// (encrypted) answers still has plain answers, in this variant or in another one.
 pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult> {
-    let (mut unreadable, mut both) = (Vec::new(), Vec::new());
+    let (mut unreadable, mut plain) = (Vec::new(), Vec::new());
     let mut sealed = 0;
-    for variant in settings.variants() {
-        let data_dir = settings.data_dir_of(&variant);
-        for entry in catalog.iter() {
-            let id = &entry.id;
+    let variants = settings.variants();
+    for entry in catalog.iter() {
+        let id = &entry.id;
+        let mut states = Vec::new();
+        for variant in &variants {
+            let data_dir = settings.data_dir_of(variant);
             match prepared::manifest(&data_dir, id) {
                 Ok(None) => continue,
                 Ok(Some(_)) => {}
                 Err(error) => unreadable.push(error),
             }
-            match AnswersState::of(&data_dir, id) {
-                AnswersState::Plain => {}
-                AnswersState::Sealed => sealed += 1,
-                AnswersState::Both => both.push(id.as_str()),
-            }
+            states.push((variant, AnswersState::of(&data_dir, id)));
         }
+        let is_plain = |state: &AnswersState| *state == AnswersState::Plain;
+        sealed += states.iter().filter(|(_, state)| !is_plain(state)).count();
+        if states.iter().all(|(_, state)| is_plain(state)) {
+            continue;
+        }
+        let kept = states
+            .iter()
+            .filter(|(_, state)| *state != AnswersState::Sealed);
+        plain.extend(kept.map(|(variant, _)| match variant.as_str() {
+            BASE_VARIANT => id.clone(),
+            variant => format!("{id} (variant {variant})"),
+        }));
     }
     let mut findings: Vec<CheckResult> = unreadable
         .into_iter()
         .map(|error| CheckResult::failed("prepared", error))
         .collect();
-    if !both.is_empty() {
+    if !plain.is_empty() {
         let text = format!(
             "sealed competitions that still have plain answers: {}",
-            both.join(", ")
+            plain.join(", ")
         );
-        let help = "seal these competitions again, and do not keep the plain files";
+        let help = "seal these competitions and variants (`prep seal --variant`), and do not keep the plain files";
         findings.push(CheckResult::new("answers", Health::Warning, text).help(help));
     } else if sealed > 0 {
         findings.push(CheckResult::ok("answers", format!("sealed: {sealed}")));

@@ -152,12 +152,17 @@ pub struct SealedAnswers {
     pub bytes: u64,
     /// Whether the plain files were kept.
     pub plain: bool,
-    /// Other places of this machine that contain answers: the cache and bundles.
+    /// Other places of this machine that contain answers: plain private files of other variants, bundles, and the cache.
     pub left: Vec<PathBuf>,
+    /// The other variants that have plain private files.
+    #[serde(skip)]
+    pub plain_variants: Vec<String>,
 }
 
-/// Verifies and seals the private files of a competition, and removes the plain files unless `keeps_plain` is set. Each
-/// recipient can decrypt the sealed file with the identity of that recipient.
+/// Verifies and seals the private files of a competition's variant, and removes the plain files unless `keeps_plain` is
+/// set. Each recipient can decrypt the sealed file with the identity of that recipient.
+///
+/// The private files of other variants stay as they are. They may contain the same answers, so the result lists them.
 ///
 /// # Errors
 /// Returns an error if:
@@ -166,12 +171,13 @@ pub struct SealedAnswers {
 /// - a file cannot be written or removed.
 pub fn seal(
     catalog: &Catalog,
-    settings: &Settings,
-    id: &str,
+    all: &Settings,
+    (id, variant): (&str, &str),
     recipients: &[Recipient],
     keeps_plain: bool,
 ) -> Result<SealedAnswers, Error> {
     catalog.get(id)?;
+    let settings = &all.of_variant(variant);
     let (data_dir, target) = (&settings.data_dir, path(&settings.data_dir, id));
     let manifest = prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
     if is_sealed(data_dir, id) {
@@ -185,6 +191,11 @@ pub fn seal(
     };
     let (variant, files) = seal_into(catalog, settings, id, recipients, &target)?;
     let bytes = files.iter().filter_map(|(_, path)| path.metadata().ok());
+    let plain_variants = all.variants().into_iter().filter(|other| {
+        let other = all.data_dir_of(other);
+        other != *data_dir && plain(&other, id).exists()
+    });
+    let plain_variants: Vec<String> = plain_variants.collect();
     let sealed = SealedAnswers {
         id: id.to_owned(),
         variant,
@@ -192,7 +203,8 @@ pub fn seal(
         files: files.len() as u64,
         bytes: bytes.map(|metadata| metadata.len()).sum(),
         plain: keeps_plain,
-        left: left(settings, id, &manifest),
+        left: left(all, id, &manifest, &plain_variants),
+        plain_variants,
     };
     if !keeps_plain {
         let private = plain(data_dir, id);
@@ -274,17 +286,20 @@ fn private_files(
     Ok(files)
 }
 
-/// Returns the paths that still contain answers after sealing: the cache, and the bundles of the competition. Searches for
-/// bundles in the data directory, and in the directory of bundles that the last run used.
-fn left(settings: &Settings, id: &str, manifest: &Manifest) -> Vec<PathBuf> {
+/// Returns the paths that still contain answers after sealing: the plain private files of other variants, the bundles of
+/// the competition, and the cache. Searches for bundles in the data directory, and in the directory of bundles that the
+/// last run used.
+fn left(all: &Settings, id: &str, manifest: &Manifest, plain_variants: &[String]) -> Vec<PathBuf> {
     let preparation = manifest.preparation.as_ref();
     let source = preparation.and_then(|record| record.options.source.as_deref());
-    let directories = source.into_iter().chain([&*settings.data_dir]);
+    let directories = source.into_iter().chain([&*all.data_dir]);
     let name = format!("{}.zip", prep_fetch::bundle_stem(id));
     let bundles = directories.flat_map(|directory| {
         let below = prep_fetch::bundle_files(directory, id).unwrap_or_default();
         below.into_iter().chain([directory.join(&name)])
     });
-    let paths = bundles.chain([settings.store_dir.clone()]);
+    let variants = plain_variants.iter();
+    let variants = variants.map(|variant| plain(&all.data_dir_of(variant), id));
+    let paths = variants.chain(bundles).chain([all.store_dir.clone()]);
     paths.filter(|path| path.exists()).collect()
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use prep_app::{JobPlan, PodOptions, PushResult, kubernetes, remote_of, slurm};
+use prep_app::{AnswersState, JobPlan, Plan, PodOptions, PushResult, kubernetes, remote_of, slurm};
 use prep_core::units;
 use prep_remote::SigningKey;
 use prep_spec::BASE_VARIANT;
@@ -65,6 +65,9 @@ pub struct PushArgs {
     /// Send everything again, even if the remote has it; repairs a damaged remote
     #[arg(long)]
     replace: bool,
+    /// Also send sealed competitions, whose answers the remote then has unencrypted
+    #[arg(long)]
+    unseal: bool,
     #[command(flatten)]
     remote: RemoteArgs,
 }
@@ -90,6 +93,18 @@ impl PushArgs {
                 .printer
                 .message(format!("nothing is sent for {count} without prepared data"));
         }
+        let data_dir = task.data_dir();
+        let is_kept =
+            |id: &String| !self.unseal && AnswersState::of(&data_dir, id) != AnswersState::Plain;
+        let (sealed, ids): (Vec<String>, Vec<String>) = ids.into_iter().partition(is_kept);
+        let sealed = (!sealed.is_empty()).then(|| {
+            let message = format!(
+                "the answers of {} are sealed, and the remote would contain them unencrypted",
+                sealed.join(", ")
+            );
+            CliError::new(Exit::Input, message).help("--unseal sends the plain answers")
+        });
+        let left_out = show_unless_last(session, sealed, &ids)?;
         link.remote().require_writable()?;
         if self.replace {
             link.replace_all();
@@ -131,7 +146,24 @@ impl PushArgs {
         if let Some(pull) = self.pull(&all) {
             session.printer.message(pull);
         }
-        Ok(exit(&all))
+        Ok(Exit::combine([left_out, exit(&all)]))
+    }
+}
+
+/// Shows an error about competitions that are left out, and returns its exit code. If no competition is left, returns the
+/// error.
+fn show_unless_last(
+    session: &CliSession,
+    error: Option<CliError>,
+    left: &[String],
+) -> Result<Exit, CliError> {
+    match error {
+        None => Ok(Exit::Success),
+        Some(error) if left.is_empty() => Err(error),
+        Some(error) => {
+            session.printer.error(&error);
+            Ok(error.exit)
+        }
     }
 }
 
@@ -232,6 +264,12 @@ impl PullArgs {
             return Err(CliError::new(Exit::Input, message)
                 .help("run `prep remote push` on a machine where competitions are prepared"));
         }
+        let plan = Plan::preview(&task, &ids)?;
+        let missing = plan.without_sources();
+        let (absent, ids): (Vec<String>, Vec<String>) = ids
+            .into_iter()
+            .partition(|id| missing.contains(id.as_str()));
+        let left_out = show_unless_last(session, absent_error(link, &absent)?, &ids)?;
         session.printer.message(
             "you must accept the rules of each competition; `prep fetch --check-rules` lists the rules",
         );

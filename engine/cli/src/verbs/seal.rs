@@ -1,5 +1,6 @@
 //! `prep seal`: encrypts the private files of prepared competitions for graders.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -12,6 +13,7 @@ use serde_json::json;
 
 use crate::error::Exit;
 use crate::options::VariantArg;
+use crate::remote::{RemoteArgs, RemoteSettings};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -27,8 +29,8 @@ Examples:
 The private files become DATA/ID/private.age, a tar archive in the format of age (age-encryption.org/v1). `grade`, \
 `validate`, `serve` and `mcp` open it with --identity, and keep the plain answers in memory only.
 
-The cache and the bundles also contain answers. On a machine where agents run, keep only DATA/ID without the bundle. If you \
-lose the identity, `prep run ID --unseal` makes the plain answers again.")]
+The cache, the bundles and other variants also contain answers: seal each variant. On a machine where agents run, keep only \
+DATA/ID without the bundle. If you lose the identity, `prep run ID --unseal` makes the plain answers again.")]
 pub struct SealArgs {
     #[command(flatten)]
     selection: Selection,
@@ -57,12 +59,16 @@ impl SealArgs {
         }
         let ids = self.selection.ids(session)?;
         let catalog = session.catalog()?;
-        let settings = self.variant.settings(session);
+        let remote = RemoteSettings::resolve(
+            &RemoteArgs::default(),
+            &session.places,
+            &session.settings.data_dir,
+        )?;
         let outcomes = session.for_each_id_shown("sealing", &ids, |id| {
             Ok(prep_app::seal(
                 &catalog,
-                &settings,
-                id,
+                &session.settings,
+                (id, &self.variant.variant),
                 &self.recipients,
                 self.keep_plain,
             )?)
@@ -76,16 +82,50 @@ impl SealArgs {
             let lines = outcomes.results().map(|(_, sealed)| line(sealed));
             session.printer.result(&lines.collect::<String>())?;
         }
-        let left = outcomes.results().flat_map(|(_, sealed)| &sealed.left);
-        let left: std::collections::BTreeSet<&PathBuf> = left.collect();
-        if !left.is_empty() {
-            let left: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
-            session.printer.warning(format!(
-                "these files and directories also contain answers, so agents must not be able to read them: {}",
-                left.join(", ")
-            ));
-        }
+        warn(
+            session,
+            outcomes.results().map(|(_, sealed)| sealed),
+            &remote,
+        );
         Ok(outcomes.exit())
+    }
+}
+
+/// Warns about the other places with answers.
+fn warn<'a>(
+    session: &CliSession,
+    all: impl Iterator<Item = &'a SealedAnswers>,
+    remote: &RemoteSettings,
+) {
+    let (mut left, mut variants) = (BTreeSet::new(), BTreeMap::new());
+    for sealed in all {
+        left.extend(sealed.left.iter().map(|path| path.display().to_string()));
+        for variant in &sealed.plain_variants {
+            let ids: &mut Vec<&str> = variants.entry(variant).or_default();
+            ids.push(&sealed.id);
+        }
+    }
+    if left.is_empty() {
+        return;
+    }
+    let left: Vec<String> = left.into_iter().collect();
+    session.printer.warning(format!(
+        "these files and directories also contain answers, so agents must not be able to read them: {}",
+        left.join(", ")
+    ));
+    for (variant, ids) in variants {
+        session.printer.warning(format!(
+            "the variant {variant} has plain answers; `prep seal {} --variant {variant} --for KEY` seals them",
+            ids.join(" ")
+        ));
+    }
+    let address = remote.url.as_ref();
+    let address = address.and_then(|(url, _)| prep_remote::Address::parse(url).ok());
+    if let Some(address) = address {
+        session.printer.warning(format!(
+            "the remote {} may also contain answers, so agents must not be able to read its directory `private`",
+            address.without_secrets()
+        ));
     }
 }
 
