@@ -298,6 +298,25 @@ fn a_remote_in_a_directory_is_shared_by_a_group() {
     let remote = sandbox.path("remote");
     share(&remote);
     let url = format!("file://{}", remote.display());
+    // The message to a user outside of the group is about the directory, not about a file that may not exist.
+    let closed = format!(
+        "you may not enter a directory: {} belongs to",
+        sandbox.data().display()
+    );
+    let outsider = |arguments: &[&str]| {
+        let inner = as_user(&sandbox, one + 9, arguments);
+        let mut command = setpriv(one + 9, one + 9);
+        command.args(inner.get_args().skip(3));
+        let variables = inner.get_envs();
+        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        Ended::of(command.current_dir(sandbox.path("")))
+    };
+    for verb in [&["list"][..], &["run", Harbour::ID]] {
+        let ended = outsider(verb).code(6);
+        ended.says(&[&closed, "mode 2770", "add you to the group"]);
+    }
+    // The check still shows its table.
+    outsider(&["doctor", "--offline"]).shows(&["memory", &closed, "add you to the group"]);
     let run = ["run", Harbour::ID, "--source", "source", "--remote", &url];
     let machine = |user: u32, is_shared: &str, seed: &str, arguments: &[&str]| {
         let own = sandbox.path(&format!("home-{user}"));

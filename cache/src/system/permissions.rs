@@ -26,6 +26,15 @@ pub fn ownership(path: &Path) -> Option<String> {
     ))
 }
 
+/// Returns the outermost directory of `path` that the current user may not enter. `None` if the user may enter all of them.
+pub fn closed_directory(path: &Path) -> Option<&Path> {
+    let is_closed = |path: &&Path| access(*path, Access::EXEC_OK) == Err(Errno::ACCESS);
+    // Inside of a closed directory, the metadata cannot be read.
+    path.ancestors()
+        .skip(1)
+        .find(|path| is_closed(path) && path.metadata().is_ok())
+}
+
 /// Returns the name of the user or group `id` in the file `list` (`/etc/passwd` or `/etc/group`), otherwise its number.
 fn name_of(id: u32, list: &str) -> String {
     let id = id.to_string();

@@ -54,6 +54,7 @@ use crate::error::{CliError, Exit};
 use crate::output::printer::Printer;
 use crate::session::CliSession;
 use crate::settings::Environment;
+use crate::verbs::Verb;
 
 /// Stack of the thread that runs the verb, in bytes. Queries are processed recursively, so a valid query can need more
 /// stack than the main thread has.
@@ -90,7 +91,11 @@ fn prep() -> ExitCode {
                 settings::share_with_group();
             }
             session.printer.warnings(&warnings);
-            (session.printer.clone(), cli.verb.call(&session))
+            let ended = match &session.denied {
+                Some(error) if !matches!(cli.verb, Verb::Doctor(_)) => Err(error.clone()),
+                _ => cli.verb.call(&session),
+            };
+            (session.printer.clone(), ended)
         }
         Err(error) => (Printer::new(&cli.global, cli.global.color), Err(error)),
     };

@@ -162,13 +162,16 @@ pub struct ConfigFiles {
     /// The user's `prep.toml`, if `prep` has no permission to read it. Like git, `prep` ignores this file, because
     /// services often run with the home directory of another user.
     pub ignored: Option<PathBuf>,
+    /// The error of the first other file that `prep` has no permission to read.
+    pub denied: Option<CliError>,
 }
 
 impl ConfigFiles {
     /// Reads all files. Reads the data directory's file only if the data directory is known.
     ///
     /// # Errors
-    /// Returns an error if a file contains an unknown key, or if another user could have written a file.
+    /// Returns an error if a file contains an unknown key, or if another user could have written a file. The error of a file
+    /// that the user may not read is in `denied` instead, because `prep doctor` examines such directories.
     pub fn read(places: &Directories, data_dir: Option<&Path>) -> Result<ConfigFiles, CliError> {
         let mut files = ConfigFiles::default();
         let home = places.home.as_deref();
@@ -199,7 +202,14 @@ impl ConfigFiles {
             if seen.any(|other| is_same(other, &path)) {
                 continue;
             }
-            if let Some(file) = read(&path, home)? {
+            let file = match read(&path, home) {
+                Err(error) if is_denied(&path) => {
+                    files.denied.get_or_insert(error);
+                    None
+                }
+                file => file?,
+            };
+            if let Some(file) = file {
                 if file != ConfigFile::default() {
                     check(&path, &safe, &file.remote)?;
                 }
@@ -308,8 +318,10 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
         }
         Err(error) => {
             let failed = CliError::from(prep_app::Error::reading("read", path, &error));
-            return Err(match error.kind() {
-                ErrorKind::PermissionDenied => failed.help(
+            let closed = prep_cache::closed_directory(path);
+            return Err(match (error.kind(), closed) {
+                (ErrorKind::PermissionDenied, Some(closed)) => closed_error(closed),
+                (ErrorKind::PermissionDenied, None) => failed.help(
                     "change the owner or mode of this file, or use another current directory or data directory, because prep \
                      uses the prep.toml of both",
                 ),
@@ -337,6 +349,16 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
         };
     }
     Ok(Some(file))
+}
+
+fn closed_error(closed: &Path) -> CliError {
+    let described = prep_cache::ownership(closed);
+    let described = described.unwrap_or_else(|| closed.display().to_string());
+    let message = format!("you may not enter a directory: {described}");
+    CliError::new(Exit::Machine, message).help(format!(
+        "ask the owner to add you to the group, or use another current directory or data directory, because prep reads \
+         {FILE} in both"
+    ))
 }
 
 fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {

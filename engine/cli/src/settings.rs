@@ -290,6 +290,7 @@ impl CliSession {
             kaggle: environment.kaggle(),
             places,
             printer: Printer::new(global, color(global, environment)),
+            denied: chooser.files.denied,
             command,
         };
         Ok((session, ignored.into_iter().chain(few_files).collect()))

@@ -91,7 +91,17 @@ impl DoctorArgs {
         };
         let purpose = Purpose::request_unless(self.offline);
         let network = request::network(session, &DownloadLimits::default(), purpose);
-        credentials(session, self.offline, &mut findings);
+        if let Some(error) = &session.denied {
+            findings.failed("settings", error.clone());
+        }
+        let mut of_remote = Findings::default();
+        // A remote may have the bundles and results, so a machine that uses one needs no credentials of Kaggle.
+        self.remote(session, &mut of_remote);
+        credentials(
+            session,
+            of_remote.remote_answers || self.offline,
+            &mut findings,
+        );
         if !self.offline {
             self.kaggle(session, &network, &ids, &cancel, &mut findings)?;
         }
