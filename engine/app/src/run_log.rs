@@ -15,6 +15,7 @@ use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use prep_cache::{Store, unix_seconds};
 use prep_core::{Event, Reason, Reporter, RunReport, StepOutcome};
+use rustix::fs::{FallocateFlags, fallocate};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -24,6 +25,9 @@ use crate::task::Task;
 
 /// Number of log files that are kept.
 const MAX_LOGS: usize = 100;
+
+/// Disk space that the log of a run in progress reserves for its next lines.
+const RESERVED_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -193,6 +197,21 @@ impl RunLog {
         let mut file = file.lock();
         // An error only makes the log incomplete.
         let _ = writeln!(file, "{text}").and_then(|()| file.flush());
+        let Ok(length) = file.get_ref().metadata().map(|metadata| metadata.len()) else {
+            return;
+        };
+        // Reserves space for the next lines, so that the log of a run that fills the disk still states how the run ended. File
+        // systems that cannot reserve space return an error.
+        let _ = match line {
+            Line::Finished { .. } => file.get_ref().set_len(length),
+            _ => fallocate(
+                file.get_ref(),
+                FallocateFlags::KEEP_SIZE,
+                length,
+                RESERVED_BYTES,
+            )
+            .map_err(std::io::Error::from),
+        };
     }
 }
 

@@ -34,7 +34,7 @@ macro_rules! raise_open_files {
 pub(crate) use raise_open_files;
 
 /// Messages of the operating system about limits and file systems, each with the action to suggest.
-const SYSTEM_MESSAGES: [(&str, &str); 5] = [
+const SYSTEM_MESSAGES: [(&str, &str); 7] = [
     (
         "File too large",
         "raise the limit of file sizes (`ulimit -f`), or use a file system that allows larger files",
@@ -43,6 +43,15 @@ const SYSTEM_MESSAGES: [(&str, &str); 5] = [
     (
         "Read-only file system",
         "mount the file system writable, or use a directory on another one",
+    ),
+    // The cache reports whether the full disk is its own disk.
+    (
+        "which is not the disk of the cache",
+        "free some space on that disk, or use a directory on another disk",
+    ),
+    (
+        "shrink the cache with a garbage collection",
+        "`prep cache gc --max-size SIZE` shrinks the cache; otherwise free some disk space, or use a directory on another disk",
     ),
     (
         "No space left on device",

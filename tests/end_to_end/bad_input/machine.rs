@@ -24,6 +24,11 @@ fn file_in_place_of_a_directory_is_named_in_the_error() {
 /// Runs `prep` after the command `mount`, in a separate mount namespace. Returns `None` if the system does not support
 /// that.
 fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<Ended> {
+    scripted(sandbox, &format!("{mount} && exec \"$0\" \"$@\""), inner)
+}
+
+/// Same as [`mounted`], for a script that runs the command `"$0" "$@"`.
+fn scripted(sandbox: &Sandbox, script: &str, inner: &Command) -> Option<Ended> {
     let possible = Command::new("unshare")
         .args(["-rm", "sh", "-c", "mount -t tmpfs none /mnt"])
         .stdout(Stdio::null())
@@ -35,7 +40,7 @@ fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<Ended> {
     }
     let mut command = Command::new("unshare");
     command
-        .args(["-rm", "sh", "-c", &format!("{mount} && exec \"$0\" \"$@\"")])
+        .args(["-rm", "sh", "-c", script])
         .arg(inner.get_program())
         .args(inner.get_args())
         .current_dir(sandbox.path(""))
@@ -109,6 +114,66 @@ fn full_disk_is_reported() {
         assert!(!sandbox.prepared(Gallery::ID).exists());
     }
     sandbox.run_well(Gallery::ID);
+}
+
+/// Only the steps and records that need more space fail: the run lists all competitions, and its log states how it ended.
+#[test]
+fn a_run_that_fills_the_disk_ends_like_other_runs() {
+    let ids = ["quay", "harbour", "gallery"];
+    let sandbox = Sandbox::new();
+    for id in &ids[..2] {
+        sandbox.pipeline(
+            id,
+            &Harbour::PIPELINE.replace("kaggle: harbour", &format!("kaggle: {id}")),
+        );
+        sandbox.bundle(id, &Harbour::bundle(&Harbour::table()));
+    }
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+    for full in ["data", "store"] {
+        fs::create_dir_all(sandbox.path(full)).expect("directory");
+    }
+    let clear = || {
+        for directory in ["data", "store", "kept"] {
+            let _ = fs::remove_dir_all(sandbox.path(directory));
+            fs::create_dir_all(sandbox.path(directory)).expect("directory");
+        }
+    };
+    let mut helps = String::new();
+    for (full, sizes) in [("data", 4..100), ("store", 150..500)] {
+        for kilobytes in sizes.step_by(16) {
+            clear();
+            // The directory vanishes when the shell ends.
+            let script = format!(
+                "mount -t tmpfs -o size={kilobytes}k none {full} && \"$0\" \"$@\"; code=$?; cp store/runs-v1/* kept; exit $code"
+            );
+            let Some(ended) = scripted(&sandbox, &script, &sandbox.run_command(&ids)) else {
+                return;
+            };
+            if ended.code == Some(0) {
+                break;
+            }
+            let place = format!("{full} of {kilobytes} kB: {ended:#?}");
+            assert_eq!(ended.code, Some(6), "{place}");
+            let report = ended.json();
+            let competitions = report["competitions"].as_array().expect(&place);
+            assert_eq!(competitions.len(), ids.len(), "{place}");
+            let failures = competitions.iter();
+            let failures = failures
+                .filter_map(|one| one["failures"].as_array())
+                .flatten();
+            for failure in failures {
+                helps.push_str(failure["help"].as_str().expect(&place));
+            }
+            let log = fs::read_dir(sandbox.path("kept")).expect("logs").next();
+            let log = fs::read_to_string(log.expect(&place).expect("a log").path());
+            assert!(
+                log.expect("text").contains("\"event\":\"finished\""),
+                "{place}"
+            );
+        }
+    }
+    assert!(helps.contains("prep cache gc"), "{helps}");
 }
 
 /// Runs `prep` from a shell that first runs the commands `before`.

@@ -220,11 +220,12 @@ impl Run {
         let ids = std::mem::take(&mut self.ids);
         let mut left_out = std::mem::take(&mut self.plan.left_out);
         let ended = self.run(reporter)?;
-        record::confirm(&ended)?;
+        let mut errors = record::confirm(&ended);
         ended.wait_until_sent();
-        let published = record::record(&ended)?;
+        let published = record::record(&ended, &mut errors)?;
         left_out.extend(run::left_out_while_running(&ended));
-        let preparation = Preparation::sum_up(&ended, &published, refused, (&ids, left_out));
+        let mut preparation = Preparation::sum_up(&ended, &published, refused, (&ids, left_out));
+        preparation.fail(&errors);
         ended.free();
         Ok(preparation)
     }

@@ -20,8 +20,15 @@ use crate::stages::summary::StepFailure;
 use crate::stages::{lock, origins, summary};
 use crate::{bundles, prepared};
 
-/// Records how each completely prepared competition was prepared, and updates `prep.lock`. Returns the published manifests by id.
-pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> {
+/// Errors of this stage by id. They fail only their competitions, because the others are prepared.
+pub(super) type RecordErrors = HashMap<String, Error>;
+
+/// Records how each completely prepared competition was prepared, and updates `prep.lock`. Returns the published manifests by
+/// id. Adds to `errors`.
+pub(super) fn record(
+    ended: &Ended,
+    errors: &mut RecordErrors,
+) -> Result<HashMap<String, Manifest>, Error> {
     let (task, competitions) = (&ended.task, &ended.all.competitions);
     // The last runs are read again, because this run has changed them.
     let last = prepared::last_runs(&ended.context.store, &task.settings, &task.options.variant);
@@ -30,12 +37,23 @@ pub(super) fn record(ended: &Ended) -> Result<HashMap<String, Manifest>, Error> 
     let mut published = HashMap::new();
     let mut locked = Vec::new();
     for (competition, recorded) in competitions.iter().zip(recorded) {
-        let recorded = recorded?;
+        let recorded = match recorded {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                errors.entry(competition.id.clone()).or_insert(error);
+                continue;
+            }
+        };
         locked.extend(recorded.locked.map(|one| (&*competition.id, one)));
         published.extend(recorded.published.map(|one| (competition.id.clone(), one)));
     }
-    if !task.options.locked {
-        lock::update(&task.settings.data_dir, &task.options.variant, &locked)?;
+    if !task.options.locked
+        && let Err(error) = lock::update(&task.settings.data_dir, &task.options.variant, &locked)
+    {
+        for (id, _) in &locked {
+            let errors = errors.entry((*id).to_owned());
+            errors.or_insert_with(|| error.clone());
+        }
     }
     Ok(published)
 }
@@ -263,20 +281,25 @@ pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Ori
     origins::origins(&ended.all, competition, store, value)
 }
 
-/// Records in the cache and the remote from which source files this run computed its results.
-pub(super) fn confirm(ended: &Ended) -> Result<(), Error> {
-    let store = &ended.context.store;
+/// Records in the cache and the remote from which source files this run computed its results. Returns the errors.
+pub(super) fn confirm(ended: &Ended) -> RecordErrors {
+    let competitions = ended.all.competitions.iter();
+    let prepared = competitions
+        .filter(|competition| ended.state_of(&competition.id) == CompetitionState::Prepared);
+    let failed = prepared.filter_map(|competition| {
+        let error = confirm_competition(ended, competition).err()?;
+        Some((competition.id.clone(), error))
+    });
+    failed.collect()
+}
+
+fn confirm_competition(ended: &Ended, competition: &Competition) -> Result<(), Error> {
     let link = ended.task.settings.remote.as_ref();
-    for competition in ended.all.competitions.iter() {
-        if ended.state_of(&competition.id) != CompetitionState::Prepared {
-            continue;
-        }
-        for origin in of_run(ended, competition)? {
-            let Some(name) = &origin.name else { continue };
-            store.confirm_source(name, &origin.record)?;
-            if let Some(link) = link.filter(|link| link.remote().is_writable()) {
-                link.offer_source(name, &origin.record.content());
-            }
+    for origin in of_run(ended, competition)? {
+        let Some(name) = &origin.name else { continue };
+        ended.context.store.confirm_source(name, &origin.record)?;
+        if let Some(link) = link.filter(|link| link.remote().is_writable()) {
+            link.offer_source(name, &origin.record.content());
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ use crate::bundles::BorrowedBundle;
 use crate::error::{Error, for_people};
 use crate::run_log::{RunEnd, RunResult};
 use crate::stages::load::{Competition, Verification};
+use crate::stages::record::RecordErrors;
 use crate::stages::run::{CompetitionState, Ended};
 
 /// The comparison of outputs with the published checksums.
@@ -71,6 +72,21 @@ impl Preparation {
         }
     }
 
+    /// Marks competitions as failed that were prepared, but could not be recorded.
+    pub(super) fn fail(&mut self, errors: &RecordErrors) {
+        for summary in &mut self.summaries {
+            let Some(error) = errors.get(&summary.id) else {
+                continue;
+            };
+            summary.state = CompetitionState::Failed;
+            if summary.failures.is_empty() {
+                let failure = StepFailure::new(error);
+                let step = Some("record".to_owned());
+                summary.failures.push(StepFailure { step, ..failure });
+            }
+        }
+    }
+
     /// Returns how the run ended, for its log.
     pub(super) fn end(&self) -> RunEnd {
         let mut summaries = self.summaries.iter();
@@ -109,6 +125,17 @@ pub struct StepFailure {
 }
 
 impl StepFailure {
+    /// Returns the failure of a competition for which no step failed.
+    fn new(error: &Error) -> StepFailure {
+        StepFailure {
+            step: None,
+            failure: error.failure(),
+            message: error.to_string(),
+            help: error.help.clone(),
+            place: error.diagnostics.clone(),
+        }
+    }
+
     /// Returns the step and the first line of the message.
     pub(super) fn line(&self) -> String {
         let message = self.message.lines().next().unwrap_or_default();
@@ -274,17 +301,10 @@ impl Summary {
 
     /// Creates the summary of a competition that could not be planned.
     pub fn refused(id: &str, variant: &str, error: &Error) -> Summary {
-        let failure = StepFailure {
-            step: None,
-            failure: error.failure(),
-            message: error.to_string(),
-            help: error.help.clone(),
-            place: error.diagnostics.clone(),
-        };
         Summary {
             id: id.to_owned(),
             variant: variant.to_owned(),
-            failures: vec![failure],
+            failures: vec![StepFailure::new(error)],
             ..Summary::default()
         }
     }

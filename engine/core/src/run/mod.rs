@@ -116,7 +116,7 @@ pub fn run(
     let driven = std::thread::scope(|scope| drive(scope, &shared, scheduler));
     let mut scheduler = driven?;
     scheduler.close();
-    scheduler::record(&shared, &scheduler)?;
+    scheduler::record(&shared, &mut scheduler);
     Ok(scheduler.report)
 }
 

@@ -369,6 +369,24 @@ impl Scheduler {
         }
     }
 
+    /// Changes the outcome of a competition's sink to a failure, unless a node of the competition has failed already.
+    fn fail_competition(&mut self, nodes: &[NodeId], error: StepError) {
+        let outcome = |id: &NodeId| self.report.outcomes.get(id);
+        let has_failed = |id: &NodeId| matches!(outcome(id), Some(StepOutcome::Failed { .. }));
+        let is_sink = |id: &&NodeId| matches!(self.shared.graph.node(**id).action, Action::Sink(_));
+        let Some(id) = nodes.iter().find(is_sink).or(nodes.first()).copied() else {
+            return;
+        };
+        if !nodes.iter().any(has_failed) {
+            let outcome = StepOutcome::Failed {
+                failure: error.failure(),
+                message: chain(&error),
+            };
+            self.report.outcomes.insert(id, outcome);
+            self.report.errors.insert(id, error);
+        }
+    }
+
     fn full_name(&self, id: NodeId) -> String {
         let node = self.shared.graph.node(id);
         format!("{}/{}", node.competition, node.name)
@@ -428,11 +446,9 @@ impl MemoryResults {
     }
 }
 
-/// Writes the history of each competition in which a step ran or a check failed.
-pub(super) fn record(
-    shared: &RunShared,
-    scheduler: &Scheduler,
-) -> Result<(), prep_cache::StoreError> {
+/// Writes the history of each competition in which a step ran or a check failed. If a history cannot be written, its
+/// competition fails, because its next run cannot explain why steps run. The other competitions keep their outcomes.
+pub(super) fn record(shared: &RunShared, scheduler: &mut Scheduler) {
     let mut by_competition: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
     for id in scheduler.states.keys() {
         by_competition
@@ -440,73 +456,83 @@ pub(super) fn record(
             .or_default()
             .push(*id);
     }
+    for (competition, nodes) in by_competition {
+        if let Err(error) = record_competition(shared, scheduler, competition, &nodes) {
+            scheduler.fail_competition(&nodes, error.into());
+        }
+    }
+}
+
+fn record_competition(
+    shared: &RunShared,
+    scheduler: &Scheduler,
+    competition: &str,
+    nodes: &[NodeId],
+) -> Result<(), prep_cache::StoreError> {
     let ran = |id: &NodeId| {
         matches!(
             scheduler.report.outcomes.get(id),
             Some(StepOutcome::Done { .. })
         )
     };
-    for (competition, nodes) in by_competition {
-        if !nodes
-            .iter()
-            .any(|id| ran(id) || failed_check(shared, scheduler, *id).is_some())
-        {
-            continue;
-        }
-        // `last` reads each history only once, before the run changes the target directory. Therefore this history does not
-        // contain this run.
-        let history = History::clone(&*shared.last.history(competition)?);
-        let old = &history.steps;
-        let mut failed = history.failed.clone();
-        let mut steps = BTreeMap::new();
-        for id in nodes {
-            let name = &shared.graph.node(id).name;
-            let before = old.get(name);
-            if let Some(step) = failed_check(shared, scheduler, id) {
-                failed.insert(name.clone(), step);
-            }
-            let (NodeState::Known {
-                record: Some(record),
-                ..
-            }
-            | NodeState::Current { record }) = &scheduler.states[&id]
-            else {
-                if let Some(before) = before {
-                    steps.insert(name.clone(), before.clone());
-                }
-                continue;
-            };
-            failed.remove(name);
-            let reason = if ran(&id) {
-                scheduler.reasons.get(&id).cloned()
-            } else {
-                before.and_then(|before| {
-                    serde_json::from_value::<LastRun>(before.record.clone())
-                        .ok()?
-                        .reason
-                })
-            };
-            let last = LastRun {
-                record: record.clone(),
-                reason,
-                failed: None,
-            };
-            if let Ok(last) = serde_json::to_value(last) {
-                steps.insert(
-                    name.clone(),
-                    HistoryStep {
-                        key: record.key(),
-                        record: last,
-                    },
-                );
-            }
-        }
-        let history = history.followed_by(unix_seconds(), steps, failed);
-        shared
-            .last
-            .set(&shared.context.store, competition, &history)?;
+    if !nodes
+        .iter()
+        .any(|id| ran(id) || failed_check(shared, scheduler, *id).is_some())
+    {
+        return Ok(());
     }
-    Ok(())
+    // `last` reads each history only once, before the run changes the target directory. Therefore this history does not
+    // contain this run.
+    let history = History::clone(&*shared.last.history(competition)?);
+    let old = &history.steps;
+    let mut failed = history.failed.clone();
+    let mut steps = BTreeMap::new();
+    for &id in nodes {
+        let name = &shared.graph.node(id).name;
+        let before = old.get(name);
+        if let Some(step) = failed_check(shared, scheduler, id) {
+            failed.insert(name.clone(), step);
+        }
+        let (NodeState::Known {
+            record: Some(record),
+            ..
+        }
+        | NodeState::Current { record }) = &scheduler.states[&id]
+        else {
+            if let Some(before) = before {
+                steps.insert(name.clone(), before.clone());
+            }
+            continue;
+        };
+        failed.remove(name);
+        let reason = if ran(&id) {
+            scheduler.reasons.get(&id).cloned()
+        } else {
+            before.and_then(|before| {
+                serde_json::from_value::<LastRun>(before.record.clone())
+                    .ok()?
+                    .reason
+            })
+        };
+        let last = LastRun {
+            record: record.clone(),
+            reason,
+            failed: None,
+        };
+        if let Ok(last) = serde_json::to_value(last) {
+            steps.insert(
+                name.clone(),
+                HistoryStep {
+                    key: record.key(),
+                    record: last,
+                },
+            );
+        }
+    }
+    let history = history.followed_by(unix_seconds(), steps, failed);
+    shared
+        .last
+        .set(&shared.context.store, competition, &history)
 }
 
 /// Returns a record of the failure if the node `id` is a failed check. A check depends only on its key record, so with the
