@@ -93,7 +93,7 @@ impl Plan {
     }
 
     /// Returns the competitions with a missing bundle or source, including sources that are directories.
-    pub(crate) fn without_sources(&self) -> HashSet<&str> {
+    pub fn without_sources(&self) -> HashSet<&str> {
         let missing = self.resolution.work.iter();
         let missing = missing.filter(|(_, reason)| **reason == Reason::Missing);
         let nodes = missing.map(|(id, _)| self.all.graph.node(*id));

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use prep_app::{AnswersState, JobPlan, Plan, PodOptions, PushResult, kubernetes, remote_of, slurm};
 use prep_core::units;
-use prep_remote::SigningKey;
+use prep_remote::{Link, SigningKey};
 use prep_spec::BASE_VARIANT;
 use serde_json::json;
 
@@ -279,8 +279,30 @@ impl PullArgs {
             "{} received from the remote",
             units::bytes(link.remote().received())
         ));
-        Ok(summary::exit(&preparation))
+        Ok(Exit::combine([left_out, summary::exit(&preparation)]))
     }
+}
+
+/// Returns the error for competitions that cannot be pulled, because the remote has no trusted record of their bundle and
+/// this machine has no bundle.
+fn absent_error(link: &Link, absent: &[String]) -> Result<Option<CliError>, CliError> {
+    let Some(first) = absent.first() else {
+        return Ok(None);
+    };
+    // The plan treats errors of the remote as missing records.
+    link.source(first)?;
+    let (remote, ids) = (link.remote().name(), absent.join(", "));
+    // Web servers cannot list records.
+    let listed = link.sources().unwrap_or_default();
+    let no_results = format!("the remote {remote} has no results of {ids}");
+    Ok(Some(match absent.iter().any(|id| listed.contains(id)) {
+        // A warning has already stated the reason.
+        true => CliError::new(Exit::Input, format!("{no_results} that you trust"))
+            .help("`[remote] trusted` in prep.toml lists the keys whose results you trust"),
+        false => CliError::new(Exit::Input, no_results).help(format!(
+            "run `prep remote push {first}` on a machine where the competition is prepared"
+        )),
+    }))
 }
 
 /// Create and list keys that sign results and reports
