@@ -58,6 +58,7 @@ fn lookups(store: &Store) -> Outcome {
             millis: 0,
             lengths: Vec::new(),
             is_remote: false,
+            is_discarded: false,
         };
         let key = Digest::of_bytes(format!("key {n}").as_bytes());
         store.record(&key, &entry)?;

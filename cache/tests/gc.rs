@@ -163,6 +163,39 @@ fn least_recently_used_entries_are_removed_first() -> Outcome {
     Ok(())
 }
 
+/// Without its entries, a data directory whose bundle was deleted would no longer be up to date.
+#[test]
+fn entries_of_the_last_run_stay_without_their_objects() -> Outcome {
+    let (_dir, store) = empty_store()?;
+    let (recorded, object) = step(&store, "recorded", 100, 3)?;
+    let (other, _) = step(&store, "other", 100, 1)?;
+    let named = HistoryStep {
+        key: recorded,
+        record: serde_json::Value::Null,
+    };
+    let run = History {
+        recorded: 1,
+        steps: BTreeMap::from([("s".to_owned(), named)]),
+        ..History::default()
+    };
+    store.set_last_run("c", &HistoryScope::new("v1", Path::new("/data")), &run)?;
+    let report = collect(&store, options(Some(0), None))?;
+    assert_eq!(
+        (report.entries, report.discarded),
+        (vec![other], vec![recorded])
+    );
+    assert_eq!(store.len_of(&object), None);
+    // A later collection and a repair do not treat the entry as damaged.
+    let report = collect(&store, options(Some(0), None))?;
+    assert!(report.entries.is_empty() && report.discarded.is_empty());
+    assert!(store.verify(true, &|_| {})?.is_clean());
+    let entry = store.lookup(&recorded)?.ok_or("the entry is gone")?;
+    assert!(entry.is_discarded && entry.outputs.values().any(|one| *one == object));
+    // The removal of a competition also removes its entries.
+    assert_eq!(store.forget(&["c"], false)?.entries, [recorded]);
+    Ok(())
+}
+
 #[test]
 fn linked_objects_are_removed_but_not_counted_as_freed() -> Outcome {
     let (dir, store) = empty_store()?;

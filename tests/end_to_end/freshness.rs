@@ -8,6 +8,33 @@ use serde_json::Value;
 
 use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, Snapshot};
 
+/// A collection removes the results, but not the records that the data directory is up to date.
+#[test]
+fn a_collection_keeps_data_without_a_bundle_up_to_date() {
+    let sandbox = Harbour::prepared();
+    let bundle = fs::read(sandbox.path("source/harbour.zip")).expect("a bundle");
+    fs::remove_file(sandbox.path("source/harbour.zip")).expect("removed");
+    for _ in 0..2 {
+        let collect = ["cache", "gc", "--max-size", "1B"];
+        sandbox.prep(&collect).code(0).shows(&["0 objects kept"]);
+        sandbox.prep(&["cache", "verify"]).code(0);
+        assert_eq!(sandbox.run_well(Harbour::ID), 0);
+        assert_eq!(planned(&sandbox, Harbour::ID), BTreeSet::new());
+    }
+    // A change needs the bundle. The cache has nothing that could replace it.
+    let changed = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
+    sandbox.pipeline(Harbour::ID, &changed);
+    let mut run = sandbox.run_command(&[Harbour::ID]);
+    let ended = Ended::of(run.args(["--no-download", "--from-cache"])).code(4);
+    ended.says(&["the cache does not have the results that would replace the missing bundle"]);
+    sandbox.bundle(Harbour::ID, &bundle);
+    assert!(sandbox.run_well(Harbour::ID) > 0);
+    // Without the records, a step that has run before is not a first run.
+    fs::remove_dir_all(sandbox.store().join("ledger-v1")).expect("removed");
+    why(&sandbox, Harbour::ID, &[]).shows(&["its result is no longer in the cache\n"]);
+    sandbox.run_well(Harbour::ID);
+}
+
 struct Records(BTreeMap<String, Value>);
 
 impl Records {

@@ -148,9 +148,21 @@ pub struct LedgerEntry {
         skip_serializing_if = "std::ops::Not::not"
     )]
     pub is_remote: bool,
+    /// Whether a garbage collection removed objects of this entry. If a later step needs one, this step runs again.
+    #[serde(
+        rename = "discarded",
+        default,
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub is_discarded: bool,
 }
 
 impl LedgerEntry {
+    /// Returns whether objects of this entry may be missing from the store, although nothing is damaged.
+    pub(crate) fn may_lack_objects(&self) -> bool {
+        self.is_remote || self.is_discarded
+    }
+
     /// Returns the outputs and references: the objects that the store or the tier must have for this entry.
     pub fn objects(&self) -> impl Iterator<Item = &Digest> {
         self.outputs.values().chain(&self.references)

@@ -13,6 +13,9 @@
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
 //!    is not enough, it removes the least recently used entries with the objects that only they name.
 //!
+//! Step 4 keeps an entry that the last run into a data directory used, and removes only its objects. With the entries, that
+//! data directory stays up to date, even if its bundle no longer exists and no step can run again.
+//!
 //! A collection needs exclusive access to the store ([`Store::in_use`]), but objects that were opened earlier remain
 //! readable.
 
@@ -53,6 +56,8 @@ pub struct GcReport {
     pub freed_bytes: u64,
     /// Keys of removed ledger entries, sorted.
     pub entries: Vec<Digest>,
+    /// Keys of ledger entries that stay, although their objects were removed. Sorted.
+    pub discarded: Vec<Digest>,
     /// Other removed records: unreadable records, old records of runs, old member lists of bundles, and digests of files
     /// outside the store that no longer exist.
     pub records: Vec<PathBuf>,
@@ -75,6 +80,8 @@ struct ObjectInfo {
 struct Entry {
     key: Digest,
     last_use: u64,
+    /// Whether the last run into a data directory used the entry.
+    is_recorded: bool,
     objects: Vec<Digest>,
 }
 
@@ -161,7 +168,7 @@ impl Store {
             let last_use = seconds(touched.unwrap_or(UNIX_EPOCH))
                 .max(entry.created)
                 .max(uses.get(&key).copied().unwrap_or(0));
-            collection.add(key, last_use, &entry);
+            collection.add(key, last_use, uses.contains_key(&key), &entry);
         }
         Ok(collection)
     }
@@ -235,7 +242,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes entries, records and objects, in this order. Removes no object after an error.
+    /// Removes entries, records and objects, in this order. Removes no object after an error. Marks the entries that stay
+    /// without their objects last, because the disk may have been full before.
     pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
@@ -250,6 +258,17 @@ impl Store {
                 report.failed.push(error);
             }
         }
+        for key in &report.discarded {
+            lock.check()?;
+            if let RecordRead::Found(entry, _) = self.load::<LedgerEntry>(Bucket::Ledger, key)? {
+                let is_discarded = true;
+                let entry = LedgerEntry {
+                    is_discarded,
+                    ..entry
+                };
+                report.failed.extend(self.record(key, &entry).err());
+            }
+        }
         Ok(())
     }
 }
@@ -262,13 +281,13 @@ fn is_unused(now: SystemTime, last_use: u64, keep_days: Option<u32>) -> bool {
 }
 
 impl Collection {
-    fn add(&mut self, key: Digest, last_use: u64, entry: &LedgerEntry) {
+    fn add(&mut self, key: Digest, last_use: u64, is_recorded: bool, entry: &LedgerEntry) {
         let mut objects: Vec<_> = entry.objects().copied().collect();
         objects.sort_unstable();
         objects.dedup();
         let count_before = objects.len();
         objects.retain(|digest| self.objects.contains_key(digest));
-        if objects.len() < count_before && !entry.is_remote {
+        if objects.len() < count_before && !entry.may_lack_objects() {
             self.report.entries.push(key);
             return;
         }
@@ -280,6 +299,7 @@ impl Collection {
         self.entries.push(Entry {
             key,
             last_use,
+            is_recorded,
             objects,
         });
     }
@@ -329,12 +349,27 @@ impl Collection {
         while size > max_size
             && let Some(entry) = self.entries.pop()
         {
-            size -= self.drop_entry(&entry);
+            size -= match entry.is_recorded {
+                true => self.discard(&entry),
+                false => self.drop_entry(&entry),
+            };
         }
     }
 
     fn drop_entry(&mut self, entry: &Entry) -> u64 {
         self.report.entries.push(entry.key);
+        self.drop_objects_of(entry)
+    }
+
+    /// Drops the objects that only this entry names, and keeps the entry.
+    fn discard(&mut self, entry: &Entry) -> u64 {
+        if !entry.objects.is_empty() {
+            self.report.discarded.push(entry.key);
+        }
+        self.drop_objects_of(entry)
+    }
+
+    fn drop_objects_of(&mut self, entry: &Entry) -> u64 {
         let mut bytes = 0;
         for digest in &entry.objects {
             let Some(found) = self.objects.get_mut(digest) else {
@@ -366,6 +401,7 @@ impl Collection {
         }
         self.report.objects.sort_unstable();
         self.report.entries.sort_unstable();
+        self.report.discarded.sort_unstable();
         self.report
     }
 }

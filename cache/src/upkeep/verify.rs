@@ -140,7 +140,7 @@ impl Store {
             let absent: Vec<_> = self
                 .missing_locally(&entry)
                 .into_iter()
-                .filter(|digest| !entry.is_remote && !damaged.contains(digest))
+                .filter(|digest| !entry.may_lack_objects() && !damaged.contains(digest))
                 .collect();
             if absent.is_empty() && !entry.objects().any(|digest| damaged.contains(digest)) {
                 continue;

@@ -69,6 +69,7 @@ pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error
         millis: 12,
         lengths: Vec::new(),
         is_remote: false,
+        is_discarded: false,
     })
 }
 

@@ -143,6 +143,8 @@ pub enum Note<'a> {
         id: &'a str,
         bundle: &'a BorrowedBundle,
     },
+    /// The caller requested cached results in place of a missing bundle, but the cache lacks some of them.
+    NothingCached { id: &'a str },
     /// The private files of this competition are sealed, and the run publishes them as plain files.
     Unseals { id: &'a str },
     /// The bundle at `path` is not the one from which the data were prepared, whose content is `before`.
@@ -205,6 +207,10 @@ impl fmt::Display for Note<'_> {
                     "{id}: there is no bundle on this machine; using results that were computed from the bundle {bundle}"
                 )
             }
+            Note::NothingCached { id } => write!(
+                f,
+                "{id}: the cache does not have the results that would replace the missing bundle"
+            ),
             Note::Unseals { id } => write!(
                 f,
                 "{id}: its answers are sealed; this run also writes them as plain files"

@@ -17,6 +17,7 @@ pub fn short(reason: &Reason) -> String {
             let message = crate::error::for_people(message);
             format!("it failed: {}", message.lines().next().unwrap_or_default())
         }
+        Reason::ResultMissing => "its result is no longer in the cache".to_owned(),
         Reason::OutputMissing { .. } => {
             "its result is no longer in the cache, and another step needs it".to_owned()
         }

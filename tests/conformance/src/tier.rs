@@ -94,6 +94,7 @@ fn offer(store: &Store, content: &[u8]) -> Result<(Digest, LedgerEntry), Violati
         millis: 1,
         lengths: Vec::new(),
         is_remote: false,
+        is_discarded: false,
     };
     store.record(&key, &entry).or_violation(STORED)?;
     store.offer(|| Offer {

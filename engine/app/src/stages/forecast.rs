@@ -92,6 +92,15 @@ impl Plan {
         missing
     }
 
+    /// Returns whether a step would read a bundle or a source of a competition that is not on this machine.
+    pub(crate) fn runs_absent_source(&self, id: &str) -> bool {
+        let mut nodes = self.all.nodes_of(id).iter();
+        nodes.any(|id| {
+            let is_absent = matches!(&self.all.graph.node(*id).action, Action::Source(source) if source.location().is_none());
+            is_absent && self.resolution.work.contains_key(id)
+        })
+    }
+
     /// Returns the competitions with a missing bundle or source, including sources that are directories.
     pub fn without_sources(&self) -> HashSet<&str> {
         let missing = self.resolution.work.iter();

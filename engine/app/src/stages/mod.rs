@@ -189,6 +189,9 @@ impl Run {
             if sealed::is_sealed(&settings.data_dir_of(&options.variant), id) {
                 notes(Note::Unseals { id });
             }
+            if options.from_cache && plan.runs_absent_source(id) {
+                notes(Note::NothingCached { id });
+            }
             let nodes = plan.all.nodes_of(id).iter();
             let mut reasons = nodes.filter_map(|node| plan.resolution.work.get(node));
             if let Some(Reason::NotCurrent { difference }) = reasons.next_back() {

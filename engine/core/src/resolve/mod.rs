@@ -205,7 +205,7 @@ pub(crate) fn resolve_with(
             })
         }
         None => {
-            let reason = reason(last, node, &record, Reason::FirstRun)?;
+            let reason = reason(last, node, &record, Reason::ResultMissing)?;
             Ok(NodeState::Stale {
                 record: Some(record),
                 reason,

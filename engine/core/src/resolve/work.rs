@@ -168,6 +168,8 @@ pub enum Reason {
         /// The error message of the last run.
         message: String,
     },
+    /// The last run had the same key record and succeeded, but its result is no longer in the cache.
+    ResultMissing,
     /// Another step needs an object of the result, and the object is no longer in the cache.
     OutputMissing {
         /// The missing object.

@@ -64,6 +64,7 @@ impl Machine {
             millis: 2,
             lengths: Vec::new(),
             is_remote: false,
+            is_discarded: false,
         };
         self.store.record(&key, &entry).unwrap();
         let (competition, step, given) = ("c".to_owned(), step.to_owned(), given.to_vec());
