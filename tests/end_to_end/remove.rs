@@ -28,3 +28,29 @@ fn removing_a_competition_keeps_others() {
     assert!(sandbox.run_well(Harbour::ID) > 0);
     assert_eq!(sandbox.run_well(Gallery::ID), 0);
 }
+
+#[test]
+fn one_variant_can_be_removed() {
+    let sandbox = Harbour::prepared();
+    let run = [
+        "run",
+        Harbour::ID,
+        "--source",
+        "source",
+        "--variant",
+        "fixed",
+    ];
+    sandbox.prep(&run).code(0);
+    let before = sandbox.tree(Harbour::ID);
+    let remove = ["remove", Harbour::ID, "--yes"];
+    let planned = sandbox.prep(&["remove", Harbour::ID, "--dry-run"]).code(0);
+    planned.shows(&["harbour      v1 fixed"]);
+    let removed = [&remove[..], &["--variant", "fixed"]].concat();
+    sandbox
+        .prep(&removed)
+        .code(0)
+        .shows(&["harbour      fixed  "]);
+    assert!(!sandbox.path("data/fixed/harbour").exists());
+    assert_eq!(sandbox.tree(Harbour::ID), before);
+    assert_eq!(sandbox.run_well(Harbour::ID), 0);
+}

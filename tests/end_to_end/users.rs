@@ -107,6 +107,27 @@ fn missing_permissions_name_the_setting() {
     ended.says(&["no permission to", "`shared` or the umask 002"]);
 }
 
+/// A removal that stopped half-way would leave a competition without its answers or its list of files.
+#[test]
+fn nothing_is_removed_without_the_permission_for_everything() {
+    let Some(sandbox) = sandbox("nothing_is_removed_without_the_permission_for_everything") else {
+        return;
+    };
+    let [one, two] = USERS;
+    let run = ["run", Harbour::ID, "--source", "source"];
+    shared(&sandbox, one, &run).code(0);
+    let private = sandbox.prepared(Harbour::ID).join("private");
+    fs::set_permissions(&private, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let before = sandbox.tree(Harbour::ID);
+    let ended = shared(&sandbox, two, &["remove", Harbour::ID, "--yes"]).code(6);
+    ended.says(&[
+        "cannot remove `harbour`: cannot be written:",
+        "harbour/prepared/private belongs to",
+    ]);
+    assert_eq!(sandbox.tree(Harbour::ID), before);
+    shared(&sandbox, two, &run).code(0).shows(&["up to date"]);
+}
+
 /// A file that `prep` cannot read is neither valid nor invalid.
 #[test]
 fn an_unreadable_submission_is_a_system_error() {
@@ -277,6 +298,25 @@ fn other_users_cannot_read_a_private_directory() {
     };
     assert!(reads(one, GROUP, &answers) && reads(two, GROUP, &answers));
     assert!(!reads(one + 9, one + 9, &answers));
+    // The message to a user outside of the group is about the directory, not about a file that may not exist.
+    let closed = format!(
+        "you may not enter a directory: {} belongs to",
+        sandbox.data().display()
+    );
+    let outsider = |arguments: &[&str]| {
+        let inner = as_user(&sandbox, one + 9, arguments);
+        let mut command = setpriv(one + 9, one + 9);
+        command.args(inner.get_args().skip(3));
+        let variables = inner.get_envs();
+        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        Ended::of(command.current_dir(sandbox.path("")))
+    };
+    for verb in [&["list"][..], &["run", Harbour::ID]] {
+        let ended = outsider(verb).code(6);
+        ended.says(&[&closed, "mode 2770", "add you to the group"]);
+    }
+    // The check still shows its table.
+    outsider(&["doctor", "--offline"]).shows(&["memory", &closed, "add you to the group"]);
     // The files are also closed, in case somebody opens the directories.
     for entry in fs::read_dir(answers.parent().expect("a parent")).expect("private") {
         let mode = entry
@@ -298,25 +338,6 @@ fn a_remote_in_a_directory_is_shared_by_a_group() {
     let remote = sandbox.path("remote");
     share(&remote);
     let url = format!("file://{}", remote.display());
-    // The message to a user outside of the group is about the directory, not about a file that may not exist.
-    let closed = format!(
-        "you may not enter a directory: {} belongs to",
-        sandbox.data().display()
-    );
-    let outsider = |arguments: &[&str]| {
-        let inner = as_user(&sandbox, one + 9, arguments);
-        let mut command = setpriv(one + 9, one + 9);
-        command.args(inner.get_args().skip(3));
-        let variables = inner.get_envs();
-        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
-        Ended::of(command.current_dir(sandbox.path("")))
-    };
-    for verb in [&["list"][..], &["run", Harbour::ID]] {
-        let ended = outsider(verb).code(6);
-        ended.says(&[&closed, "mode 2770", "add you to the group"]);
-    }
-    // The check still shows its table.
-    outsider(&["doctor", "--offline"]).shows(&["memory", &closed, "add you to the group"]);
     let run = ["run", Harbour::ID, "--source", "source", "--remote", &url];
     let machine = |user: u32, is_shared: &str, seed: &str, arguments: &[&str]| {
         let own = sandbox.path(&format!("home-{user}"));
@@ -463,7 +484,7 @@ fn what_can_be_removed_is_removed() {
     set(0o500);
     chown(&home, Some(0), Some(0)).expect("an owner");
     let removed = prep(&["remove", copy, Harbour::ID, "--yes"]).code(6);
-    removed.says(&["Permission denied"]);
+    removed.says(&["cannot remove `copy`", "cannot be written"]);
     assert!(!sandbox.data().join(Harbour::ID).exists());
     assert!(home.join("prepared.json").exists());
     set(0o700);

@@ -6,19 +6,21 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use prep_cache::{GcReport, Store, StoreError};
+use prep_cache::{GcReport, Store, StoreError, Unwritable};
 use prep_core::{Failure, chain};
 use prep_steps::RemovedFiles;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::sealed;
-use crate::settings::Settings;
+use crate::settings::{Settings, prepared_dir};
+use crate::{doctor, sealed};
 
 /// The data to remove.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
+    /// The only variant whose prepared data are removed. `None` for all variants.
+    pub variant: Option<String>,
     pub bundles: bool,
     pub cache: bool,
     /// Only report the data that would be removed.
@@ -39,8 +41,11 @@ pub struct RemovalResult {
 #[derive(Debug, Default, Serialize)]
 pub struct RemovedCompetition {
     pub id: String,
-    /// Prepared data of all variants.
+    /// Prepared data of the removed variants.
     pub prepared: Space,
+    /// The removed variants that were prepared.
+    #[serde(skip)]
+    pub variants: Vec<String>,
     /// Bundles and further sources in the data directory.
     pub bundle: Space,
 }
@@ -61,7 +66,8 @@ impl RemovalResult {
 }
 
 /// Removes the prepared data of the competitions `ids`, and the bundles and cached results that `removal` selects. Data that
-/// cannot be removed do not stop the removal of the others.
+/// cannot be removed do not stop the removal of the others. If the user cannot remove some data of a competition, nothing of
+/// this competition is removed.
 ///
 /// # Errors
 /// Returns an error if an id is unknown, or if a run uses the cache.
@@ -69,12 +75,24 @@ pub fn remove(
     settings: &Settings,
     catalog: &Catalog,
     ids: &[String],
-    removal: Removal,
+    removal: &Removal,
 ) -> Result<RemovalResult, Error> {
     for id in ids {
         catalog.get(id)?;
     }
     let mut result = RemovalResult::default();
+    let variants = match &removal.variant {
+        Some(variant) => vec![variant.clone()],
+        None => settings.variants(),
+    };
+    let mut removable = Vec::new();
+    for id in ids {
+        match require_removable(settings, id, &variants) {
+            Ok(()) => removable.push(id.clone()),
+            Err(error) => result.errors.push(error),
+        }
+    }
+    let ids = &removable;
     // The cache comes first, because this step fails if a run is in progress.
     result.cache = match remove_cached(settings, ids, removal) {
         Err(error @ StoreError::InUse { .. }) => return Err(error.into()),
@@ -89,8 +107,11 @@ pub fn remove(
             id: id.clone(),
             ..RemovedCompetition::default()
         };
-        for variant in settings.variants() {
-            let data_dir = settings.data_dir_of(&variant);
+        for variant in &variants {
+            let data_dir = settings.data_dir_of(variant);
+            if prepared_dir(&data_dir, id).exists() {
+                removed.variants.push(variant.clone());
+            }
             let ended = remove_competition(&data_dir, removal, &mut removed);
             result.errors.extend(ended.err());
         }
@@ -99,10 +120,33 @@ pub fn remove(
     Ok(result)
 }
 
+/// Levels of directories below the directory of a competition that are examined before the removal.
+const EXAMINED_LEVELS: usize = 64;
+
+/// Returns an error if the current user cannot remove files from a directory of the competition.
+fn require_removable(settings: &Settings, id: &str, variants: &[String]) -> Result<(), Error> {
+    let mut found = Unwritable::default();
+    for variant in variants {
+        let home = settings.data_dir_of(variant).join(id);
+        found.examine_directories(&home, EXAMINED_LEVELS);
+    }
+    match doctor::unwritable("data", &found) {
+        None => Ok(()),
+        Some(finding) => {
+            let message = format!("cannot remove `{id}`: {}", finding.text);
+            let error = Error::new(Failure::Machine, message);
+            Err(Error {
+                help: finding.help,
+                ..error
+            })
+        }
+    }
+}
+
 fn remove_cached(
     settings: &Settings,
     ids: &[String],
-    removal: Removal,
+    removal: &Removal,
 ) -> Result<Option<GcReport>, StoreError> {
     let Some(existing) = Store::open_existing(&settings.store_dir)?.filter(|_| removal.cache)
     else {
@@ -119,7 +163,7 @@ fn remove_cached(
 /// Removes the files of a competition in one data directory, and adds them to `removed`.
 fn remove_competition(
     data_dir: &Path,
-    removal: Removal,
+    removal: &Removal,
     removed: &mut RemovedCompetition,
 ) -> Result<(), Error> {
     let id = &removed.id;

@@ -8,6 +8,7 @@ use prep_core::units;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
+use crate::options::variant_name;
 use crate::output::table::PrintedTable;
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
@@ -19,9 +20,11 @@ Examples:
   prep remove spaceship-titanic --dry-run
   prep remove --set dev --keep-bundle --yes
 
-The command shows the space that it frees, and asks before it removes anything. It removes all variants. Bundles \
-outside of the data directory stay, and so do cached results that other competitions use. Data that cannot be removed \
-do not stop the removal of the others.")]
+The command shows the space that it frees, and asks before it removes anything. It removes all variants. With \
+--variant, it removes only the prepared data of one variant.
+
+Bundles outside of the data directory stay, and so do cached results that other competitions use. If you lack the permission \
+to remove some data of a competition, nothing of this competition is removed. The others are removed.")]
 pub struct RemoveArgs {
     #[command(flatten)]
     selection: Selection,
@@ -31,6 +34,9 @@ pub struct RemoveArgs {
     /// Do not ask for confirmation
     #[arg(long, short, conflicts_with = "dry_run")]
     yes: bool,
+    /// Remove only the prepared data of this variant; keep bundles and the cache
+    #[arg(long, value_name = "NAME", value_parser = variant_name)]
+    variant: Option<String>,
     /// Keep bundles and further sources in the data directory
     #[arg(long)]
     keep_bundle: bool,
@@ -44,13 +50,17 @@ impl RemoveArgs {
         let ids = self.selection.ids(session)?;
         let catalog = session.catalog()?;
         let removal = |dry_run| Removal {
-            bundles: !self.keep_bundle,
-            cache: !self.keep_cache,
+            variant: self.variant.clone(),
+            bundles: !self.keep_bundle && self.variant.is_none(),
+            cache: !self.keep_cache && self.variant.is_none(),
             dry_run,
         };
-        let remove = |dry_run| remove(&session.settings, &catalog, &ids, removal(dry_run));
+        let remove = |dry_run| remove(&session.settings, &catalog, &ids, &removal(dry_run));
         let planned = remove(true)?;
         let bytes = units::bytes(planned.bytes());
+        if planned.competitions.is_empty() {
+            return Ok(errors(session, planned.errors));
+        }
         if !self.dry_run && !self.yes {
             session.printer.message(text(&planned).trim_end());
             if !confirmed(session, &bytes)? {
@@ -82,10 +92,14 @@ impl RemoveArgs {
             let bytes = units::bytes(removed.bytes());
             session.printer.message(format!("removed {bytes}"));
         }
-        let errors: Vec<CliError> = removed.errors.into_iter().map(CliError::from).collect();
-        session.printer.errors(&errors);
-        Ok(Exit::combine(errors.iter().map(|error| error.exit)))
+        Ok(errors(session, removed.errors))
     }
+}
+
+fn errors(session: &CliSession, errors: Vec<prep_app::Error>) -> Exit {
+    let errors: Vec<CliError> = errors.into_iter().map(CliError::from).collect();
+    session.printer.errors(&errors);
+    Exit::combine(errors.iter().map(|error| error.exit))
 }
 
 /// Asks for confirmation. Returns `false` if stdin is not a terminal.
@@ -102,7 +116,7 @@ fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
 
 /// Returns a row per competition, followed by the total of the cached results.
 fn text(removed: &RemovalResult) -> String {
-    let mut table = PrintedTable::with_header("competition  >prepared  >bundle");
+    let mut table = PrintedTable::with_header("competition  variants  >prepared  >bundle");
     let size = |space: Space| match space.files {
         0 => "-".to_owned(),
         _ => units::bytes(space.bytes),
@@ -110,6 +124,7 @@ fn text(removed: &RemovalResult) -> String {
     for competition in &removed.competitions {
         table.row(vec![
             competition.id.clone(),
+            competition.variants.join(" "),
             size(competition.prepared),
             size(competition.bundle),
         ]);
