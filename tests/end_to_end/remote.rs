@@ -569,6 +569,23 @@ fn jobs_get_the_directories_of_pipelines_and_bundles() {
         .code(2)
         .says(&["pods cannot read", "`pipelines = ", "--no-check"]);
     jobs(&k8s, &["--no-check"]).code(0);
+    // The remote of this machine is a directory, too.
+    let remote = |more: &[&str]| {
+        let jobs = [
+            "remote",
+            "jobs",
+            "k8s",
+            "--image",
+            "prep:1",
+            "spaceship-titanic",
+        ];
+        one.prep(&[&jobs[..], more].concat())
+    };
+    remote(&[])
+        .code(2)
+        .says(&["pods cannot read file://", "file:///data/remote"]);
+    remote(&["--remote", "file:///data/remote"]).code(0);
+    remote(&["--remote", "s3://bucket/team"]).code(0);
 }
 
 #[test]

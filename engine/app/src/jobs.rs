@@ -26,6 +26,10 @@ pub struct JobPlan {
     pub pipelines: Option<PathBuf>,
     /// A directory of bundles that all workers can access.
     pub source: Option<PathBuf>,
+    /// The variant to prepare, if it is not the default one.
+    pub variant: Option<String>,
+    /// Whether outputs and bundles are not compared with published checksums.
+    pub skips_verification: bool,
     pub downloads: usize,
     pub workers: usize,
     pub processors: usize,
@@ -102,6 +106,22 @@ impl JobPlan {
         }
     }
 
+    /// Returns the further options of `prep fetch`.
+    fn fetch_options(&self) -> Vec<&str> {
+        match self.skips_verification {
+            true => vec!["--skip-bundle-verification"],
+            false => Vec::new(),
+        }
+    }
+
+    /// Returns the further options of `prep run`.
+    fn run_options(&self) -> Vec<&str> {
+        let variant = self.variant.iter();
+        let variant = variant.flat_map(|variant| ["--variant", variant]);
+        let skips = self.skips_verification.then_some("--skip-verification");
+        variant.chain(skips).collect()
+    }
+
     /// Returns the options of both job arrays of Slurm as one line for the shell.
     fn shared_options(&self) -> String {
         let path = |path: &PathBuf| Some(path.display().to_string());
@@ -125,6 +145,12 @@ fn quoted(word: &str) -> String {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
+}
+
+/// Returns options as words of the shell, each with a space before it. The words have no quotes, because the names of
+/// variants need none.
+fn words(options: &[&str]) -> String {
+    options.iter().map(|option| format!(" {option}")).collect()
 }
 
 /// Exit codes after which another attempt may succeed: a system error, an unavailable server, a signal.
@@ -175,6 +201,8 @@ pub fn slurm(plan: &JobPlan, slurm: &Slurm) -> String {
         ("IDS", quoted(&plan.ids())),
         // Quoted twice: once as a word of a job's command, and once as the value of a variable.
         ("SHARED", quoted(&plan.shared_options())),
+        ("FETCH", words(&plan.fetch_options())),
+        ("RUN", words(&plan.run_options())),
         ("LAST", count.saturating_sub(1).to_string()),
         ("HOURS", plan.hours.to_string()),
         ("SBATCH", slurm.options()),
@@ -208,11 +236,13 @@ pub fn kubernetes(plan: &JobPlan, pod: &PodOptions) -> String {
         plan.hours
     );
     let shared = ["--unit", &count, "--remote", &plan.remote];
-    let fetch: Vec<&str> = ["fetch"].into_iter().chain(shared).collect();
+    let fetch = ["fetch"].into_iter().chain(shared);
+    let fetch: Vec<&str> = fetch.chain(plan.fetch_options()).collect();
     let (processors, memory) = (plan.processors.to_string(), plan.memory.to_string());
     let prepare: Vec<&str> = ["run"]
         .into_iter()
         .chain(shared)
+        .chain(plan.run_options())
         .chain(["--jobs", &processors, "--memory", &memory])
         .collect();
     let jobs = [
@@ -386,6 +416,8 @@ mod tests {
             data_dir: "/shared/it's here".into(),
             pipelines: None,
             source: None,
+            variant: None,
+            skips_verification: false,
             downloads: 2,
             workers: 8,
             processors: 4,
@@ -461,6 +493,29 @@ mod tests {
             },
         );
         assert!(text.contains("--mem=12288M --tmp=51200M"), "{text}");
+    }
+
+    #[test]
+    fn jobs_get_the_variant_and_the_verification() {
+        let plan = JobPlan {
+            variant: Some("fixed:30,63".into()),
+            skips_verification: true,
+            ..plan()
+        };
+        let text = slurm(&plan, &Slurm::default());
+        for part in [
+            "run $shared --variant fixed:30,63 --skip-verification --cache-dir",
+            "fetch $shared --skip-bundle-verification --cache-dir",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+        let text = kubernetes(&plan, &pod());
+        for part in [
+            r#""--variant", "fixed:30,63", "--skip-verification""#,
+            r#""--skip-bundle-verification""#,
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
     }
 
     #[test]

@@ -30,11 +30,11 @@ shared=@SHARED@
 common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00@SBATCH@ --array)
 
 # If the script is submitted twice, the second submission waits for the first and finds nothing left to do.
-fetch=$(job "$PREP fetch $shared --cache-dir \"\$scratch/store\" --discard-bundle $ids" |
+fetch=$(job "$PREP fetch $shared@FETCH@ --cache-dir \"\$scratch/store\" --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@DOWNLOADS@ --job-name=prep-fetch --dependency=singleton \
         --cpus-per-task=2 --mem=4096M --output=prep-fetch-%a.log)
 # If a download failed for good, Slurm cancels the preparation that depends on it.
-prepare=$(job "$PREP run $shared --cache-dir \"\$scratch/store\" --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
+prepare=$(job "$PREP run $shared@RUN@ --cache-dir \"\$scratch/store\" --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@WORKERS@ --job-name=prep-prepare --dependency="aftercorr:$fetch,singleton" \
         --kill-on-invalid-dep=yes --cpus-per-task=@PROCESSORS@ --mem=@MEMORY@M@TMP@ --output=prep-prepare-%a.log)
 echo "submitted: downloads $fetch, preparation $prepare"

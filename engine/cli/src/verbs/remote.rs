@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::global::at_least_one;
-use crate::options::{OutputArg, PreparationArgs, SourceArg};
+use crate::options::{OutputArg, PreparationArgs, SourceArg, VariantArg};
 use crate::output::progress::state::TransferDisplay;
 use crate::output::summary;
 use crate::output::table::PrintedTable;
@@ -447,6 +447,11 @@ struct Common {
     remote: RemoteArgs,
     #[command(flatten)]
     source: SourceArg,
+    #[command(flatten)]
+    variant: VariantArg,
+    /// Do not compare bundles and outputs with published checksums
+    #[arg(long)]
+    skip_verification: bool,
     /// Number of simultaneous downloads; more are not faster on Kaggle
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     downloads: usize,
@@ -540,6 +545,8 @@ impl Common {
             data_dir: absolute(&session.settings.data_dir),
             pipelines: session.settings.pipelines.as_deref().map(absolute),
             source: self.source.or_setting(session).map(absolute),
+            variant: (self.variant.variant != BASE_VARIANT).then(|| self.variant.variant.clone()),
+            skips_verification: self.skip_verification,
             downloads: self.downloads,
             workers: self.workers,
             processors: self.processors,
@@ -568,12 +575,24 @@ fn require_no_local_files(session: &CliSession, plan: &JobPlan) -> Result<(), Cl
         .filter(|_| plan.ids.iter().any(is_own));
     let needed = [("pipelines", pipelines), ("source", plan.source.as_ref())];
     match needed.iter().find_map(|(key, dir)| Some((key, (*dir)?))) {
-        None => Ok(()),
+        None => require_remote_of_pods(&plan.remote),
         Some((key, dir)) => Err(CliError::usage(format!("pods cannot read {}", dir.display()))
             .help(format!(
                 "copy this directory into the volume of the data directory, set `{key} = \"/data/...\"` in the prep.toml of \
                  the secret prep-config, and skip this check with --no-check"
             ))),
+    }
+}
+
+/// Rejects a remote in a directory, unless the directory is in the volume of the data directory.
+fn require_remote_of_pods(remote: &str) -> Result<(), CliError> {
+    let directory = remote.strip_prefix("file://");
+    match directory.is_some_and(|directory| !Path::new(directory).starts_with("/data")) {
+        false => Ok(()),
+        true => Err(CliError::usage(format!("pods cannot read {remote}")).help(
+            "name a bucket, or a directory in the volume of the data directory, which pods see as /data: \
+             --remote file:///data/remote",
+        )),
     }
 }
 
