@@ -55,6 +55,8 @@ const MIN_MEMORY_BYTES: u64 = 2 << 30;
 struct Findings {
     all: Vec<CheckResult>,
     exits: Vec<Exit>,
+    /// Whether the remote has answered a request.
+    remote_answers: bool,
 }
 
 impl Findings {
@@ -122,7 +124,8 @@ impl DoctorArgs {
         }
         findings.add(open_files(session), Exit::Machine);
         findings.add(memory(session), Exit::Machine);
-        self.remote(session, &mut findings);
+        findings.all.append(&mut of_remote.all);
+        findings.exits.append(&mut of_remote.exits);
         show(session, &findings.all)?;
         Ok(match cancel.is_cancelled() {
             true => Exit::Interrupted,
@@ -213,16 +216,17 @@ impl DoctorArgs {
         }
         let text = format!("{state}; {signing}, {trusted}");
         findings.add(CheckResult::ok(check, text), Exit::Success);
+        findings.remote_answers = state == "reachable";
     }
 }
 
 /// Reports which credentials `prep` uses, and which other credentials exist. Missing credentials are an error unless
-/// `offline` is true.
-fn credentials(session: &CliSession, offline: bool, findings: &mut Findings) {
+/// they are optional.
+fn credentials(session: &CliSession, are_optional: bool, findings: &mut Findings) {
     let check = "credentials";
     match session.kaggle.credentials() {
         Err(error) => {
-            let health = match offline {
+            let health = match are_optional {
                 true => Health::Warning,
                 false => Health::Error,
             };
