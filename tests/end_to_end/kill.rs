@@ -186,6 +186,16 @@ fn killed_first_run_leaves_no_tree_or_a_complete_one() {
 }
 
 #[test]
+fn the_lock_file_of_a_killed_process_is_removed_by_a_run_with_nothing_to_do() {
+    let sandbox = Sandbox::new();
+    let goal = Goal::new(0, 1);
+    goal.install(&sandbox);
+    sandbox.run_well(Gallery::ID);
+    sandbox.write(&format!("data/{}/prepared.lock", Gallery::ID), "");
+    check_repair(&sandbox, &goal, "a lock file");
+}
+
+#[test]
 fn killed_later_run_is_marked_incomplete() {
     // Another seed moves pictures between directories. Another edition changes the content of most pictures.
     let goals = [Goal::new(0, 1), Goal::new(5, 1), Goal::new(5, 2)];

@@ -26,7 +26,7 @@ use prep_digests::{DataOrigin, Sha256, Trees};
 use serde::{Deserialize, Serialize};
 
 use super::Publish;
-use super::home::{ManifestError, NEVER, PathSummary, replace_with, trusted_time};
+use super::home::{ManifestError, NEVER, PathSummary, lock_file, replace_with, trusted_time};
 use super::listing::PublishedListing;
 use super::preparation::PreparationRecord;
 
@@ -317,10 +317,16 @@ impl Manifest {
     }
 }
 
-/// Renews the modification time of a writable manifest, because a run found the data complete and up to date.
+/// Renews the modification time of a writable manifest, because a run found the data complete and up to date. Removes the
+/// lock file that a killed process left, because other users could not copy the directory with it.
 pub fn renew_record(data_dir: &Path, competition: &str) {
-    let path = data_dir.join(competition).join(MANIFEST_FILE);
-    let _ = fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    let home = data_dir.join(competition);
+    let manifest = fs::File::open(home.join(MANIFEST_FILE));
+    let _ = manifest.and_then(|file| file.set_modified(SystemTime::now()));
+    let lock_file = lock_file(&home);
+    if lock_file.exists() {
+        drop(prep_cache::try_lock_at(&lock_file));
+    }
 }
 
 impl PathStamp {
