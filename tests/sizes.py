@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
-    "leaks": 8_096,
+    "leaks": 8_099,
     "remote": 3_040,
     "report": 2_560,
     "draft": 1_877,

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::statistics::mean;
+use crate::statistics::{SplitMix, mean};
 
 pub(crate) const FOLDS: usize = 5;
 
@@ -37,15 +37,13 @@ impl Folds {
         }
     }
 
-    /// Returns the fold of an item. Without groups, folds are pseudorandom, so that neighbours are usually separated.
+    /// Returns the fold of an item. Without groups, folds are pseudorandom, so that neighbours are usually separated. Folds
+    /// with a pattern would divide groups with the same pattern, for example rows with the same remainder, into sections.
     pub(crate) fn fold(&self, item: usize) -> usize {
         match self.groups.get(item) {
             Some(group) if self.are_sections => group * FOLDS / self.number_of_groups.max(1),
             Some(group) => group % FOLDS,
-            None => {
-                let mixed = (item as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                usize::try_from((mixed >> 33) % FOLDS as u64).unwrap_or(0)
-            }
+            None => SplitMix::new(item as u64).below(FOLDS),
         }
     }
 

@@ -368,13 +368,21 @@ mod tests {
     }
 
     #[test]
-    fn items_with_equal_numbers_predict_with_their_mean_in_each_order() {
-        // The items are sorted by their answers, and the remainder of the position does not depend on the answer.
+    fn remainders_of_positions_do_not_predict_sorted_answers() {
         let classes: Vec<i32> = (0..240).map(|n| n / 120).collect();
         let targets = Targets::new(&AnswerColumn::of_classes("y", &classes)).unwrap();
-        let remainders: Vec<f64> = (0..240).map(|n| f64::from(n % 5)).collect();
-        let near = by_nearest(&remainders, &targets);
-        assert!(crate::model::gain(&targets, None, &near).p > 0.01);
+        for divisor in 2..20 {
+            let remainders: Vec<f64> = (0..240).map(|n| f64::from(n % divisor)).collect();
+            let texts: Vec<String> = remainders.iter().map(f64::to_string).collect();
+            let texts: Vec<Option<&str>> = texts.iter().map(|one| Some(one.as_str())).collect();
+            for prediction in [
+                by_nearest(&remainders, &targets),
+                by_value(&texts, &targets),
+            ] {
+                let gain = crate::model::gain(&targets, None, &prediction).alone;
+                assert!(gain < 0.1, "divisor {divisor}: {gain}");
+            }
+        }
     }
 
     #[test]
