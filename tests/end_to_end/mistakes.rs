@@ -13,7 +13,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Archive, Sandbox};
+use crate::support::{Archive, Harbour, Sandbox};
 
 const ID: &str = "yard";
 
@@ -93,6 +93,22 @@ fn a_directory_without_files_is_a_warning() {
         sandbox.write("pipelines/yard/pipeline.yaml", &pipeline);
         let ended = sandbox.prep(&["run", ID, "--source", "source"]);
         let warning = "yard: `public/train/` has no files";
+        assert_eq!(ended.stderr.contains(warning), is_empty, "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_table_without_rows_is_a_warning() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let train = "train.csv: SELECT * FROM train";
+    for (condition, is_empty) in [("", false), (" WHERE tons != NULL", true)] {
+        let pipeline = Harbour::PIPELINE.replacen(train, &format!("{train}{condition}"), 1);
+        sandbox.pipeline(Harbour::ID, &pipeline);
+        let ended = sandbox
+            .prep(&["run", Harbour::ID, "--source", "source"])
+            .code(0);
+        let warning = "harbour: `public/train.csv` has no rows";
         assert_eq!(ended.stderr.contains(warning), is_empty, "{}", ended.stderr);
     }
 }

@@ -31,6 +31,11 @@ fn a_bundle_of_the_last_run_is_not_downloaded_again() {
     assert_eq!(listed["bundle"], json!(bundle));
     let fetch = ["fetch", Harbour::ID, "--skip-bundle-verification"];
     sandbox.prep(&fetch).code(0).shows(&[&bundle]);
+    // The early check of several bundles searches the same directories.
+    sandbox.pipeline("quay", &Harbour::PIPELINE.replace("harbour", "quay"));
+    sandbox.pipeline("pier", &Harbour::PIPELINE.replace("harbour", "pier"));
+    let several = sandbox.prep(&[&fetch[..], &["quay", "pier"]].concat());
+    several.code(4).says(&["2 bundles", "missing: quay, pier"]);
 }
 
 #[test]

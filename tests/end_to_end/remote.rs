@@ -183,6 +183,19 @@ fn a_pull_of_something_unknown_names_the_remote() {
         "{message}"
     );
     assert!(help.contains("trusted"), "{help}");
+    // A trusted key does not make a bundle the published one.
+    let pipeline = Harbour::PIPELINE.replace(
+        "bundle: {",
+        "bundle: { md5: 0123456789abcdef0123456789abcdef,",
+    );
+    let (four, _) = lab.machine(&[&key], "");
+    four.pipeline(Harbour::ID, &pipeline);
+    let [message, help] = last(four.prep(&["remote", "pull", "--json", Harbour::ID]));
+    assert!(
+        message.contains("does not have the published checksum"),
+        "{message}"
+    );
+    assert!(help.contains("--skip-verification"), "{help}");
     // The other competitions are pulled.
     let (three, _) = lab.machine(&[&key], "");
     let ended = three.prep(&[&pull[..], &[Gallery::ID]].concat()).code(4);

@@ -1,9 +1,10 @@
 //! Tests of the documented way from an agent's runs to the figures of experiments.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::support::{Harbour, Sandbox};
+use crate::support::{Harbour, Sandbox, names_in};
 
 /// Two experiments. As in `docs/guide.md`, each run group is graded separately.
 #[test]
@@ -74,6 +75,46 @@ fn runs_that_were_graded_twice_have_a_warning() {
     let json = page.json();
     page.says(&["x: 2 runs were graded several times"]);
     assert_eq!(json["repeated_runs"][0]["runs"][0]["gradings"], 4);
+}
+
+/// A report states the variant. Scores of different test rows are not averaged in silence.
+#[test]
+fn runs_of_different_variants_have_a_warning() {
+    let sandbox = Harbour::prepared();
+    let path = format!("runs/g/{}_a/submission/submission.csv", Harbour::ID);
+    sandbox.write(&path, "id,docked\n1,1\n");
+    let warning = "graded with different variants";
+    sandbox.prep(&["grade", "runs/g", "-o", "rep"]).code(0);
+    let report = names_in(&sandbox.path("rep")).remove(0);
+    let text = fs::read_to_string(sandbox.path("rep").join(report)).expect("a report");
+    let same = sandbox.prep(&["summarize", "rep"]).code(0);
+    assert!(!same.stderr.contains(warning), "{}", same.stderr);
+    let other = text.replace("\"variant\": \"v1\"", "\"variant\": \"fixed\"");
+    assert_ne!(text, other);
+    sandbox.write("rep/2026-01-01T00-00-00-GMT_grading_report.json", &other);
+    let mixed = sandbox.prep(&["summarize", "rep"]).code(0);
+    mixed.says(&[warning, "harbour"]);
+}
+
+#[test]
+fn a_header_with_other_names_is_not_a_run_group() {
+    let sandbox = Sandbox::new();
+    sandbox.write("groups.csv", "experiment,group\na,b\n");
+    let ended = sandbox.prep(&["summarize", "--groups", "groups.csv"]);
+    ended
+        .code(4)
+        .says(&["groups.csv:1", "experiment_id,run_group"]);
+}
+
+#[test]
+fn an_empty_list_and_a_link_to_nothing_are_named() {
+    let sandbox = Harbour::prepared();
+    sandbox.write("list.jsonl", "");
+    let empty = sandbox.prep(&["grade", "list.jsonl", "-o", "rep"]);
+    empty.code(0).says(&["list.jsonl names no submission"]);
+    symlink("nowhere.csv", sandbox.path("link.csv")).expect("a link");
+    let dangling = sandbox.prep(&["validate", Harbour::ID, "link.csv"]);
+    dangling.says(&["link.csv is a link, and its target does not exist"]);
 }
 
 #[test]

@@ -315,8 +315,10 @@ fn other_users_cannot_read_a_private_directory() {
         let ended = outsider(verb).code(6);
         ended.says(&[&closed, "mode 2770", "add you to the group"]);
     }
-    // The check still shows its table.
-    outsider(&["doctor", "--offline"]).shows(&["memory", &closed, "add you to the group"]);
+    // The check still shows its table, without a row per competition.
+    let table = outsider(&["doctor", "--offline"]);
+    let table = table.shows(&["memory", &closed, "add you to the group"]);
+    assert!(!table.stdout.contains("prepared.json"), "{}", table.stdout);
     // The files are also closed, in case somebody opens the directories.
     for entry in fs::read_dir(answers.parent().expect("a parent")).expect("private") {
         let mode = entry

@@ -142,12 +142,46 @@ fn all_variants(
     if findings.is_empty() {
         findings = always_unused(corrections, unused);
     }
+    findings.extend(replaced_twice(corrections));
     ParsedFile {
         source,
         corrections: names,
         readings,
         findings,
     }
+}
+
+/// Returns a warning for each value that two corrections replace. A variant with both corrections contains only the value of
+/// the later one.
+fn replaced_twice(corrections: &[MappingEntry]) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for (place, later) in corrections.iter().enumerate() {
+        for earlier in corrections.iter().take(place) {
+            if let Some(span) = common_value(&earlier.value, &later.value) {
+                let (later, earlier) = (&later.key, &earlier.key);
+                let message = format!(
+                    "the correction `{later}` replaces a value that the correction `{earlier}` also replaces, so `fixed` \
+                     does not contain the change of `{earlier}`"
+                );
+                let warning = Diagnostic::warning("replaced-correction", span, message);
+                found.push(warning.help(
+                    "make one correction of both, or let each of them change a table of its own",
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the position of the first value in `later` that replaces a value of `earlier`.
+fn common_value(earlier: &YamlNode, later: &YamlNode) -> Option<Span> {
+    let (Kind::Mapping(before), Kind::Mapping(after)) = (&earlier.kind, &later.kind) else {
+        return Some(later.span);
+    };
+    after.iter().find_map(|entry| {
+        let same = before.iter().find(|one| one.key == entry.key)?;
+        common_value(&same.value, &entry.value)
+    })
 }
 
 /// The codes of mistakes that arise if a key of a correction contradicts a key of the base.

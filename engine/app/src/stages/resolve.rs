@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::reasons::readable;
 use crate::stages::contents::cached_bundle;
 use crate::stages::load::Competition;
+use crate::stages::with_last_source;
 use crate::task::Task;
 
 /// Competitions, and the graph of all their steps.
@@ -249,9 +250,13 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Re
 /// # Errors
 /// Returns one error for all missing bundles.
 pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
-    let dirs = task.options.source_dirs();
-    let is_missing = |id: &&String| bundles::path(&task.settings, id, &dirs).is_none();
-    let missing: Vec<&str> = ids.iter().filter(is_missing).map(String::as_str).collect();
+    let mut missing: Vec<&str> = Vec::new();
+    for id in ids {
+        let options = with_last_source(task, id)?.options;
+        if bundles::path(&task.settings, id, &options.source_dirs()).is_none() {
+            missing.push(id);
+        }
+    }
     match missing.len() {
         ..2 => Ok(()),
         _ => check_credentials(task, &missing),

@@ -6,7 +6,7 @@ use prep_core::{Failure, Remedy, StepError, StepOutcome, Timing, Value};
 use prep_spec::Diagnostics;
 use prep_spec::model::Output;
 use prep_spec::words::Produces;
-use prep_steps::{LocatedError, MEMBERS_STEP, Manifest, PathSummary, TRIAL_STEP};
+use prep_steps::{LocatedError, MEMBERS_STEP, Manifest, PathSummary, PublishedOutput, TRIAL_STEP};
 use serde::Serialize;
 use serde_json::json;
 
@@ -255,15 +255,20 @@ impl Summary {
             let path = format!("public/{}", output.path.value);
             let stays_empty = matches!(output.declaration.form.makes, Produces::Empty);
             let mut outputs = published.iter().flat_map(|one| &one.outputs);
-            !stays_empty
-                && path.ends_with('/')
-                && outputs.any(|one| one.path == path && one.files == 0)
+            let has_nothing = |one: &PublishedOutput| {
+                path.ends_with('/') && one.files == 0 || one.rows == Some(0)
+            };
+            !stays_empty && outputs.any(|one| one.path == path && has_nothing(one))
         };
         if let Some(trial) = trial.as_mut().filter(|_| is_own)
             && let Some(warnings) = trial["warnings"].as_array_mut()
         {
             let empty = competition.pipeline.public.iter().filter(is_empty);
-            let warning = |output: &Output| format!("`public/{}` has no files", output.path.value);
+            let warning = |output: &Output| {
+                let path = &output.path.value;
+                let what = if path.ends_with('/') { "files" } else { "rows" };
+                format!("`public/{path}` has no {what}")
+            };
             warnings.extend(empty.map(|output| warning(output).into()));
             warnings.extend(absent.into_iter().flatten());
         }

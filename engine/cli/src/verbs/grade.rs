@@ -200,6 +200,13 @@ fn suggest_submission(session: &CliSession, path: &Path) {
             let text = "`prep` does not unpack submissions; unpack the file, and name the CSV file";
             session.printer.message(text);
         }
+        _ if path.is_symlink() && !path.exists() => {
+            let text = format!(
+                "{} is a link, and its target does not exist",
+                path.display()
+            );
+            session.printer.message(text);
+        }
         Some(near) if !path.exists() => {
             session.printer.message(format!("did you mean `{near}`?"));
         }
@@ -322,6 +329,10 @@ fn grade_list(
     }
     let warnings: Vec<String> = graded.warnings.iter().cloned().collect();
     session.printer.warnings(&warnings);
+    if graded.results.is_empty() {
+        let text = format!("the list {} names no submission", list.display());
+        session.printer.warning(text);
+    }
     grading::remarks(&session.printer, &reports);
     let path = graded.path.display();
     session.printer.message(format!("report: {path}"));

@@ -290,11 +290,19 @@ fn absent_error(link: &Link, absent: &[String]) -> Result<Option<CliError>, CliE
         return Ok(None);
     };
     // The plan treats errors of the remote as missing records.
-    link.source(first)?;
+    let is_known = link.source(first)?.is_some();
     let (remote, ids) = (link.remote().name(), absent.join(", "));
     // Web servers cannot list records.
     let listed = link.sources().unwrap_or_default();
     let no_results = format!("the remote {remote} has no results of {ids}");
+    if is_known {
+        let message = format!(
+            "the remote {remote} has results of {first} from a bundle that does not have the published checksum"
+        );
+        return Ok(Some(CliError::new(Exit::Input, message).help(
+            "pull with --skip-verification if the data were pushed with this option",
+        )));
+    }
     Ok(Some(match absent.iter().any(|id| listed.contains(id)) {
         // A warning has already stated the reason.
         true => CliError::new(Exit::Input, format!("{no_results} that you trust"))

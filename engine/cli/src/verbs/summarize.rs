@@ -548,6 +548,15 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
             units::count(looks, "grading")
         ));
     }
+    let mixed = competitions.iter().filter(|one| one.has_mixed_variants);
+    let mixed: Vec<String> = mixed.map(|one| one.competition.clone()).collect();
+    if !mixed.is_empty() {
+        session.printer.warning(format!(
+            "{label}the runs of {} were graded with different variants, so the figures mix scores of different test rows; \
+             summarize the reports of one variant at a time",
+            joined(mixed.into_iter(), MAX_NAMES)
+        ));
+    }
     let copies = competitions.iter().filter(|one| one.copies > 0);
     let copies: Vec<&str> = copies.map(|one| one.competition.as_str()).collect();
     if !copies.is_empty() {

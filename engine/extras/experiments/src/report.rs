@@ -214,6 +214,11 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
             let problem = format!("expected `experiment_id,run_group`, found `{found}`");
             return Err(ExperimentsError::in_line(path, line, &problem));
         };
+        if line == 1 && experiment.contains("experiment") && run_group.contains("group") {
+            let problem =
+                format!("expected the columns `experiment_id,run_group`, found `{found}`");
+            return Err(ExperimentsError::in_line(path, line, &problem));
+        }
         let group = Group {
             experiment: experiment.trim().to_owned(),
             run_group: run_group.trim().to_owned(),

@@ -71,6 +71,9 @@ pub struct CompetitionSummary {
     pub copies: usize,
     /// Number of runs whose score cannot be compared with upstream's scores.
     pub not_comparable: usize,
+    /// Whether runs were graded with different variants of the competition, so that their scores cannot be averaged.
+    #[serde(skip)]
+    pub has_mixed_variants: bool,
     /// Number of gradings of the competition in the logs of gradings, up to and including the last run. `None` if a run
     /// was not logged.
     pub looks: Option<u64>,
@@ -159,6 +162,9 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
         any_medal: count(GradedRun::any_medal),
         copies: count(|run| run.is_answers),
         not_comparable: count(|run| run.is_not_comparable),
+        has_mixed_variants: runs
+            .windows(2)
+            .any(|pair| pair[0].variant != pair[1].variant),
         looks: looks(runs),
         mean_score: score.map(|score| score.mean),
         score_standard_error: score
