@@ -89,7 +89,7 @@ fn runs_of_different_variants_have_a_warning() {
     let text = fs::read_to_string(sandbox.path("rep").join(report)).expect("a report");
     let same = sandbox.prep(&["summarize", "rep"]).code(0);
     assert!(!same.stderr.contains(warning), "{}", same.stderr);
-    let other = text.replace("\"variant\": \"v1\"", "\"variant\": \"fixed\"");
+    let other = text.replace("\"variant\": \"", "\"variant\": \"fixed-");
     assert_ne!(text, other);
     sandbox.write("rep/2026-01-01T00-00-00-GMT_grading_report.json", &other);
     let mixed = sandbox.prep(&["summarize", "rep"]).code(0);

@@ -100,7 +100,7 @@ fn empty_file_is_not_a_conflict() -> Outcome {
     let holders = directory.path().join("holders");
     fs::create_dir(&holders)?;
     fs::write(holders.join("exclusive-0"), "")?;
-    // On a busy machine, the process may be suspended for so long that it does not trust its own lock.
+    // On a busy machine, the process may be suspended for longer than its own lock is valid.
     let has_lock = || loop {
         match take(&holders, Mode::Exclusive, &this_process())? {
             Err(Conflict::Uncertain) => {}
