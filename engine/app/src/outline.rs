@@ -9,6 +9,8 @@ use prep_cache::Digest;
 use prep_spec::Pipeline;
 use prep_spec::model::{Column, Declaration, Output, Setting, SourceLocation, TableOrigin};
 
+use crate::catalog::CatalogEntry;
+
 /// The settings that do not change the prepared data.
 const NOT_DATA: [&str; 6] = [
     "name",
@@ -18,6 +20,11 @@ const NOT_DATA: [&str; 6] = [
     "checks/",
     "grade/",
 ];
+
+/// Returns a digest of the pipeline's file.
+pub(crate) fn digest_of_text(entry: &CatalogEntry) -> Digest {
+    Digest::of_bytes(entry.pipeline.as_deref().unwrap_or_default().as_bytes())
+}
 
 /// Returns a digest of the settings that define the prepared data.
 pub(crate) fn digest_of_data(pipeline: &Pipeline) -> Digest {

@@ -15,7 +15,7 @@ use prep_steps::{
 use crate::bundles::Note;
 use crate::catalog::{Catalog, CatalogEntry};
 use crate::error::Error;
-use crate::outline::digest_of_data;
+use crate::outline::{digest_of_data, digest_of_text};
 use crate::sealed;
 use crate::settings::{Settings, prepared_dir};
 
@@ -46,17 +46,21 @@ fn unreadable(id: &str, error: &ManifestError) -> Error {
     }
 }
 
-/// Returns a warning if the pipeline changed since the data were prepared. Parses the pipeline, and reads no prepared file.
+/// Returns a warning if the pipeline changed since the data were prepared. Parses the pipeline if its file
+/// changed, and reads no prepared file.
 pub fn pipeline_change(entry: &CatalogEntry, manifest: &Manifest) -> Option<String> {
     let recorded = manifest.preparation.as_ref()?.pipeline?;
     let (id, variant) = (&entry.id, &manifest.variant);
+    if digest_of_text(entry) == recorded.text {
+        return None;
+    }
     // `prep plan` reports mistakes in the pipeline.
     let pipeline = entry.load(variant).ok()?;
     let option = match variant == BASE_VARIANT {
         true => String::new(),
         false => format!(" --variant {variant}"),
     };
-    (digest_of_data(&pipeline) != recorded).then(|| {
+    (digest_of_data(&pipeline) != recorded.data).then(|| {
         format!("the pipeline changed since the data were prepared: `prep why {id}{option}` shows the changes")
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use prep_cache::{Digest, SourceRecord, Store, unix_seconds};
 use prep_core::{Action, FileValue, NodeId};
-use prep_steps::{FailedRun, PreparationRecord, RecordedSource};
+use prep_steps::{FailedRun, PreparationRecord, RecordedPipeline, RecordedSource};
 
 use crate::error::Error;
 use crate::outline;
@@ -121,6 +121,7 @@ pub(super) fn record(
     before: Option<&PreparationRecord>,
 ) -> PreparationRecord {
     let now = unix_seconds();
+    let text = outline::digest_of_text(&competition.entry);
     let compared_at = before.and_then(|before| before.compared_at);
     let recorded = |origin: &Origin| RecordedSource {
         content: origin.record.content(),
@@ -145,7 +146,13 @@ pub(super) fn record(
         bundle: bundle.map(recorded),
         sources: sources.collect(),
         options: competition.options.to_record(competition.used_source()),
-        pipeline: Some(outline::digest_of_data(&competition.pipeline)),
+        pipeline: Some(match before.and_then(|before| before.pipeline) {
+            Some(known) if known.text == text => known,
+            _ => RecordedPipeline {
+                text,
+                data: outline::digest_of_data(&competition.pipeline),
+            },
+        }),
     };
     match before {
         Some(before) if *before != record => PreparationRecord { at: now, ..record },

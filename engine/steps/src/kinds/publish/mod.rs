@@ -43,7 +43,9 @@ use thiserror::Error;
 pub use examine::{ExaminedFiles, HashFiles, PublishedPaths, TreeExamination, TreeState};
 pub use home::{ManifestError, PathSummary};
 pub use manifest::{MANIFEST_FILE, Manifest, PublishedOutput, renew_record};
-pub use preparation::{FailedRun, PreparationRecord, RecordedSource, RememberedOptions, Verify};
+pub use preparation::{
+    FailedRun, PreparationRecord, RecordedPipeline, RecordedSource, RememberedOptions, Verify,
+};
 pub use record::{record_origin, record_preparation};
 pub use remove::{RemovedFiles, remove_published};
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};

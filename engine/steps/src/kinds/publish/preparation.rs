@@ -32,9 +32,18 @@ pub struct PreparationRecord {
     /// The options that differ from the defaults.
     #[serde(default)]
     pub options: RememberedOptions,
-    /// Digest of the parts of the pipeline that define the data. `None` in records of earlier versions.
+    /// The pipeline of the last run. `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pipeline: Option<Digest>,
+    pub pipeline: Option<RecordedPipeline>,
+}
+
+/// Digests of the pipeline from which data were prepared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedPipeline {
+    /// Digest of the file. While the file is the same, the other digest need not be computed.
+    pub text: Digest,
+    /// Digest of the settings that define the data.
+    pub data: Digest,
 }
 
 /// The last run into a data directory, if it failed or was stopped. The next complete run removes this record.
