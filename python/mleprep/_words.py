@@ -22,6 +22,7 @@ _NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
 _REASONS = {
     "first_run": "first run",
     "failed": "it failed: {message}",
+    "result_missing": "its result is no longer in the cache",
     "output_missing": "its result is no longer in the cache, and another step needs it",
     "unstored": "its result was kept in memory only, and another step needs it",
     "input_pending": "depends on the result of `{waits_for}`",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -42,6 +43,13 @@ def change_pipeline(given: dict[str, Any]) -> None:
     pipeline.write_text(pipeline.read_text().replace("seed: 0", "seed: 1"))
 
 
+def remove_results(given: dict[str, Any]) -> None:
+    prepare(given)
+    [ledger] = given["cache_dir"].rglob("ledger-v*")
+    for path in ledger.iterdir():
+        shutil.rmtree(path)
+
+
 def fail(given: dict[str, Any]) -> None:
     mleprep.run(ID, **given, **VERIFIED, check=False)
 
@@ -55,6 +63,7 @@ CASES: dict[str, tuple[Callable[[dict[str, Any]], object], dict[str, Any], set[s
     "changed bundle": (change_bundle, {}, {"not read yet, ", "may run: depends on the result of `"}),
     "removed file": (remove_published_file, {}, {"the data directory differs from the results of the steps: "}),
     "failed": (fail, VERIFIED, {"it failed: "}),
+    "removed results": (remove_results, {}, {"its result is no longer in the cache"}),
 }
 
 
@@ -85,6 +94,12 @@ def test_reasons_are_those_of_the_command_line(tmp_path: Path, name: str) -> Non
         assert "_run" not in html and "unread" not in html and "not_current" not in html
     if before is not dict:
         assert "first run" in why._repr_html_()
+
+
+def test_each_reason_of_the_schema_has_words() -> None:
+    schema = json.loads((ROOT / "docs/reference/json.schema.json").read_text(encoding="utf-8"))["$defs"]
+    kinds = set(schema["reason"]["properties"]["reason"]["enum"])
+    assert kinds - {"missing"} == set(_words._REASONS)
 
 
 @pytest.mark.parametrize(
