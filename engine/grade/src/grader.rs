@@ -147,6 +147,15 @@ impl Grader {
         outcome.unwrap_or_else(GradeOutcome::Invalid)
     }
 
+    /// Grades rows of a submission, in this order, as if the file contained only them. A row can be repeated.
+    pub fn grade_rows(&self, answers: &Frame, submission: &Frame, rows: Vec<u32>) -> GradeOutcome {
+        let outcome = Pair::new(answers, submission).and_then(|mut pair| {
+            pair.submission.select(rows);
+            self.outcome(pair)
+        });
+        outcome.unwrap_or_else(GradeOutcome::Invalid)
+    }
+
     /// Returns an error for each column that the section `grade:` names and that is missing from a table that needs it.
     /// `answers` and `sample` are the columns of the answers and of the sample submission. `None` means that the columns of
     /// the table are unknown and not checked.
@@ -224,6 +233,14 @@ impl Grader {
         columns
             .chain(queries.flat_map(|query| query.tree().join_keys()))
             .collect()
+    }
+
+    /// Returns whether an identifier can have several rows, because the metric groups rows by it or because a query pairs
+    /// the rows.
+    pub fn groups_rows(&self) -> bool {
+        let ids = self.identifiers();
+        let mut columns = self.spec.metric.columns.iter();
+        !self.queries().is_empty() || columns.any(|column| ids.contains(&column.as_str()))
     }
 
     fn named_columns<'s>(&'s self, rules: &'s [SpecRule]) -> impl Iterator<Item = &'s str> {

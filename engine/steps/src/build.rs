@@ -620,10 +620,15 @@ impl Builder<'_> {
         let sample = containing_output(inputs, &trial.sample);
         if let (Some((answers, inside)), Some((sample, inside_sample))) = (answers, sample) {
             let step = kinds::trial(trial.clone(), [inside, inside_sample]);
-            let files = vec![
+            let mut files = vec![
                 ("answers".to_owned(), answers),
                 ("sample".to_owned(), sample),
             ];
+            let test = trial
+                .test
+                .as_ref()
+                .and_then(|path| inputs.iter().find(|(name, _)| name == path));
+            files.extend(test.map(|(_, port)| ("test".to_owned(), port.clone())));
             let port = self.step(TRIAL_STEP, step, files)?;
             inputs.push((TRIAL_STEP.to_owned(), port));
         }

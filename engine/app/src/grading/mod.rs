@@ -5,6 +5,7 @@ pub(crate) mod claim;
 pub(crate) mod comparable;
 pub(crate) mod list;
 pub(crate) mod metric_query;
+mod pitfalls;
 mod rules;
 mod submission;
 pub(crate) mod trial;

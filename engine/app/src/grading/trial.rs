@@ -1,7 +1,6 @@
 //! The trial of a competition: grades the sample submission, the answers and an empty submission while the competition is
 //! prepared. Therefore the author finds mistakes in the section `grade` before a participant does.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use prep_core::{chain, units};
@@ -15,11 +14,15 @@ use prep_steps::{Trial, TrialError};
 use serde_json::{Value, json};
 
 use crate::catalog::CatalogEntry;
+use crate::grading::pitfalls;
 use crate::grading::rules::grader;
 
 /// Maximum difference of two scores that are treated as equal. For example, the best log loss is zero. If the answers are
 /// graded as a submission, their log loss is slightly higher, because the metric clips probabilities.
 const TOLERANCE: f64 = 1e-5;
+
+/// The usual name of the public table of test items.
+const TEST_TABLE: &str = "test.csv";
 
 /// Maximum total size of the answers and the sample submission of a trial, in bytes. The maximum is lower for a built-in
 /// competition, because this project's tests already grade its sample. With the higher maximum, a user's run would spend a
@@ -61,17 +64,20 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
         source: Arc::clone(&pipeline.source),
     };
     let is_own = !entry.is_built_in();
+    let is_test = |output: &Output| is_own && output.path.value == TEST_TABLE;
+    let has_test = !grader.identifiers().is_empty() && pipeline.public.iter().any(is_test);
     Some(Trial {
         params,
         answers,
         sample: sample.value,
+        test: has_test.then(|| format!("public/{TEST_TABLE}")),
         max_bytes: if is_own {
             MAX_BYTES
         } else {
             MAX_BYTES_BUILT_IN
         },
-        grade: Arc::new(move |answers, submission| {
-            grade_all(&grader, [answers, submission], stated.as_deref(), is_own)
+        grade: Arc::new(move |files, test| {
+            grade_all(&grader, files, test, stated.as_deref(), is_own)
                 .map_err(|mistake| mistake.in_pipeline(&places))
         }),
     })
@@ -133,11 +139,13 @@ impl Mistake {
 }
 
 /// Grades the sample submission, the answers, and a submission without rows. Returns the outcomes and warnings as JSON.
+/// `test` is the public table of test items, if there is one.
 /// `stated` is the pipeline's reason why the sample submission is invalid, if any. `is_own` is false for a built-in
 /// competition.
 fn grade_all(
     grader: &Grader,
     [answers, sample]: [&[u8]; 2],
+    test: Option<&[u8]>,
     stated: Option<&str>,
     is_own: bool,
 ) -> Result<Value, Mistake> {
@@ -160,7 +168,7 @@ fn grade_all(
         }
         let of_rows = matches!(refusal.kind, RefusalKind::Ids | RefusalKind::RowCount);
         // No submission can be paired with answers that have two rows for the same item.
-        if let Some(cause) = repeated_ids(grader, &frame).filter(|_| of_rows) {
+        if let Some(cause) = pitfalls::repeated_ids(grader, &frame).filter(|_| of_rows) {
             return Err(Mistake::Answers(cause));
         }
         return Err(match refusal.kind {
@@ -246,6 +254,9 @@ fn grade_all(
              cells before the query of the metric runs"
         ));
     }
+    if is_own {
+        warnings.extend(pitfalls::in_files(grader, &frame, [answers, sample], test));
+    }
     Ok(json!({
         "sample": outcome(&of_sample),
         "answers": outcome(&of_answers),
@@ -264,29 +275,6 @@ fn reversed(file: &[u8], rows: usize) -> Option<Vec<u8>> {
     let lines: Vec<&str> = body.lines().rev().collect();
     let is_simple = lines.len() == rows && lines.iter().all(|line| !line.contains('"'));
     is_simple.then(|| format!("{header}\n{}\n", lines.join("\n")).into_bytes())
-}
-
-/// Returns a message about the first row of the answers whose identifiers occurred in an earlier row.
-fn repeated_ids(grader: &Grader, answers: &Frame) -> Option<String> {
-    let ids = grader.identifiers();
-    let columns = answers.columns.iter();
-    let columns = columns.filter(|column| ids.contains(&column.name.as_str()));
-    let mut cells: Vec<_> = columns.map(|column| column.data.values()).collect();
-    let mut seen = HashSet::new();
-    let mut row_of = |_| -> Option<Vec<String>> {
-        let cells = cells
-            .iter_mut()
-            .map(|cells| cells.next()?.text().map(|text| text.to_string()));
-        cells.collect()
-    };
-    let rows = (0..answers.rows).map(|row| (row + 1, row_of(row)));
-    let (row, id) = rows
-        .filter_map(|(row, id)| Some((row, id.filter(|id| !id.is_empty())?)))
-        .find(|(_, id)| !seen.insert(id.clone()))?;
-    Some(format!(
-        "row {row}: the identifier `{}` appears twice",
-        id.join(", ")
-    ))
 }
 
 /// Returns the columns that the sample submission also has, and that are 0 in every row of the answers. For example, the
@@ -343,7 +331,7 @@ fn grade_with_gaps(grader: &Grader, answers: &Frame, sample: &[u8]) -> Option<Gr
     Some(grader.grade(answers, &frame))
 }
 
-fn is_worse(score: f64, best: f64, direction: Direction) -> bool {
+pub(super) fn is_worse(score: f64, best: f64, direction: Direction) -> bool {
     let missing = match direction {
         Direction::HigherIsBetter => best - score,
         Direction::LowerIsBetter => score - best,
@@ -373,7 +361,13 @@ mod tests {
     /// Grades a sample submission. Returns the warnings, or the mistake. `is_own` is false for a built-in competition.
     fn grade_as(is_own: bool, rules: Value, answers: &str, sample: &str) -> Result<String, String> {
         let grader = Grader::parse(&rules).unwrap();
-        let graded = grade_all(&grader, [answers, sample].map(str::as_bytes), None, is_own);
+        let graded = grade_all(
+            &grader,
+            [answers, sample].map(str::as_bytes),
+            None,
+            None,
+            is_own,
+        );
         match graded {
             Ok(found) => Ok(found["warnings"].to_string()),
             Err(Mistake::Answers(cause)) => Err(format!("answers: {cause}")),
@@ -474,7 +468,13 @@ mod tests {
             let grader = Grader::parse(&text).unwrap();
             let grader = grader.with_engine(Arc::new(MetricQueries));
             let (answers, sample) = (b"id,y\n1,1\n2,4\n3,9\n", b"id,y\n1,1\n2,1\n3,1\n");
-            let found = grade_all(&grader, [answers.as_slice(), sample.as_slice()], None, true);
+            let found = grade_all(
+                &grader,
+                [answers.as_slice(), sample.as_slice()],
+                None,
+                None,
+                true,
+            );
             found.map_or_else(
                 |_| "a mistake".to_owned(),
                 |found| found["warnings"].to_string(),
@@ -486,5 +486,93 @@ mod tests {
             "{skipped}"
         );
         assert_eq!(section("finite"), "[]");
+    }
+
+    #[test]
+    fn a_query_that_rewards_repeated_or_missing_rows_is_a_warning() {
+        let answers = "id,y\n1,1\n2,4\n3,1\n4,9\n";
+        let sample = "id,y\n1,1\n2,1\n3,1\n4,1\n";
+        let inner = "SELECT avg(abs(a.y - s.y)) FROM answers a JOIN submission s ON a.id = s.id";
+        let outer =
+            "SELECT sum(abs(a.y - s.y)) FROM answers a LEFT JOIN submission s ON a.id = s.id";
+        let each = "SELECT avg(e) FROM (SELECT max(abs(a.y - coalesce(s.y, 99))) AS e FROM answers a LEFT JOIN submission s ON a.id = s.id GROUP BY a.id)";
+        let finite = || json!({ "finite": "y" });
+        for (rules, query, expected) in [
+            (
+                json!([finite()]),
+                inner,
+                "is repeated, its score is 1.83333",
+            ),
+            (
+                json!(["same_rows", finite()]),
+                inner,
+                "in place of the others, its score is 0",
+            ),
+            (json!([finite()]), outer, "is missing, its score is 0"),
+            (json!([{ "same_ids": "id" }]), inner, "is repeated"),
+            (
+                json!([finite()]),
+                each,
+                "[\"a submission without rows is valid and has the score 95.25\"]",
+            ),
+            (
+                json!(["same_rows", finite(), { "align": "id" }]),
+                inner,
+                "[]",
+            ),
+        ] {
+            let metric = json!({ "sql": query, "direction": "lower_is_better" });
+            let grader = Grader::parse(&json!({ "rules": rules, "metric": metric })).unwrap();
+            let grader = grader.with_engine(Arc::new(MetricQueries));
+            let files = [answers, sample].map(str::as_bytes);
+            let found = grade_all(&grader, files, None, None, true).ok().unwrap();
+            let warnings = found["warnings"].to_string();
+            assert!(warnings.contains(expected), "{rules} {query}: {warnings}");
+        }
+    }
+
+    #[test]
+    fn answers_that_no_metric_can_mean_are_warnings() {
+        let align = |metric: Value| json!({ "rules": [{ "align": "id" }], "metric": metric });
+        let error = || align(json!({ "root_mean_squared_error": "y" }));
+        let classes = || align(json!({ "log_loss": ["red", "blue"] }));
+        let labels = || align(json!({ "roc_auc": { "columns": ["red", "blue"] } }));
+        let (numbers, colours) = (
+            "id,y\n1,5\n2,9\n2,7\n",
+            "id,red,blue\n1,0,1\n2,0,0\n3,1,0\n",
+        );
+        for (rules, answers, test, expected) in [
+            (
+                error(),
+                numbers,
+                "id,x\n1,0\n2,0\n",
+                "row 3: the identifier `2` appears twice",
+            ),
+            (
+                error(),
+                &numbers[..13],
+                "id,x\n1,0\n7,0\n",
+                "1 of 2 identifiers",
+            ),
+            (error(), &numbers[..13], "id,x\n2,0\n1,0\n0,0\n", "[]"),
+            (error(), &numbers[..13], "photo,x\n2,0\n", "[]"),
+            (
+                classes(),
+                colours,
+                "id\n1\n2\n3\n",
+                "the answers have 1 row without a class, for example row 2",
+            ),
+            (labels(), colours, "id\n1\n2\n3\n", "[]"),
+        ] {
+            let grader = Grader::parse(&rules).unwrap();
+            let sample = match answers == colours {
+                true => "id,red,blue\n1,0.5,0.5\n2,0.5,0.5\n3,0.5,0.5\n".to_owned(),
+                false => answers.replace('5', "4"),
+            };
+            let files = [answers, &sample].map(str::as_bytes);
+            let found = grade_all(&grader, files, Some(test.as_bytes()), None, true);
+            let warnings = found.ok().unwrap()["warnings"].to_string();
+            assert!(warnings.contains(expected), "{rules}: {warnings}");
+        }
     }
 }

@@ -24,16 +24,18 @@ pub struct Trial {
     pub answers: String,
     /// Path of the sample submission.
     pub sample: String,
+    /// Path of the public test table, if its identifiers are compared with those of the answers.
+    pub test: Option<String>,
     /// Maximum total bytes of answers and sample submission. Larger ones are not graded, because that takes too long.
     pub max_bytes: u64,
-    /// The function that grades. It receives the content of the answers, and the content of the sample submission. It
-    /// returns, for example, the score and warnings.
+    /// The function that grades. It receives the contents of the answers, of the sample submission, and of the test table
+    /// if it is small. It returns, for example, the score and warnings.
     pub grade: Arc<GradeFunction>,
 }
 
 /// The function of a [`Trial`].
 pub type GradeFunction =
-    dyn Fn(&[u8], &[u8]) -> Result<serde_json::Value, TrialError> + Send + Sync;
+    dyn Fn([&[u8]; 2], Option<&[u8]>) -> Result<serde_json::Value, TrialError> + Send + Sync;
 
 /// A mistake in the pipeline's grading or in the sample submission.
 #[derive(Debug, Error)]
@@ -65,7 +67,14 @@ pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
             let why = format!("the answers and the sample have {bytes}, more than {max}");
             return Ok(outcome_of(serde_json::json!({ "skipped": why })));
         }
-        let graded = (trial.grade)(&read(context, &answers)?, &read(context, &sample)?);
+        let test = match inputs.contains_key("test") {
+            true => content(context, input(inputs, "test")?, None)?,
+            false => None,
+        };
+        let test = test.filter(|test| bytes + test.bytes() <= max_bytes);
+        let test = test.map(|test| read(context, &test)).transpose()?;
+        let files = [&*read(context, &answers)?, &*read(context, &sample)?];
+        let graded = (trial.grade)(files, test.as_deref());
         let graded = graded.map_err(|error| {
             let (subject, help) = (Subject::At(error.span), error.help.clone());
             error_at_with_help(Failure::Check, subject, error, help)

@@ -1,0 +1,160 @@
+//! Warnings about answers and rules that let a competition run, but that its author can hardly have intended.
+
+use std::collections::HashSet;
+
+use prep_core::units;
+use prep_formats::pandas::{CellValue, ColumnData, Frame};
+use prep_grade::Grader;
+use prep_grade::table::submission;
+
+use super::trial::is_worse;
+
+/// Metrics for which each row of the answers contains 1 in the column of its class, if there are several columns.
+const METRICS_OF_CLASSES: [&str; 3] = ["balanced_log_loss", "kl_divergence", "log_loss"];
+
+/// Returns the warnings about the answers, the sample submission, and the public table of test items, if there is one.
+pub(super) fn in_files(
+    grader: &Grader,
+    answers: &Frame,
+    files: [&[u8]; 2],
+    test: Option<&[u8]>,
+) -> Vec<String> {
+    let repeated = || {
+        let place = repeated_ids(grader, answers).filter(|_| !grader.groups_rows());
+        place.map(|place| format!("{place} in the answers; keep one row for each identifier"))
+    };
+    let found = [
+        unscored_rows(grader, answers),
+        rows_without_class(grader, answers),
+        repeated(),
+        test.and_then(|test| ids_without_test_row(grader, answers, test)),
+        rewarded_rows(grader, answers, files),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// Returns a message about the first row of the answers whose identifiers occurred in an earlier row.
+pub(super) fn repeated_ids(grader: &Grader, answers: &Frame) -> Option<String> {
+    let mut seen = HashSet::new();
+    let mut ids = ids_of(grader, answers).into_iter().enumerate();
+    let (row, id) = ids.find(|(_, id)| {
+        let is_known = !id.is_empty() && id.iter().all(|cell| !cell.is_empty());
+        is_known && !seen.insert(id.clone())
+    })?;
+    let (row, id) = (row + 1, id.join(", "));
+    Some(format!("row {row}: the identifier `{id}` appears twice"))
+}
+
+/// Returns the identifiers of each row of a table. A missing cell is an empty text.
+fn ids_of(grader: &Grader, table: &Frame) -> Vec<Vec<String>> {
+    let names: HashSet<&str> = grader.identifiers().into_iter().collect();
+    let mut columns = table.columns.iter().collect::<Vec<_>>();
+    columns.retain(|column| names.contains(column.name.as_str()));
+    columns.sort_by(|one, other| one.name.cmp(&other.name));
+    let cells = |row| {
+        columns
+            .iter()
+            .map(move |column| column.text(row).unwrap_or_default())
+    };
+    (0..table.rows).map(|row| cells(row).collect()).collect()
+}
+
+/// Aggregates of SQL skip missing values. Unless a query mentions them, their author may not know that there are some.
+fn unscored_rows(grader: &Grader, answers: &Frame) -> Option<String> {
+    let queries = grader.queries();
+    let mentions = |word| {
+        queries
+            .iter()
+            .any(|query| query.text.to_ascii_lowercase().contains(word))
+    };
+    if queries.is_empty() || mentions("null") || mentions("coalesce") {
+        return None;
+    }
+    let is_number = |data: &ColumnData| matches!(data, ColumnData::Float64(_));
+    let mut columns = answers.columns.iter();
+    let column = columns.find(|column| is_number(&column.data) && column.data.missing() > 0)?;
+    let (rows, name) = (units::count(column.data.missing(), "row"), &column.name);
+    Some(format!(
+        "the answers have no value in {rows} of the column `{name}`, which the query of the metric may skip; leave these rows out, or let \
+         the query mention NULL"
+    ))
+}
+
+/// For example, the list of classes that the query of the answers names may be incomplete.
+fn rows_without_class(grader: &Grader, answers: &Frame) -> Option<String> {
+    let names: Vec<String> = answers
+        .columns
+        .iter()
+        .map(|column| column.name.clone())
+        .collect();
+    let classes = grader.true_columns(Some(&names));
+    if classes.len() < 2 || !METRICS_OF_CLASSES.contains(&grader.metric().definition.name) {
+        return None;
+    }
+    let is_zero = |cell| matches!(cell, CellValue::Int(0) | CellValue::Float(0.0));
+    let has_no_class = |row: &usize| {
+        let mut columns = classes.iter().filter_map(|name| answers.column(name));
+        columns.all(|column| is_zero(column.data.value(*row)))
+    };
+    let mut rows = (0..answers.rows).filter(has_no_class);
+    let first = rows.next()?;
+    Some(format!(
+        "the answers have {} without a class, for example row {}; check that the query of the answers names all classes",
+        units::count(rows.count() + 1, "row"),
+        first + 1,
+    ))
+}
+
+fn ids_without_test_row(grader: &Grader, answers: &Frame, test: &[u8]) -> Option<String> {
+    let test = submission::parse(test).ok()?;
+    let mut names = grader.identifiers().into_iter();
+    if names.any(|name| test.column(name).is_none() || answers.column(name).is_none()) {
+        return None;
+    }
+    let known: HashSet<Vec<String>> = ids_of(grader, &test).into_iter().collect();
+    let mut unknown = ids_of(grader, answers);
+    unknown.retain(|id| !known.contains(id));
+    let example = unknown.first()?.join(", ");
+    Some(format!(
+        "{} of {} of the answers are not in `public/test.csv`, for example `{example}`; check the queries of both files",
+        unknown.len(),
+        units::count(answers.rows, "identifier"),
+    ))
+}
+
+/// Grades the sample submission with other rows: with every second row repeated, with every second row in place of the
+/// others, and without every second row. Returns a warning if its score improves, although the score of the answers does
+/// not get worse in the same way. A participant could then repeat or leave out rows in order to get a better score.
+fn rewarded_rows(grader: &Grader, answers: &Frame, files: [&[u8]; 2]) -> Option<String> {
+    if grader.queries().is_empty() || grader.identifiers().is_empty() {
+        return None;
+    }
+    let [perfect, sample] = files.map(|file| submission::parse(file).ok());
+    let sample = sample?;
+    let score = |file: &Frame, repeats: [u32; 2]| {
+        let rows = (0..u32::try_from(file.rows).ok()?)
+            .flat_map(|row| (0..repeats[row as usize % 2]).map(move |_| row));
+        let score = grader.grade_rows(answers, file, rows.collect()).rounded();
+        score.filter(|score| score.is_finite())
+    };
+    let complete = score(&sample, [1, 1])?;
+    let best = perfect.as_ref().and_then(|perfect| score(perfect, [1, 1]));
+    let ways = [
+        ("repeated", [2, 1]),
+        ("repeated", [1, 2]),
+        ("missing", [0, 1]),
+        ("missing", [1, 0]),
+        ("repeated in place of the others", [2, 0]),
+        ("repeated in place of the others", [0, 2]),
+    ];
+    ways.into_iter().find_map(|(way, repeats)| {
+        let other = score(&sample, repeats).filter(|other| is_worse(complete, *other, grader.direction()))?;
+        let is_harmless = perfect.as_ref().zip(best).is_some_and(|(perfect, best)| {
+            score(perfect, repeats).is_none_or(|score| is_worse(score, best, grader.direction()))
+        });
+        (!is_harmless).then(|| format!(
+            "participants can improve scores with repeated or missing rows: if every second row of the sample submission is {way}, \
+             its score is {other} instead of {complete}; require each identifier once, for example with the rule `align`"
+        ))
+    })
+}
