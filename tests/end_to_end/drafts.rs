@@ -489,7 +489,7 @@ fn leaderboard_in_the_wrong_order_is_an_error() {
         .prepared(Harbour::ID)
         .join("public/sample_submission.csv");
     let sample = sample.to_str().unwrap().to_owned();
-    let says = ["leaderboard.csv of `harbour`", "rank 2"];
+    let says = ["pipelines/harbour/leaderboard.csv:3:1", "rank 2"];
     for arguments in [
         &["run", "harbour", "--source", "source"][..],
         &["grade", "harbour", &sample],

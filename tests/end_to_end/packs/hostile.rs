@@ -335,7 +335,7 @@ fn directories() -> Vec<Hostile> {
                 sandbox.write("lab/harbour/leaderboard.csv", "team,place\na,1\n");
             },
             3,
-            "leaderboard.csv of `lab/harbour`",
+            "lab/harbour/leaderboard.csv:1:1",
         ),
         hostile(
             "leaderboard in the wrong order",
@@ -343,7 +343,7 @@ fn directories() -> Vec<Hostile> {
                 sandbox.write("lab/harbour/leaderboard.csv", "score\n0.5\n0.9\n");
             },
             3,
-            "leaderboard.csv of `lab/harbour`",
+            "lab/harbour/leaderboard.csv:3:1",
         ),
         hostile(
             "huge file",

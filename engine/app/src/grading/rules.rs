@@ -9,7 +9,7 @@ use prep_grade::Grader;
 use prep_grade::metrics::Direction;
 use prep_grade::report::medals::{Leaderboard, LeaderboardError};
 use prep_grade::table::typed;
-use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_spec::{BASE_VARIANT, Diagnostic, Diagnostics, Pipeline, SourceFile, Span};
 
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
@@ -96,17 +96,31 @@ pub(crate) fn parse_leaderboard(
     let Some(text) = entry.leaderboard.as_deref() else {
         return Ok(None);
     };
-    let failed = |error: LeaderboardError| {
-        let message = format!("leaderboard.csv of `{}`: {error}", entry.id);
-        Error::new(Failure::Pipeline, message)
+    let failed = |error: LeaderboardError, help: &str| {
+        let file = Path::new(&entry.file_name).with_file_name("leaderboard.csv");
+        let source = SourceFile::new(file.display().to_string(), text);
+        let line = error.line_in(text);
+        let before = text.split_inclusive('\n').take(line - 1);
+        let start = before.map(str::len).sum();
+        let length = text.lines().nth(line - 1).map_or(0, str::len);
+        let span = Span::new(start, start + length);
+        let message = format!("{}:{line}: {error}", source.name);
+        let mistake = Diagnostic::error("leaderboard", span, error.to_string()).help(help);
+        Error {
+            diagnostics: Some(Diagnostics::single(Arc::new(source), mistake)),
+            ..Error::new(Failure::Pipeline, message)
+        }
     };
     let leaderboard = Leaderboard::parse(text).map_err(|error| {
-        failed(error)
-            .help("write a CSV with the scores of the teams in the column `score`, best first")
+        failed(
+            error,
+            "write a CSV with the scores of the teams in the column `score`, best first",
+        )
     })?;
     if let Some(direction) = direction {
         leaderboard.check_order(direction).map_err(|error| {
-            failed(error).help(
+            failed(
+                error,
                 "sort the scores, best first, or set `direction` in `grade` if the metric has the wrong direction for this competition",
             )
         })?;

@@ -110,7 +110,7 @@ impl CheckArgs {
             };
             if let Some(diagnostics) = diagnostics {
                 text.push_str(&format!("{diagnostics}\n"));
-                found.extend(mistakes(&name, diagnostics));
+                found.extend(mistakes(diagnostics));
             }
             let Err(error) = checked else { continue };
             if error.diagnostics.is_none() {
@@ -127,7 +127,8 @@ impl CheckArgs {
     }
 }
 
-fn mistakes(file: &str, diagnostics: &Diagnostics) -> Vec<Mistake> {
+fn mistakes(diagnostics: &Diagnostics) -> Vec<Mistake> {
+    let file = &diagnostics.source().name;
     let found = diagnostics.iter().map(|diagnostic| {
         let (line, column) = diagnostics.source().position(diagnostic.span.start);
         Mistake {

@@ -26,12 +26,9 @@ pub struct Leaderboard {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum LeaderboardError {
-    #[error(
-        "the first line of the leaderboard is {}, expected the header `score`",
-        Quoted(found)
-    )]
+    #[error("the first line is {}, expected the header `score`", Quoted(found))]
     Header { found: String },
-    #[error("line {line} of the leaderboard: {} is not a number", Quoted(found))]
+    #[error("{} is not a number", Quoted(found))]
     Score { line: usize, found: String },
     #[error("the leaderboard has no scores")]
     Empty,
@@ -39,6 +36,21 @@ pub enum LeaderboardError {
         "the score at rank {rank} is better than the previous one; {better} scores are better, and the leaderboard must list the best score first"
     )]
     Order { rank: usize, better: &'static str },
+}
+
+impl LeaderboardError {
+    /// Returns the line of `text`, from 1, that has the mistake.
+    pub fn line_in(&self, text: &str) -> usize {
+        let LeaderboardError::Order { rank, .. } = self else {
+            return match self {
+                LeaderboardError::Score { line, .. } => *line,
+                _ => 1,
+            };
+        };
+        let mut lines = text.lines().enumerate().skip(1);
+        let mut scores = lines.by_ref().filter(|(_, line)| !line.trim().is_empty());
+        scores.nth(rank - 1).map_or(1, |(index, _)| index + 1)
+    }
 }
 
 /// The worst scores that earn each medal, and the median.
