@@ -21,6 +21,9 @@ fn sandbox() -> Sandbox {
     let text = String::from_utf8(sample).expect("text");
     let commas = |line: &str| line.strip_suffix(",0").map(|id| format!("{id},0,5\n"));
     let rows: String = text.lines().filter_map(commas).collect();
+    for path in ["pipelines/alone.yml", "pipelines/short/pipeline.yml"] {
+        sandbox.write(path, Harbour::PIPELINE);
+    }
     sandbox.write("commas.csv", format!("id,docked\n{rows}"));
     sandbox
 }
@@ -155,6 +158,26 @@ fn frequent_mistakes_have_a_remedy() {
             &["plan", "https://www.kaggle.com/competitions/harbour/data"],
             2,
             &["did you mean `harbour`?"],
+        ),
+        (
+            &["run", "lab/unknown"],
+            2,
+            &["no pack `lab` is installed, and `prep pack add SOURCE` adds one"],
+        ),
+        (
+            &["run", "alone"],
+            2,
+            &["pipelines/alone.yml is not read; rename it to `alone/pipeline.yaml`"],
+        ),
+        (
+            &["run", "short"],
+            2,
+            &["pipelines/short/pipeline.yml is not read; rename it to `short/pipeline.yaml`"],
+        ),
+        (
+            &["pipeline", "check", "pipelines/short"],
+            2,
+            &["pipelines/short/pipeline.yml is not read; rename it to `short/pipeline.yaml`"],
         ),
         (
             &["run", Harbour::ID, "--memory", "8"],

@@ -58,6 +58,8 @@ pub struct Catalog {
     entries: BTreeMap<String, CatalogEntry>,
     /// The packs by name. A pack that cannot be used is an error.
     packs: BTreeMap<String, Result<Arc<Pack>, Error>>,
+    /// YAML files that are not read, because they do not have the path `ID/pipeline.yaml`. The key is the supposed id.
+    misplaced: BTreeMap<String, PathBuf>,
 }
 
 /// Minimum length of a part of an id for which [`Catalog::suggestion`] suggests the id.
@@ -104,6 +106,7 @@ impl Catalog {
         Catalog {
             entries: entries.map(|entry| (entry.id.clone(), entry)).collect(),
             packs: BTreeMap::new(),
+            misplaced: BTreeMap::new(),
         }
     }
 
@@ -192,7 +195,10 @@ impl Catalog {
             };
             let id = id.to_string_lossy().into_owned();
             let entry = match std::fs::read_to_string(&path) {
-                Err(error) if is_missing(&error) => continue,
+                Err(error) if is_missing(&error) => {
+                    self.misplaced.extend(misplaced_pipeline(&directory));
+                    continue;
+                }
                 Err(error) => Err(Error::reading_pipeline(&path, &error)),
                 Ok(text) => CatalogEntry::entry_of_directory(
                     id.clone(),
@@ -218,6 +224,9 @@ impl Catalog {
         let parent = dir.parent().filter(|_| is_competition);
         let parent = parent.map(|parent| parent.display().to_string());
         let error = Error::request(format!("{} contains no pipeline", dir.display()));
+        if let (None, Some((id, path))) = (&parent, self.misplaced.first_key_value()) {
+            return Err(error.help(rename_pipeline(id, path)));
+        }
         Err(error.help(Remedy::NamePipelines { parent }))
     }
 
@@ -254,6 +263,9 @@ impl Catalog {
             if let Some(remedy) = self.name_bundle(Path::new(id)) {
                 return error.help(remedy);
             }
+            if let Some(path) = self.misplaced.get(id) {
+                return error.help(rename_pipeline(id, path));
+            }
             if id.starts_with("public/") || id.starts_with("private/") {
                 return error.help("put the id of the competition before the path of the file");
             }
@@ -263,7 +275,15 @@ impl Catalog {
             }
             match (self.suggestion(id), self.similar(id).as_slice()) {
                 (Some(near), _) => error.suggest(Some(near)),
-                (None, []) => error.help(Remedy::ListCompetitions),
+                (None, []) => match id
+                    .split_once('/')
+                    .filter(|(_, id)| !id.contains(['/', '.']))
+                {
+                    Some((pack, _)) => error.help(Remedy::AddPack {
+                        name: pack.to_owned(),
+                    }),
+                    None => error.help(Remedy::ListCompetitions),
+                },
                 (None, similar) => {
                     let ids = joined(similar.iter().copied(), MAX_SIMILAR);
                     error.help(format!("did you mean one of {ids}?"))
@@ -524,6 +544,29 @@ pub(crate) const COMPETITION_FILES: [&str; 4] = [
 
 /// Name of the set of the competitions that exist only in the user's directory of pipelines. See [`Catalog::own_ids`].
 pub const OWN_SET: &str = "own";
+
+/// Returns the supposed id and the path of a pipeline with a wrong name: `ID.yaml`, `ID.yml` or `ID/pipeline.yml`.
+pub(crate) fn misplaced_pipeline(path: &Path) -> Option<(String, PathBuf)> {
+    let is_yaml = |path: &Path| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("yaml" | "yml")) && path.is_file()
+    };
+    let inside = path.join("pipeline.yml");
+    let (id, file) = match is_yaml(path) {
+        true => (path.file_stem()?, path.to_owned()),
+        false => (path.file_name()?, inside),
+    };
+    is_yaml(&file).then(|| (id.to_string_lossy().into_owned(), file))
+}
+
+/// Returns the help for a pipeline with a wrong name.
+pub(crate) fn rename_pipeline(id: &str, path: &Path) -> String {
+    let new = format!("{id}/{PIPELINE_FILE}");
+    format!(
+        "the file {} is not read; rename it to `{new}`",
+        path.display()
+    )
+}
 
 /// Returns the names of the sets.
 pub fn set_names() -> impl Iterator<Item = &'static str> {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use prep_core::Failure;
 use prep_spec::{Diagnostic, Diagnostics, Span, nearest};
 
-use crate::catalog::{COMPETITION_FILES, CatalogEntry, PIPELINE_FILE, is_missing};
+use crate::catalog::{
+    COMPETITION_FILES, CatalogEntry, PIPELINE_FILE, is_missing, misplaced_pipeline, rename_pipeline,
+};
 use crate::error::Error;
 use crate::outline::outline;
 use crate::stages::load::Loader;
@@ -67,9 +69,11 @@ pub fn pipeline_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
         return Ok(vec![own]);
     }
     let failed = |error: std::io::Error| Error::reading("read the directory", path, &error);
-    let mut files = Vec::new();
+    let (mut files, mut misplaced) = (Vec::new(), misplaced_pipeline(path));
     for entry in std::fs::read_dir(path).map_err(failed)? {
-        let file = entry.map_err(failed)?.path().join(PIPELINE_FILE);
+        let path = entry.map_err(failed)?.path();
+        let file = path.join(PIPELINE_FILE);
+        misplaced = misplaced.or_else(|| misplaced_pipeline(&path));
         // A file that cannot be read is listed too, so that it is reported.
         let is_pipeline = match file.metadata() {
             Ok(metadata) => metadata.is_file(),
@@ -79,10 +83,11 @@ pub fn pipeline_files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     }
     files.sort();
     match files.is_empty() {
-        true => Err(Error::request(format!(
-            "{} contains no pipeline",
-            path.display()
-        ))),
+        true => {
+            let error = Error::request(format!("{} contains no pipeline", path.display()));
+            let help = misplaced.map(|(id, path)| rename_pipeline(&id, &path).into());
+            Err(Error { help, ..error })
+        }
         false => Ok(files),
     }
 }

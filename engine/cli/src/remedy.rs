@@ -158,6 +158,9 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         )?,
         Remedy::Prepare { id } => format!("run `prep run {id}{}`", verb.data.concat()),
         Remedy::ListCompetitions => "`prep list` shows all competitions".to_owned(),
+        Remedy::AddPack { name } => format!(
+            "`prep list` shows all competitions; no pack `{name}` is installed, and `prep pack add SOURCE` adds one"
+        ),
         Remedy::NamePipelines { parent: None } => {
             "use --pipelines to name a directory that contains ID/pipeline.yaml".to_owned()
         }

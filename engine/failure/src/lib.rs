@@ -237,6 +237,11 @@ pub enum Remedy {
     },
     /// Show the list of competitions.
     ListCompetitions,
+    /// Add the pack of a competition.
+    AddPack {
+        /// The name of the pack.
+        name: String,
+    },
     /// Name the directory that contains the directories of pipelines.
     NamePipelines {
         /// The directory that contains the directories of pipelines, if it is known.
