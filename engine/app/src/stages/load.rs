@@ -16,7 +16,7 @@ use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
 use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
 use prep_spec::model::{Grade, Spanned};
-use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span};
+use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span, nearest};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
 use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
 use serde::Serialize;
@@ -24,6 +24,7 @@ use serde::Serialize;
 use crate::bundles::BorrowedBundle;
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
+use crate::packs::check::{NOT_REPRODUCIBLE, SILENT_FAILURE};
 use crate::stages::contents::StatedContents;
 use crate::stages::lock;
 use crate::task::{PreparationOptions, RecalledOption, Task, ViewOptions};
@@ -385,6 +386,7 @@ impl<'a> Loader<'a> {
             let mut checked = CheckedQueries::new(planner, reading);
             findings.extend_from_slice(checked.errors());
             findings.extend(check_grading(&reading.pipeline, &mut checked));
+            findings.extend(misspelled_reasons(&reading.pipeline));
         }
         draft.report(findings);
         let pipeline = draft.finish(variant)?;
@@ -468,6 +470,24 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
         found.extend(checked.published_answers(&answers.value, &scored));
     }
     found
+}
+
+/// Returns a warning for each name in `accepted` that is similar to a name with a meaning. Other names are valid, because they
+/// declare leaks that no detector finds.
+fn misspelled_reasons(pipeline: &Pipeline) -> Vec<Diagnostic> {
+    let known = [PUBLISHED, NOT_REPRODUCIBLE, SILENT_FAILURE];
+    let known = || prep_leaks::NAMES.iter().copied().chain(known);
+    let names = pipeline.accepted.iter().map(|(name, _)| name);
+    let names = names.filter(|name| known().all(|known| known != name.value));
+    let warnings = names.filter_map(|name| {
+        let near = nearest(&name.value, known())?;
+        let message = format!(
+            "no detector has the name `{}`, so the reason has no effect",
+            name.value
+        );
+        Some(Diagnostic::warning("unknown-detector", name.span, message).suggest(Some(near)))
+    });
+    warnings.collect()
 }
 
 /// Returns the mistakes in the queries of a metric. `columns` contains the columns of the answers and of the sample
