@@ -435,7 +435,7 @@ fn the_target_is_removed_from_json_values() {
         (
             "note",
             "note.of.label",
-            r#"{"of": {"label": "LABEL"}, "length": 3}"#,
+            r#"{"of": {"label": "LABEL", "kept": 1}, "length": 3}"#,
         ),
         ("note", "note.label", r#"[{"label": "LABEL"}]"#),
     ] {
@@ -471,6 +471,7 @@ fn the_target_is_removed_from_json_values() {
         let public = sandbox.prepared("notes").join("public");
         let test = fs::read_to_string(public.join("test.csv")).unwrap();
         assert!(!test.contains("secret"), "{path}: {test}");
+        assert_eq!(test.contains("kept"), labels.contains("kept"), "{test}");
         let train = fs::read_to_string(public.join("train.csv")).unwrap();
         assert!(train.contains("secret"), "{path}: {train}");
         fs::remove_dir_all(sandbox.path("drafts")).unwrap();

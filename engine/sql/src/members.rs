@@ -122,7 +122,9 @@ fn visit(plan: &Relational, trace: &Trace<'_>, found: &mut dyn FnMut(Origin)) {
                         return;
                     };
                     let keys = keys.iter().filter_map(Expr::as_literal);
-                    for key in keys.filter_map(|key| key.try_as_str().flatten()) {
+                    let keys = keys.filter_map(|key| key.try_as_str().flatten());
+                    // A key with a dot is either a name or a path.
+                    for key in keys.filter(|key| !key.contains('.')) {
                         let mut member = origin.clone();
                         member.path.push(key.to_owned());
                         found(member);

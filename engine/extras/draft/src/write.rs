@@ -482,8 +482,7 @@ fn without_members<'t>(table: &'t BundleTable, targets: &[&str]) -> (Vec<String>
     for target in targets {
         let column = table.column(target);
         if let Some((of, path)) = column.and_then(|column| column.member_of.as_ref()) {
-            let key = path.split('.').next().unwrap_or(path);
-            columns.entry(of).or_default().push(sql_text(key));
+            columns.entry(of).or_default().push(sql_text(path));
         }
     }
     let has_objects = |name: &&str| {

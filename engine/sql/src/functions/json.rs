@@ -163,10 +163,20 @@ fn without(columns: &[ArrayRef]) -> Result<ArrayRef> {
     map_texts(&texts(records)?, |row, record| {
         let mut record = object("json_without", record)?;
         for key in keys.iter().filter(|key| key.is_valid(row)) {
-            record.remove(key.value(row));
+            remove_path(&mut record, key.value(row));
         }
         print(&JsonValue::Object(record)).map(Some)
     })
+}
+
+/// Removes a member, whose path is either its name or the names of nested members, separated by dots.
+fn remove_path(record: &mut JsonObject, path: &str) {
+    if record.remove(path).is_none()
+        && let Some((outer, inner)) = path.split_once('.')
+        && let Some(JsonValue::Object(record)) = record.get_mut(outer)
+    {
+        remove_path(record, inner);
+    }
 }
 
 pub(crate) fn texts(column: &ArrayRef) -> Result<StringArray> {
