@@ -71,7 +71,11 @@ fn reference_pages_match_the_definitions() {
         describe(&mut text, &kind.definition, None);
     }
     check("grading.md", &text);
-    let mut text = METRICS.to_owned();
+    let mut text = format!("{METRICS}\n| metric | score |\n|---|---|\n");
+    for kind in metrics::ALL {
+        let Definition { name, summary, .. } = kind.definition;
+        let _ = writeln!(text, "| [`{name}`](#{name}) | {summary} |");
+    }
     for kind in metrics::ALL {
         describe(&mut text, &kind.definition, Some(kind.direction));
     }
