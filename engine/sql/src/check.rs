@@ -480,6 +480,15 @@ impl<'a> PipelineChecker<'a> {
         });
         let tables: Vec<(String, Vec<String>)> = tables.collect();
         let help = error.help_with(&tables, UNDECLARED_HELP);
+        let text = self.pipeline.source.text.get(span.start..);
+        let is_quoted =
+            error.missing_column().is_some() && text.is_some_and(|text| text.starts_with('"'));
+        let help = help.map(|help| match is_quoted {
+            true => {
+                format!("double quotes enclose a name; write a string in single quotes. {help}")
+            }
+            false => help,
+        });
         let found = Diagnostic::error(code, span, error.to_string());
         self.diagnostics.push(Diagnostic { help, ..found });
         None

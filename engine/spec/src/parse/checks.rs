@@ -21,6 +21,15 @@ impl ParseState {
                 Some(word) => self.named_checks(word.name, entry, &mut checks),
                 None => {
                     let name = entry.name();
+                    if let Kind::Scalar(value) = &entry.value.kind
+                        && value.text.contains('.')
+                        && !value.text.contains([' ', '\n'])
+                    {
+                        let message = format!("there is no built-in check `{}`", name.value);
+                        let help = "the built-in checks are `unique`, `disjoint` and `each`; any other check is a query that must return no row";
+                        self.report(Diagnostic::error("bad-check", name.span, message).help(help));
+                        continue;
+                    }
                     let query = self.query(&entry.value);
                     checks.extend(query.map(|query| Check { name, query }));
                 }

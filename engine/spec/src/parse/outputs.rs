@@ -36,6 +36,14 @@ impl ParseState {
                 let help = "give the output a different name";
                 self.report(Diagnostic::error("output-conflict", path.span, message).help(help));
             }
+            if ["public", "private"].contains(&place)
+                && (path.value.starts_with("public/") || path.value.starts_with("private/"))
+            {
+                let message = format!("the path of this output is `{place}/{}`", path.value);
+                let help =
+                    format!("paths are relative to `{place}`; leave out the first directory");
+                self.report(Diagnostic::warning("bad-path", path.span, message).help(help));
+            }
             if let Some(declaration) = declaration {
                 self.check_shape(&path, &declaration);
                 outputs.push(Output { path, declaration });

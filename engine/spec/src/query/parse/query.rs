@@ -124,7 +124,14 @@ impl Parser<'_> {
         }
         Err(match self.is("FROM") {
             true => Fault::unsupported(at, "FROM", "begin with SELECT"),
-            false => not_a_select(at),
+            false => match (self.token(0), self.token(1)) {
+                (Some(name), Some(end))
+                    if (name.kind, end.kind) == (TokenKind::Word, TokenKind::End) =>
+                {
+                    not_a_select(at).help(format!("begin the query with SELECT or WITH; for all rows of a table, write `SELECT * FROM {}`", name.text))
+                }
+                _ => not_a_select(at),
+            },
         })
     }
 
