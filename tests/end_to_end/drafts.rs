@@ -643,3 +643,40 @@ fn a_draft_can_have_each_metric() {
         "{f1}"
     );
 }
+
+/// Runs the commands of the tutorial in their order, each from the directory that the first block creates.
+#[test]
+fn all_commands_of_the_tutorial_work() {
+    let page = include_str!("../../docs/adding-a-competition.md");
+    let (mut script, mut has_pipeline) = (String::from("set -e\n"), false);
+    for block in page.split("\n```").skip(1).step_by(2) {
+        let (language, text) = block.split_once('\n').unwrap();
+        match language {
+            "sh" => script.push_str(&format!("{text}\n")),
+            "console" => {
+                let commands = text.lines().filter_map(|line| line.strip_prefix("$ "));
+                commands.for_each(|command| script.push_str(&format!("{command}\n")));
+            }
+            "yaml" if !has_pipeline => {
+                has_pipeline = true;
+                let file = "pipelines/lost-luggage/pipeline.yaml";
+                script.push_str(&format!("cat > {file} <<'END'\n{text}\nEND\n"));
+            }
+            _ => {}
+        }
+    }
+    let sandbox = Sandbox::new();
+    let prep = sandbox.command(&[]);
+    let programs = Path::new(prep.get_program()).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut shell = std::process::Command::new("sh");
+    shell
+        .args(["-c", &script])
+        .current_dir(sandbox.path(""))
+        .env("PATH", format!("{}:{path}", programs.display()))
+        .env("HOME", sandbox.path("home"))
+        .env("PREP_CACHE_DIR", sandbox.store());
+    let ended = Ended::of(&mut shell).code(0);
+    ended.shows(&["16 of 16 steps run", "0 leaks, 0 risks"]);
+    assert_eq!(script.matches("prep ").count(), 8, "{script}");
+}
