@@ -121,11 +121,10 @@ fn all_variants(
             if !seen.insert(one.clone()) {
                 continue;
             }
-            let selected = corrections.iter().enumerate().rev();
-            let mut selected = selected.filter(|(place, _)| has(set, *place));
+            let mut latest_first = tree.selected(set).rev();
             if let (true, Some(base)) = (CONTRADICTIONS.contains(&one.code), &tree.base)
                 && let Some(found) =
-                    selected.find_map(|(_, patch)| inherited(base, &patch.value, one.span))
+                    latest_first.find_map(|patch| inherited(base, &patch.value, one.span))
             {
                 one = found.explain(one, &source);
             }
@@ -292,11 +291,16 @@ impl CorrectedTree<'_> {
         let Some(mut node) = base.cloned() else {
             return resolve(vocabulary, id, source, self.root, variant);
         };
-        let selected = self.corrections.iter().enumerate();
-        for (_, one) in selected.filter(|(place, _)| has(set, *place)) {
+        for one in self.selected(set) {
             merge(&mut node, &one.value);
         }
         resolve(vocabulary, id, source, &node, variant)
+    }
+
+    /// Returns the corrections in a set, in the order of the file.
+    fn selected(&self, set: CorrectionSet) -> impl DoubleEndedIterator<Item = &MappingEntry> {
+        let corrections = self.corrections.iter().enumerate();
+        corrections.filter_map(move |(place, one)| has(set, place).then_some(one))
     }
 }
 
