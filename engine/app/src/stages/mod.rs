@@ -62,28 +62,11 @@ impl Plan {
             .settings
             .with_remote_tier(Store::open_or_empty(&task.settings.store_dir)?);
         let context = Context::new(store, task.settings.limits(), Cancel::default());
-        Plan::create_available(task, ids, &prep_sql::Session::planner(), &context)
+        Plan::create(task, ids, &prep_sql::Session::planner(), &context)
     }
 
-    /// Same as [`create`](Self::create), but leaves out unavailable competitions if the task requests this.
-    fn create_available(
-        task: &Task,
-        ids: &[String],
-        engine: &prep_sql::Session,
-        context: &Context,
-    ) -> Result<Plan, Error> {
-        let plan = Plan::create(task, ids, engine, context)?;
-        let (left_out, ids) = resolve::left_out(task, &plan, ids);
-        match left_out.is_empty() {
-            true => Ok(plan),
-            false => Ok(Plan {
-                left_out,
-                ..Plan::create(task, &ids, engine, context)?
-            }),
-        }
-    }
-
-    /// Creates the plan of a task with this SQL engine and context.
+    /// Creates the plan of a task with this SQL engine and context. Leaves out competitions whose bundle or a source is missing
+    /// if the task requests this.
     pub(crate) fn create(
         task: &Task,
         ids: &[String],
@@ -119,7 +102,23 @@ impl Plan {
             true => Arc::new(LastRuns::without_history()),
             false => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
         };
-        Plan::resolve(assembled, task, context, &last)
+        let (others, failed, left_out) = match Plan::resolve(assembled, task, context, &last)? {
+            Ok(plan) => match resolve::left_out(task, &plan, ids) {
+                (left_out, _) if left_out.is_empty() => return Ok(plan),
+                (left_out, others) => (others, Vec::new(), left_out),
+            },
+            Err(failed) => {
+                let others = chosen.entries.iter().map(|entry| entry.id.clone());
+                let others = others.filter(|id| failed.iter().all(|(other, _)| other != id));
+                (others.collect(), failed, Vec::new())
+            }
+        };
+        // The graph cannot lose nodes, so the other competitions are planned again.
+        let mut plan = Plan::create(task, &others, engine, context)?;
+        let failed = failed.into_iter().map(|(id, error)| (id, error.into()));
+        plan.refused.extend(failed);
+        plan.left_out.extend(left_out);
+        Ok(plan)
     }
 }
 
@@ -173,7 +172,7 @@ impl Run {
         };
         prepared::verify_after_restart(settings, &options.variant, ids, &context, notes)?;
         let (kept_sealed, mut ids) = sealed::kept_sealed(task, ids);
-        let mut plan = Plan::create_available(task, &ids, &engine, &context)?;
+        let mut plan = Plan::create(task, &ids, &engine, &context)?;
         ids.retain(|id| !plan.left_out.contains(id));
         ids.extend(kept_sealed.iter().map(|(id, _)| id.clone()));
         plan.refused.extend(kept_sealed);

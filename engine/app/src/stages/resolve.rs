@@ -9,7 +9,7 @@ use std::sync::Arc;
 use prep_cache::{Content, Digest, History, Store};
 use prep_core::{
     Action, Context, FileValue, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason,
-    Remedy, Resolution, chain, resolve, units,
+    Remedy, Resolution, ResolveError, chain, resolve_all, units,
 };
 use prep_fetch::FetchError;
 use serde::Serialize;
@@ -80,13 +80,14 @@ pub struct PlannedStep {
 }
 
 impl Plan {
-    /// Joins the graphs of competitions in the given order, and finds the steps that have to run.
+    /// Joins the graphs of competitions in the given order, and finds the steps that have to run. If steps cannot be examined,
+    /// for example because the cache has a directory that the user may not enter, returns the errors of their competitions.
     pub(super) fn resolve(
         assembled: impl Iterator<Item = (String, Result<(Competition, Graph), Error>)>,
         task: &Task,
         context: &Context,
         last: &Arc<LastRuns>,
-    ) -> Result<Plan, Error> {
+    ) -> Result<Result<Plan, Vec<(String, ResolveError)>>, ResolveError> {
         let mut graph = Graph::new();
         let (mut competitions, mut refused) = (Vec::new(), Vec::new());
         for (id, assembled) in assembled {
@@ -98,7 +99,10 @@ impl Plan {
                 Err(error) => refused.push((id, error)),
             }
         }
-        let resolution = resolve(&graph, context, last)?;
+        let resolution = match resolve_all(&graph, context, last)? {
+            Ok(resolution) => resolution,
+            Err(failed) => return Ok(Err(failed)),
+        };
         let mut nodes: HashMap<String, Vec<NodeId>> = HashMap::new();
         for node in &resolution.order {
             let competition = graph.node(*node).competition.clone();
@@ -114,7 +118,7 @@ impl Plan {
             }
         }
         let graph = Arc::new(graph);
-        Ok(Plan {
+        Ok(Ok(Plan {
             all: Arc::new(CompetitionGraph {
                 graph,
                 competitions,
@@ -123,7 +127,7 @@ impl Plan {
             refused,
             left_out: Vec::new(),
             resolution,
-        })
+        }))
     }
 
     /// Returns the plan if all competitions can be prepared.

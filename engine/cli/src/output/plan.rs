@@ -51,7 +51,7 @@ struct PlannedSource {
 }
 
 pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliError> {
-    let plan = Plan::preview(task, ids)?;
+    let mut plan = Plan::preview(task, ids)?;
     let mut downloads = plan.downloads(task);
     let peak = plan.peak(task, |input| {
         downloads
@@ -59,11 +59,17 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
             .moves(input.competition.options.is_partial())
     })?;
     let mirrored = plan.mirrored(task);
-    let mut plans = Vec::new();
+    let (mut plans, mut refused) = (Vec::new(), Vec::new());
     for competition in &plan.all.competitions {
         let id = &competition.id;
-        let manifest = prep_app::replaceable_manifest(&task.data_dir(), id)?;
-        let steps = plan.steps(id)?;
+        let manifest = prep_app::replaceable_manifest(&task.data_dir(), id);
+        let (manifest, steps) = match manifest.and_then(|found| Ok((found, plan.steps(id)?))) {
+            Ok(found) => found,
+            Err(error) => {
+                refused.push((id.clone(), error));
+                continue;
+            }
+        };
         let sources = competition.sources.iter().map(|source| PlannedSource {
             download: downloads.remove(&(id.clone(), Some(source.name.clone()))),
             source: source.clone(),
@@ -83,6 +89,7 @@ pub fn show(printer: &Printer, task: &Task, ids: &[String]) -> Result<Exit, CliE
             error: None,
         });
     }
+    plan.refused.append(&mut refused);
     for (id, error) in &plan.refused {
         plans.push(PlannedCompetition {
             id: id.clone(),

@@ -28,6 +28,15 @@ pub fn resolve(
     context: &Context,
     last: &Arc<LastRuns>,
 ) -> Result<Resolution, ResolveError> {
+    resolve_all(graph, context, last)?.map_err(|mut failed| failed.swap_remove(0).1)
+}
+
+/// Same as [`resolve`]. If nodes cannot be examined, returns the first error of each competition that has such nodes.
+pub fn resolve_all(
+    graph: &Graph,
+    context: &Context,
+    last: &Arc<LastRuns>,
+) -> Result<Result<Resolution, Vec<(String, ResolveError)>>, ResolveError> {
     let order = graph.order()?;
     let parts = graph.components(&order);
     let resolved = context.map_in_order(&parts, 0, |part| {
@@ -38,8 +47,17 @@ pub fn resolve(
         cause,
     })?;
     let mut states: HashMap<NodeId, NodeState> = HashMap::with_capacity(order.len());
+    let mut failed: Vec<(String, ResolveError)> = Vec::new();
     for part in resolved {
-        states.extend(part?);
+        match part {
+            Ok(part) => states.extend(part),
+            Err(error) => failed.push(error),
+        }
+    }
+    // The nodes of a competition may be in several components, which are adjacent.
+    failed.dedup_by(|one, other| one.0 == other.0);
+    if !failed.is_empty() {
+        return Ok(Err(failed));
     }
     let Work {
         reasons,
@@ -47,13 +65,13 @@ pub fn resolve(
         passed_on,
     } = Work::new(graph, &order, &states);
     states.extend(waiting);
-    Ok(Resolution {
+    Ok(Ok(Resolution {
         states,
         order,
         work: reasons,
         passed_on,
         last: last.clone(),
-    })
+    }))
 }
 
 /// An error of the resolution.
@@ -87,21 +105,19 @@ impl ResolveError {
     }
 }
 
-/// Returns the states of the nodes of a connected component `part`, which has inputs first.
+/// Returns the states of the nodes of a connected component `part`, which has inputs first. An error comes with the competition.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
     part: &[NodeId],
     last: &LastRuns,
-) -> Result<HashMap<NodeId, NodeState>, ResolveError> {
+) -> Result<HashMap<NodeId, NodeState>, (String, ResolveError)> {
     let mut states = HashMap::with_capacity(part.len());
     for &id in part {
         let state = resolve_node(graph, context, id, &states, last).map_err(|cause| {
             let node = graph.node(id);
-            ResolveError::Step {
-                step: format!("{}/{}", node.competition, node.name),
-                cause,
-            }
+            let step = format!("{}/{}", node.competition, node.name);
+            (node.competition.clone(), ResolveError::Step { step, cause })
         })?;
         states.insert(id, state);
     }
