@@ -14,11 +14,11 @@ const READING: [&str; 4] = ["read", "open", "examine", "find"];
 pub enum StoreError {
     /// The file system is full, or the user's quota is used up.
     #[error(
-        "no space left to {action} {path}: {needed} bytes needed, {} free; {}",
+        "no space left to {action} {path}: {needed} bytes needed, {} free on {}",
         .free.map_or_else(|| "unknown".to_owned(), |free| free.to_string()),
         match is_outside {
-            true => "free some space on that disk, which is not the disk of the cache",
-            false => "free some disk space, or shrink the cache with a garbage collection",
+            true => "this disk, which is not the disk of the cache",
+            false => "the disk of the cache",
         }
     )]
     NoSpace {

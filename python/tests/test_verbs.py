@@ -584,7 +584,7 @@ def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPa
             "note", "a: started, 5 steps", "3 of 12 steps, 34 %, 3.4 GB, 10 s; now b/x (90 % of 1.20 GB)",
             "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "9 of 12 steps, 1 of 2 competitions, 30 %; now b/x",
             "9 of 12 steps, 1 of 2 competitions, 70 %, 2 min left; now b/x (34 % of 1.20 GB)", "b/x: failed",
-            "b: failed after 2.00 s", "error: b/x: no", "  help: mend it", "1 of 2 competitions are prepared; not prepared: b",
+            "b: failed after 2.00 s", "error: b/x: no", "  help: mend it", "the run prepared 1 of 2 competitions, but not b",
         ):  # fmt: skip
             show(line)
             shown += [(one.n, one.total) for one in bars]
@@ -593,7 +593,7 @@ def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPa
     assert shown == [(0, 100), *[(34, 100)] * 4, *[(70, 100)] * 6]
     [bar] = bars
     assert bar.is_closed and bar.text == "b: failed after 2.00 s" and bar.n == (70 if fails else 100)
-    assert sys.stderr.getvalue().splitlines() == ["note", "1 of 2 competitions are prepared; not prepared: b"]  # type: ignore[attr-defined]
+    assert sys.stderr.getvalue().splitlines() == ["note", "the run prepared 1 of 2 competitions, but not b"]  # type: ignore[attr-defined]
 
 
 def test_real_notebook(tmp_path: Path) -> None:

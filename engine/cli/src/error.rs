@@ -50,7 +50,7 @@ const SYSTEM_MESSAGES: [(&str, &str); 7] = [
         "free some space on that disk, or use a directory on another disk",
     ),
     (
-        "shrink the cache with a garbage collection",
+        "free on the disk of the cache",
         "`prep cache gc --max-size SIZE` shrinks the cache; otherwise free some disk space, or use a directory on another disk",
     ),
     (

@@ -184,7 +184,7 @@ fn run_skips_forbidden_competitions_and_lists_them_at_the_end() {
     let ended = world.prep(&run).code(4);
     ended.says(&[
         "the rules of gallery are not accepted",
-        "1 of 2 competitions are prepared; not prepared: gallery",
+        "the run prepared 1 of 2 competitions, but not gallery",
     ]);
     assert!(world.sandbox.prepared(Harbour::ID).exists());
 }
@@ -247,7 +247,10 @@ fn missing_credentials_are_one_error_before_the_run() {
     std::fs::remove_dir_all(sandbox.data()).expect("the data directory");
     let ended = sandbox.prep(&[&run[..], &["--keep-going"]].concat());
     let ended = ended.code(4);
-    ended.says(&["1 of 23 competitions are prepared", "no Kaggle credentials"]);
+    ended.says(&[
+        "the run prepared 1 of 23 competitions",
+        "no Kaggle credentials",
+    ]);
     assert!(sandbox.prepared(Harbour::ID).exists());
     let ended = sandbox.prep(&[&fetch[..], &["--keep-going"]].concat());
     ended.code(4).says(&["no bundle: looked for"]);

@@ -20,6 +20,9 @@ use crate::stages::summary::StepFailure;
 use crate::stages::{lock, origins, summary};
 use crate::{bundles, prepared};
 
+/// The name of this stage in failures.
+pub(super) const RECORD_STEP: &str = "record";
+
 /// Errors of this stage by id. They fail only their competitions, because the others are prepared.
 pub(super) type RecordErrors = HashMap<String, Error>;
 
@@ -55,6 +58,12 @@ pub(super) fn record(
             errors.or_insert_with(|| error.clone());
         }
     }
+    for competition in competitions {
+        if let Some(error) = errors.get(&competition.id) {
+            // Ignores an error, because the summary shows the first error.
+            let _ = note_failure(ended, competition, Some(error));
+        }
+    }
     Ok(published)
 }
 
@@ -87,7 +96,7 @@ fn record_competition(
         }
     }
     if !state.is_complete() {
-        note_failure(ended, competition)?;
+        note_failure(ended, competition, None)?;
     }
     // Comes after recording, because without a record the next run needs the bundle again.
     finish_bundle(ended, competition, state);
@@ -145,10 +154,16 @@ fn note_preparation(
     }
 }
 
-/// Records a run that failed or was stopped, if it found a bundle or ran a step. Ignores errors of writing.
-fn note_failure(ended: &Ended, competition: &Competition) -> Result<(), Error> {
+/// Records a run that failed or was stopped, if it found a bundle or ran a step. Ignores errors of writing. `error` is the error of
+/// this stage, if any.
+fn note_failure(
+    ended: &Ended,
+    competition: &Competition,
+    error: Option<&Error>,
+) -> Result<(), Error> {
     let id = &competition.id;
     let failures = summary::failures(ended, id);
+    let of_stage = error.map(|error| format!("{RECORD_STEP}: {}", error.message));
     let is_left_out = |step: &StepFailure| {
         let name = step.step.as_deref();
         name.is_some_and(|name| ended.watch.is_optional(id, name))
@@ -159,13 +174,13 @@ fn note_failure(ended: &Ended, competition: &Competition) -> Result<(), Error> {
     }
     let record = origins::record(competition, &of_run(ended, competition)?, None);
     let run = FailedRun {
-        message: failures.first().map(StepFailure::line),
+        message: failures.first().map(StepFailure::line).or(of_stage),
         preparation: PreparationRecord {
             compared_at: None,
             ..record
         },
     };
-    let _ = run.write(&ended.task.data_dir(), id);
+    let _ = run.write(&ended.task.data_dir(), &competition.id);
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use crate::bundles::BorrowedBundle;
 use crate::error::{Error, for_people};
 use crate::run_log::{RunEnd, RunResult};
 use crate::stages::load::{Competition, Verification};
-use crate::stages::record::RecordErrors;
+use crate::stages::record::{RECORD_STEP, RecordErrors};
 use crate::stages::run::{CompetitionState, Ended};
 
 /// The comparison of outputs with the published checksums.
@@ -81,7 +81,7 @@ impl Preparation {
             summary.state = CompetitionState::Failed;
             if summary.failures.is_empty() {
                 let failure = StepFailure::new(error);
-                let step = Some("record".to_owned());
+                let step = Some(RECORD_STEP.to_owned());
                 summary.failures.push(StepFailure { step, ..failure });
             }
         }
@@ -315,6 +315,15 @@ impl Summary {
     }
 }
 
+/// Returns the action for damaged content, whose error names the member, but not the bundle that contains it.
+fn new_bundle(ended: &Ended, id: &str, message: &str) -> Option<Remedy> {
+    let is_damaged = message.contains("fetch ") && message.contains(" again");
+    let mut competitions = ended.all.competitions.iter().filter(|_| is_damaged);
+    let bundle = competitions.find(|one| one.id == id)?.bundle.as_ref()?;
+    let bundle = bundle.display();
+    Some(format!("the bundle is {bundle}; replace it with a new download").into())
+}
+
 /// Returns the failed steps of a competition, sorted by name.
 pub(crate) fn failures(ended: &Ended, id: &str) -> Vec<StepFailure> {
     let errors = &ended.report.errors;
@@ -329,7 +338,10 @@ pub(crate) fn failures(ended: &Ended, id: &str) -> Vec<StepFailure> {
                 step: Some(node.name.clone()),
                 failure: *failure,
                 message: for_people(message),
-                help: errors.get(&node_id).and_then(StepError::remedy),
+                help: errors
+                    .get(&node_id)
+                    .and_then(StepError::remedy)
+                    .or_else(|| new_bundle(ended, id, message)),
                 place: placed.map(|placed| placed.diagnostics(&format!("{id}/{}", node.name))),
             })
         });

@@ -152,15 +152,15 @@ fn trial_line(id: &str, trial: &Value) -> String {
     }
 }
 
-/// Returns for example `20 of 22 competitions are prepared; not prepared: a, b`.
-/// Returns `None` for a single competition, or if all competitions are prepared.
+/// Returns for example `the run prepared 20 of 22 competitions, but not a, b`. Returns `None` for a single competition, or if
+/// all competitions are prepared. The data of a failed competition may still be there, so the line is about the run.
 fn incomplete(summaries: &[Summary]) -> Option<String> {
     let incomplete = summaries.iter().filter(|summary| !summary.is_complete());
     let incomplete: Vec<&str> = incomplete.map(|summary| summary.id.as_str()).collect();
     let total = summaries.len();
     (total > 1 && !incomplete.is_empty()).then(|| {
         format!(
-            "{} of {total} competitions are prepared; not prepared: {}",
+            "the run prepared {} of {total} competitions, but not {}",
             total - incomplete.len(),
             incomplete.join(", ")
         )
@@ -372,7 +372,7 @@ mod tests {
         let both = [done, refused];
         assert_eq!(
             incomplete(&both).as_deref(),
-            Some("1 of 2 competitions are prepared; not prepared: long-name")
+            Some("the run prepared 1 of 2 competitions, but not long-name")
         );
         assert_eq!(
             (incomplete(&both[..1]), incomplete(&both[1..])),
