@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
     "leaks": 8_099,
-    "remote": 3_040,
+    "remote": 3_065,
     "report": 2_560,
     "draft": 1_877,
     "serve": 1_392,

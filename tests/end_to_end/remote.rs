@@ -432,6 +432,33 @@ fn push_uploads_tables_that_were_kept_in_memory() {
     assert_same_trees(&one, &two);
 }
 
+/// A `prep.toml` of the machine may name a key that only some users have.
+#[test]
+fn a_missing_key_only_prevents_sending() {
+    let lab = Lab::new();
+    let (one, key) = lab.first();
+    let (two, _) = lab.machine(&[&key], "key = 'lab'\n");
+    let missing = ["there is no key `lab`", "prep remote key new lab"];
+    let listed = two.prep(&["config"]).code(0);
+    listed.shows(&["not usable: there is no key `lab`"]);
+    let table = two.prep(&["doctor"]).code(0);
+    table.shows(&[
+        "key          warning",
+        missing[0],
+        missing[1],
+        "reachable; no key",
+    ]);
+    two.prep(&["plan", Harbour::ID]).code(0);
+    pull(&two).code(0);
+    assert_same_trees(&one, &two);
+    two.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
+    );
+    two.run(Harbour::ID).code(0).says(&missing);
+    two.prep(&["remote", "push"]).code(2).says(&missing);
+}
+
 #[test]
 fn push_of_nothing_creates_no_cache() {
     let lab = Lab::new();

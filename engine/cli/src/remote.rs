@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use prep_remote::{
-    Address, CloudCredentials, Link, LinkWarning, Remote, SigningKey, TrustedSigner,
+    Address, CloudCredentials, KeyError, Link, LinkWarning, Remote, SigningKey, TrustedSigner,
 };
 
 use crate::error::CliError;
@@ -87,19 +87,20 @@ impl RemoteSettings {
 
     /// Returns the key that signs results: the configured key, or the only existing key if no key is configured. Several
     /// keys without a configured one are an error.
-    pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, CliError> {
+    pub fn signing(&self, places: &Directories) -> Result<Option<SigningKey>, KeyError> {
         let Some(directory) = places.keys() else {
             return Ok(None);
         };
         match &self.key {
-            Some((name, _)) => Ok(Some(SigningKey::load(&directory, name)?)),
-            None => Ok(SigningKey::only(&directory)?),
+            Some((name, _)) => SigningKey::load(&directory, name).map(Some),
+            None => SigningKey::only(&directory),
         }
     }
 }
 
 impl CliSession {
-    /// Returns the session with the configured remote, if a remote is configured.
+    /// Returns the session with the configured remote, if a remote is configured. A key that cannot be used is only an error
+    /// if something must be sent.
     pub fn linked(&self, args: &RemoteArgs) -> Result<CliSession, CliError> {
         let settings = RemoteSettings::resolve(args, &self.places, &self.settings.data_dir)?;
         let Some((url, by)) = &settings.url else {
@@ -111,7 +112,7 @@ impl CliSession {
         let same_as = same_as.map(|(address, _)| Address::parse(address));
         let same_as: Vec<Address> = same_as.collect::<Result<_, _>>()?;
         let address = Address::parse(url)?;
-        let key = settings.signing(&self.places)?;
+        let key = settings.signing(&self.places);
         let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted)?;
         // Does not repeat an address from the command line.
         if args.remote.is_none() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use prep_app::{Error, Verify};
-use prep_core::units;
+use prep_core::{chain, units};
 use serde::Serialize;
 use serde_json::json;
 
@@ -140,11 +140,13 @@ impl ConfigArgs {
             });
         };
         push("remote.url", remote.url.as_ref().map(address).transpose()?);
-        let key = remote.signing(places)?.map(|key| {
-            let origin = remote.key.as_ref().map(|(_, origin)| origin.clone());
-            let origin = origin.unwrap_or_else(|| "the only key".to_owned());
-            (format!("{} {}", key.name(), key.public()), origin)
-        });
+        let key = match remote.signing(places) {
+            Ok(key) => key.map(|key| format!("{} {}", key.name(), key.public())),
+            Err(error) => Some(format!("not usable: {}", chain(&error))),
+        };
+        let origin = remote.key.as_ref().map(|(_, origin)| origin.clone());
+        let origin = origin.unwrap_or_else(|| "the keys of this user".to_owned());
+        let key = key.map(|key| (key, origin));
         push("remote.key", key);
         for (trusted, origin) in &remote.trusted {
             push(

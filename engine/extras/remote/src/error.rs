@@ -39,8 +39,12 @@ pub enum RemoteError {
     #[error("the remote {remote} contains files that this user cannot read")]
     Unreadable { remote: String },
 
-    #[error("nothing is sent to the remote {remote}, because there is no signing key")]
-    NoKey { remote: String },
+    #[error("nothing is sent to the remote {remote}: {cause}")]
+    NoKey {
+        remote: String,
+        cause: String,
+        remedy: Option<Remedy>,
+    },
 
     #[error(
         "the remote {remote} rejects the credentials: they are wrong, expired, revoked, or do not permit this request"
@@ -80,7 +84,7 @@ impl RemoteError {
             RemoteError::Unreadable { .. } => {
                 "give read permission to the group to which all users belong: `chmod -R g+rX DIRECTORY`"
             }
-            RemoteError::NoKey { .. } => return Some(Remedy::ChooseKey),
+            RemoteError::NoKey { remedy, .. } => return remedy.clone(),
             RemoteError::Clock { .. } => "set this machine's clock, for example with NTP",
             RemoteError::NoBucket { .. } => "create the bucket or directory, or fix the address",
             RemoteError::Address { .. }

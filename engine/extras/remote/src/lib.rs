@@ -39,7 +39,7 @@
 //! # let dir = tempfile::tempdir()?;
 //! use prep_remote::{Address, CloudCredentials, Remote};
 //! let address = Address::parse(&format!("file://{}", dir.path().display()))?;
-//! let remote = Remote::open(&address, &CloudCredentials::default(), None, &[])?;
+//! let remote = Remote::open(&address, &CloudCredentials::default(), Ok(None), &[])?;
 //! assert!(!remote.is_writable());
 //! # Ok(())
 //! # }

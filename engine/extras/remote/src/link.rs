@@ -295,8 +295,8 @@ impl Inner {
     }
 
     pub(crate) fn report_no_key(&self) {
-        let message = "results are not sent to the remote, because there is no signing key";
-        self.report(message.to_owned(), Some(Remedy::ChooseKey));
+        let error = self.remote.no_key();
+        self.report(error.to_string(), error.remedy());
     }
 
     /// Reports a message, unless the same message was reported before.

@@ -11,14 +11,14 @@ use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
 use object_store::{GetOptions, GetResult, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use prep_cache::{Content, Digest, LedgerEntry};
-use prep_core::{RateCheck, canonical};
+use prep_core::{RateCheck, Remedy, canonical, chain};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, timeout};
 
 use crate::address::{Address, CloudCredentials};
 use crate::error::{RemoteError, classify, is_forbidden};
-use crate::key::{PublicKey, SigningKey};
+use crate::key::{KeyError, PublicKey, SigningKey};
 use crate::layout::Area;
 use crate::trust::{Rejection, TrustedSigner};
 use crate::{layout, trust};
@@ -77,6 +77,7 @@ pub struct Remote {
     key: Option<SigningKey>,
     trusted: Vec<TrustedSigner>,
     same_as: Vec<String>,
+    key_error: Option<KeyError>,
     /// Time limit of reads, see [`Remote::with_patience`].
     patience: Duration,
     /// Whether reading a file in the private area was denied.
@@ -87,20 +88,40 @@ pub struct Remote {
 
 impl Remote {
     /// Opens the remote at an address. Signs records with `key`, and trusts records that `key` or a key in `trusted` signed.
+    /// An error of `key` is returned when a record must be signed.
     pub fn open(
         address: &Address,
         credentials: &CloudCredentials,
-        key: Option<SigningKey>,
+        key: Result<Option<SigningKey>, KeyError>,
         trusted: &[TrustedSigner],
     ) -> Result<Remote, RemoteError> {
         let (store, root) = address.open(credentials)?;
+        let (key, key_error) = match key {
+            Ok(key) => (key, None),
+            Err(error) => (None, Some(error)),
+        };
         let remote =
             Remote::with_store(store, &address.without_secrets(), key, &[]).with_trusted(trusted);
         Ok(Remote {
             root,
             read_only: address.is_read_only(),
+            key_error,
             ..remote
         })
+    }
+
+    /// Returns the error for a missing signing key, or for one that cannot be used.
+    pub(crate) fn no_key(&self) -> RemoteError {
+        let (cause, remedy) = match &self.key_error {
+            Some(error) => (chain(error), error.remedy()),
+            None => ("there is no signing key".into(), Some(Remedy::ChooseKey)),
+        };
+        let remote = self.name.clone();
+        RemoteError::NoKey {
+            remote,
+            cause,
+            remedy,
+        }
     }
 
     /// Also trusts these keys, each within its limits.
@@ -139,6 +160,7 @@ impl Remote {
             name: name.to_owned(),
             read_only: false,
             key,
+            key_error: None,
             trusted,
             same_as: Vec::new(),
             patience: PATIENCE,
@@ -155,10 +177,11 @@ impl Remote {
 
     /// Returns the key that signs this machine's records. Fails if the remote is read-only, or if there is no key.
     pub fn require_writable(&self) -> Result<&SigningKey, RemoteError> {
-        let remote = || self.name.clone();
         match &self.key {
-            _ if self.read_only => Err(RemoteError::ReadOnly { remote: remote() }),
-            None => Err(RemoteError::NoKey { remote: remote() }),
+            _ if self.read_only => Err(RemoteError::ReadOnly {
+                remote: self.name.clone(),
+            }),
+            None => Err(self.no_key()),
             Some(key) => Ok(key),
         }
     }

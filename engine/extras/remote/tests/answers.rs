@@ -33,7 +33,13 @@ fn remote(endpoint: &str, url: &str) -> Remote {
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let address = Address::parse(url).unwrap();
     let key = SigningKey::generate("a").unwrap();
-    Remote::open(&address, &CloudCredentials::new(variables), Some(key), &[]).unwrap()
+    Remote::open(
+        &address,
+        &CloudCredentials::new(variables),
+        Ok(Some(key)),
+        &[],
+    )
+    .unwrap()
 }
 
 fn put(remote: &Remote) -> RemoteError {
