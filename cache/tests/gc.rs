@@ -319,6 +319,30 @@ fn waiting_for_a_removed_lock_file_continues_with_the_new_one() -> Outcome {
 }
 
 #[test]
+fn damaged_objects_are_removed_after_a_day() -> Outcome {
+    let (_dir, store) = empty_store()?;
+    let quarantine = store.root().join("quarantine");
+    let nanos = |hours: u64| {
+        let then = SystemTime::now() - Duration::from_secs(hours * 3600);
+        then.duration_since(SystemTime::UNIX_EPOCH)
+            .map(|since| since.as_nanos())
+    };
+    let old = format!("{}-{}", Digest::of_bytes(b"a"), nanos(25)?);
+    let new = format!("{}-{}", Digest::of_bytes(b"b"), nanos(23)?);
+    for name in [&*old, &*new, "a note"] {
+        fs::write(quarantine.join(name), "12345")?;
+        make_old(&quarantine.join(name), 40)?;
+    }
+    assert_eq!(store.quarantined()?.files, 3);
+    let report = collect(&store, options(None, None))?;
+    assert_eq!(report.quarantined, [quarantine.join(&old)]);
+    assert_eq!((report.removed_bytes, report.freed_bytes), (5, 5));
+    assert!(quarantine.join(new).exists() && quarantine.join("a note").exists());
+    assert_eq!(store.quarantined()?.files, 2);
+    Ok(())
+}
+
+#[test]
 fn member_lists_of_bundles_are_counted_and_removed() -> Outcome {
     let (_dir, store) = empty_store()?;
     let lists = Store::bundle_lists(store.root());

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, Harbour, Sandbox, skipped};
+use crate::support::{Ended, Harbour, Sandbox, names_in, skipped};
 
 const GROUP: u32 = 42_000;
 const USERS: [u32; 2] = [42_001, 42_002];
@@ -313,11 +313,11 @@ fn other_users_cannot_read_a_private_directory() {
     };
     for verb in [&["list"][..], &["run", Harbour::ID]] {
         let ended = outsider(verb).code(6);
-        ended.says(&[&closed, "mode 2770", "add you to the group"]);
+        ended.says(&[&closed, "mode 2770", "ask its owner for permission"]);
     }
     // The check still shows its table, without a row per competition.
     let table = outsider(&["doctor", "--offline"]);
-    let table = table.shows(&["memory", &closed, "add you to the group"]);
+    let table = table.shows(&["memory", &closed, "ask its owner for permission"]);
     assert!(!table.stdout.contains("prepared.json"), "{}", table.stdout);
     // The files are also closed, in case somebody opens the directories.
     for entry in fs::read_dir(answers.parent().expect("a parent")).expect("private") {
@@ -443,6 +443,72 @@ fn a_pipeline_that_cannot_be_read_affects_no_other_competition() {
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
+/// Records of other competitions are in other directories of the cache.
+#[test]
+fn a_closed_directory_of_the_cache_affects_no_other_competition() {
+    let Some(sandbox) = sandbox("a_closed_directory_of_the_cache_affects_no_other_competition")
+    else {
+        return;
+    };
+    let other = Harbour::PIPELINE.replace("kaggle: harbour", "kaggle: quay");
+    sandbox.pipeline("quay", &other);
+    let table = Harbour::table().replace('7', "8");
+    sandbox.bundle("quay", &Harbour::bundle(&table));
+    let [one, two] = USERS;
+    let buckets = ["sources-v1", "ledger-v1", "history-v1"];
+    let names = || buckets.map(|bucket| names_in(&sandbox.store().join(bucket)));
+    let run = ["run", "--source", "source", "--json"];
+    shared(&sandbox, one, &[&run[..], &[Harbour::ID]].concat()).code(0);
+    let before = names();
+    shared(&sandbox, one, &[&run[..], &["quay"]].concat()).code(0);
+    let after = names();
+    for (index, bucket) in buckets.iter().enumerate() {
+        let added = after[index]
+            .iter()
+            .filter(|name| !before[index].contains(name));
+        let directory = sandbox.store().join(bucket);
+        let set = |mode| {
+            for name in added.clone() {
+                let mode = fs::Permissions::from_mode(mode);
+                fs::set_permissions(directory.join(name), mode).expect("a mode");
+            }
+        };
+        set(0o700);
+        // Names are random, so the two competitions may share all directories.
+        if added.clone().next().is_none() {
+            continue;
+        }
+        let owner = format!("belongs to user {one} and group {GROUP}, and has mode 700");
+        // A run with nothing to do does not need the history.
+        let verbs = if *bucket == "history-v1" { 1 } else { 2 };
+        for verb in ["plan", "run"].into_iter().take(verbs) {
+            let arguments = [verb, "--source", "source", "--json", "quay", Harbour::ID];
+            let ended = shared(&sandbox, two, &arguments)
+                .code(6)
+                .says(&[&owner, bucket]);
+            let report = ended.json();
+            let all = report["competitions"].as_array().expect("competitions");
+            let find = |id: &str| {
+                all.iter()
+                    .find(|one| one["id"] == id)
+                    .expect("a competition")
+            };
+            let (good, bad) = (find(Harbour::ID), find("quay"));
+            match verb {
+                "plan" => assert!(
+                    good["error"].is_null() && bad["error"].is_object(),
+                    "{report}"
+                ),
+                _ => {
+                    assert_eq!(good["state"], "up_to_date", "{report}");
+                    assert_eq!(bad["state"], "failed", "{report}");
+                }
+            }
+        }
+        set(0o2775);
+    }
+}
+
 /// `prep` ignores only an unreadable file of the user, because services often run with another user's home directory.
 #[test]
 fn a_prep_toml_that_cannot_be_read_is_named() {
@@ -464,9 +530,23 @@ fn a_prep_toml_that_cannot_be_read_is_named() {
     prep(&["config"]).code(0).says(&["prep/prep.toml: ignored"]);
     close("data/prep.toml");
     prep(&["list", Harbour::ID]).code(6).says(&[
-        "data/prep.toml: Permission denied",
-        "change the owner or mode of this file",
+        "you may not read a file",
+        "data/prep.toml belongs to user",
+        "ask its owner for permission, or use another current directory or data directory",
     ]);
+    fs::remove_file(sandbox.path("data/prep.toml")).expect("removed");
+    close("xdg/prep/prep.toml");
+    let prep = |arguments: &[&str]| {
+        let mut command = as_user(&sandbox, USERS[0], arguments);
+        Ended::of(command.env("XDG_CONFIG_DIRS", sandbox.path("xdg")))
+    };
+    prep(&["list", Harbour::ID]).code(6).says(&[
+        "xdg/prep/prep.toml belongs to user",
+        "ask its owner for permission, or set XDG_CONFIG_DIRS",
+    ]);
+    prep(&["doctor", "--offline"])
+        .code(6)
+        .shows(&["xdg/prep/prep.toml belongs to user", "memory"]);
 }
 
 /// A file that cannot be removed does not stop the removal of other competitions.

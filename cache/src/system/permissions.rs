@@ -26,12 +26,13 @@ pub fn ownership(path: &Path) -> Option<String> {
     ))
 }
 
-/// Returns the outermost directory of `path` that the current user may not enter. `None` if the user may enter all of them.
-pub fn closed_directory(path: &Path) -> Option<&Path> {
+/// Returns the outermost of `directory` and its parents that the current user may not enter. `None` if the user may enter all
+/// of them.
+pub fn closed_directory(directory: &Path) -> Option<&Path> {
     let is_closed = |path: &&Path| access(*path, Access::EXEC_OK) == Err(Errno::ACCESS);
     // Inside of a closed directory, the metadata cannot be read.
-    path.ancestors()
-        .skip(1)
+    directory
+        .ancestors()
         .find(|path| is_closed(path) && path.metadata().is_ok())
 }
 

@@ -9,7 +9,8 @@
 //!    remote, because the tier may still have their objects.
 //! 2. It removes ledger entries, records of runs, and lists of the members of bundles, if they were unused for more than
 //!    `keep_days` days.
-//! 3. It removes objects that no entry names, once they are a day old.
+//! 3. It removes objects that no entry names, once they are a day old, and damaged objects that have been in quarantine for a
+//!    day.
 //! 4. If the objects need more than `max_size` bytes, it first removes the remaining objects that no entry names. If this
 //!    is not enough, it removes the least recently used entries with the objects that only they name.
 //!
@@ -50,7 +51,9 @@ pub struct GcOptions {
 pub struct GcReport {
     /// Removed objects and their lengths, sorted.
     pub objects: Vec<(Digest, u64)>,
-    /// Total length of the removed objects.
+    /// Removed files of damaged objects in quarantine.
+    pub quarantined: Vec<PathBuf>,
+    /// Total length of the removed objects, including those in quarantine.
     pub removed_bytes: u64,
     /// Bytes of disk space actually freed. A removed object with a hard link outside the store still occupies space.
     pub freed_bytes: u64,
@@ -108,6 +111,7 @@ impl Store {
         if let Some(max_size) = options.max_size {
             collection.shrink(max_size);
         }
+        self.survey_quarantine(now, &mut collection.report)?;
         let mut report = collection.finish();
         report.leftovers = stat::sweep(self.root(), options.dry_run)?;
         if !options.dry_run {
@@ -242,12 +246,29 @@ impl Store {
         Ok(())
     }
 
+    /// Drops damaged objects that have been in quarantine for a day.
+    fn survey_quarantine(&self, now: SystemTime, report: &mut GcReport) -> Result<(), StoreError> {
+        for (name, path) in stat::entries(&Bucket::Quarantine.dir(self.root()))? {
+            // The name ends with the time at which the object was moved.
+            let nanos = name.rsplit_once('-').map(|(_, nanos)| nanos.parse());
+            if let (Some(Ok(nanos)), Ok(file)) = (nanos, path.symlink_metadata())
+                && age(now, UNIX_EPOCH + Duration::from_nanos(nanos)) >= MIN_GARBAGE_AGE
+            {
+                report.removed_bytes += file.len();
+                report.freed_bytes += file.len() * u64::from(file.nlink() == 1);
+                report.quarantined.push(path);
+            }
+        }
+        Ok(())
+    }
+
     /// Removes entries, records and objects, in this order. Removes no object after an error. Marks the entries that stay
     /// without their objects last, because the disk may have been full before.
     pub(crate) fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
-        for path in entries.chain(report.records.iter().cloned()) {
+        let records = report.records.iter().chain(&report.quarantined);
+        for path in entries.chain(records.cloned()) {
             lock.check()?;
             remove_file(&path)?;
         }

@@ -41,7 +41,7 @@ pub struct StoreStat {
     pub bundles: Amount,
     /// Files that are being written, or were left by a killed process.
     pub temporary: Amount,
-    /// Damaged objects, which users remove by hand.
+    /// Damaged objects, which garbage collection removes after a day.
     pub quarantine: Amount,
     /// Free bytes on the store's file system, if the system reports them.
     pub free: Option<u64>,
@@ -60,9 +60,17 @@ impl Store {
             sources: self.amount_of(Bucket::Sources)?,
             bundles: self.flat_amount_of(Bucket::Bundles)?,
             temporary: self.flat_amount_of(Bucket::Tmp)?,
-            quarantine: self.flat_amount_of(Bucket::Quarantine)?,
+            quarantine: self.quarantined()?,
             free: self.free_space(),
         })
+    }
+
+    /// Counts the damaged objects in quarantine.
+    ///
+    /// # Errors
+    /// If the directory cannot be listed.
+    pub fn quarantined(&self) -> Result<Amount, StoreError> {
+        self.flat_amount_of(Bucket::Quarantine)
     }
 
     fn amount_of(&self, bucket: Bucket) -> Result<Amount, StoreError> {

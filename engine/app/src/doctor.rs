@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::prepared;
+use crate::prepared::{self, PreparedData, PreparedState};
 use crate::sealed::AnswersState;
 use crate::settings::Settings;
 use crate::stages::resolve::Plan;
@@ -258,24 +258,59 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
     Ok((mode, other.transpose()?))
 }
 
-/// Checks the prepared data of all competitions: whether their manifests can be read, and whether a competition with sealed
-/// (encrypted) answers still has plain answers, in this variant or in another one.
+/// Returns the free space of the disks of the data directory and of the cache.
+pub fn free_space(settings: &Settings) -> CheckResult {
+    let free = |dir| match prep_fetch::free_space(dir) {
+        Some(bytes) => units::bytes(bytes),
+        None => "an unknown amount".to_owned(),
+    };
+    let (data, cache) = (free(&settings.data_dir), free(&settings.store_dir));
+    let text = format!("{data} free for prepared data, {cache} free for the cache");
+    CheckResult::ok("disk", text)
+}
+
+/// Reports damaged objects in the quarantine of the cache, if there are any.
+pub fn quarantine(settings: &Settings) -> Option<CheckResult> {
+    let store = Store::open_existing(&settings.store_dir).ok()??;
+    // The check of the cache's directories reports a directory that cannot be listed.
+    let found = store.quarantined().ok().filter(|found| found.files > 0)?;
+    let objects = units::count(found.files, "damaged object");
+    let text = format!("the cache has {objects} ({})", units::bytes(found.bytes));
+    let help = "check the disk of the cache; `prep cache gc` deletes damaged objects after a day";
+    Some(CheckResult::new("quarantine", Health::Warning, text).help(help))
+}
+
+/// Checks the prepared data of all competitions: whether their manifests can be read, whether published files were changed
+/// since, and whether a competition with sealed (encrypted) answers still has plain answers, in this variant or in another one.
 pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult> {
-    let (mut unreadable, mut plain) = (Vec::new(), Vec::new());
+    let (mut unreadable, mut plain, mut changed) = (Vec::new(), Vec::new(), Vec::new());
     // The settings' check names a directory that the user may not enter, so one error per competition would hide it.
-    if prep_cache::closed_directory(&settings.data_dir.join("prep.lock")).is_some() {
+    if prep_cache::closed_directory(&settings.data_dir).is_some() {
         return Vec::new();
     }
     let mut sealed = 0;
     let variants = settings.variants();
+    let shown = |id: &str, variant: &str| match variant {
+        BASE_VARIANT => id.to_owned(),
+        variant => format!("{id} (variant {variant})"),
+    };
     for entry in catalog.iter() {
         let id = &entry.id;
         let mut states = Vec::new();
         for variant in &variants {
             let data_dir = settings.data_dir_of(variant);
-            match prepared::manifest(&data_dir, id) {
+            let manifest = match prepared::manifest(&data_dir, id) {
                 Ok(None) => continue,
-                Ok(Some(_)) => {}
+                manifest => manifest,
+            };
+            let data =
+                manifest.and_then(|one| PreparedData::new(one.as_ref(), &data_dir, settings));
+            match data.map(|data| data.state) {
+                Ok(state @ (PreparedState::Changed | PreparedState::Incomplete)) => {
+                    let problem = state.problem().unwrap_or_default();
+                    changed.push(format!("{} {problem}", shown(id, variant)));
+                }
+                Ok(_) => {}
                 Err(error) => unreadable.push(error),
             }
             states.push((variant, AnswersState::of(&data_dir, id)));
@@ -288,15 +323,17 @@ pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult>
         let kept = states
             .iter()
             .filter(|(_, state)| *state != AnswersState::Sealed);
-        plain.extend(kept.map(|(variant, _)| match variant.as_str() {
-            BASE_VARIANT => id.clone(),
-            variant => format!("{id} (variant {variant})"),
-        }));
+        plain.extend(kept.map(|(variant, _)| shown(id, variant)));
     }
     let mut findings: Vec<CheckResult> = unreadable
         .into_iter()
         .map(|error| CheckResult::failed("prepared", error))
         .collect();
+    if !changed.is_empty() {
+        let help = "`prep list` shows the files, and `prep run` restores them";
+        let found = CheckResult::new("prepared", Health::Warning, changed.join(", "));
+        findings.push(found.help(help));
+    }
     if !plain.is_empty() {
         let text = format!(
             "sealed competitions that still have plain answers: {}",

@@ -21,6 +21,12 @@ use crate::session::Directories;
 
 pub const FILE: &str = "prep.toml";
 
+/// The alternative for a user who may not read the file of the project or of the data directory.
+const IN_DIRECTORY: &str =
+    "use another current directory or data directory, because prep reads prep.toml in both";
+/// The alternative for a user who may not read the file of the machine.
+const OF_MACHINE: &str = "set XDG_CONFIG_DIRS to another directory, because prep reads prep/prep.toml in each of its directories";
+
 /// The content of a `prep.toml`. Paths are relative to the directory of the file.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -202,14 +208,7 @@ impl ConfigFiles {
             if seen.any(|other| is_same(other, &path)) {
                 continue;
             }
-            let file = match read(&path, home) {
-                Err(error) if is_denied(&path) => {
-                    files.denied.get_or_insert(error);
-                    None
-                }
-                file => file?,
-            };
-            if let Some(file) = file {
+            if let Some(file) = files.read_permitted(&path, home, IN_DIRECTORY)? {
                 if file != ConfigFile::default() {
                     check(&path, &safe, &file.remote)?;
                 }
@@ -223,13 +222,30 @@ impl ConfigFiles {
         }
         for dir in &places.site_dirs {
             let path = dir.join("prep").join(FILE);
-            if let Some(file) = read(&path, home)? {
+            if let Some(file) = files.read_permitted(&path, home, OF_MACHINE)? {
                 check(&path, &safe, &file.remote)?;
                 files.found.push((path.clone(), file));
             }
             files.searched.push(path);
         }
         Ok(files)
+    }
+
+    /// Reads a file. If the user may not read it, sets `denied` and returns `None`. `instead` is the alternative to
+    /// the permission.
+    fn read_permitted(
+        &mut self,
+        path: &Path,
+        home: Option<&Path>,
+        instead: &str,
+    ) -> Result<Option<ConfigFile>, CliError> {
+        match read(path, home) {
+            Err(_) if is_denied(path) => {
+                self.denied.get_or_insert_with(|| denied(path, instead));
+                Ok(None)
+            }
+            file => file,
+        }
     }
 
     /// Returns the value with the highest precedence, and the file that contains the value.
@@ -316,18 +332,7 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => {
-            let failed = CliError::from(prep_app::Error::reading("read", path, &error));
-            let closed = prep_cache::closed_directory(path);
-            return Err(match (error.kind(), closed) {
-                (ErrorKind::PermissionDenied, Some(closed)) => closed_error(closed),
-                (ErrorKind::PermissionDenied, None) => failed.help(
-                    "change the owner or mode of this file, or use another current directory or data directory, because prep \
-                     uses the prep.toml of both",
-                ),
-                _ => failed,
-            });
-        }
+        Err(error) => return Err(prep_app::Error::reading("read", path, &error).into()),
     };
     let mut file: ConfigFile =
         toml::from_str(&text).map_err(|error| unreadable(path, &text, &error))?;
@@ -351,14 +356,18 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
     Ok(Some(file))
 }
 
-fn closed_error(closed: &Path) -> CliError {
-    let described = prep_cache::ownership(closed);
-    let described = described.unwrap_or_else(|| closed.display().to_string());
-    let message = format!("you may not enter a directory: {described}");
-    CliError::new(Exit::Machine, message).help(format!(
-        "ask the owner to add you to the group, or use another current directory or data directory, because prep reads \
-         {FILE} in both"
-    ))
+/// Returns the error for a file that the user may not read, or that is in a directory that the user may not enter.
+fn denied(path: &Path, instead: &str) -> CliError {
+    let closed = path.parent().and_then(prep_cache::closed_directory);
+    let (action, place) = match closed {
+        Some(directory) => ("enter a directory", directory),
+        None => ("read a file", path),
+    };
+    let described = prep_cache::ownership(place);
+    let described = described.unwrap_or_else(|| place.display().to_string());
+    let message = format!("you may not {action}: {described}");
+    CliError::new(Exit::Machine, message)
+        .help(format!("ask its owner for permission, or {instead}"))
 }
 
 fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {

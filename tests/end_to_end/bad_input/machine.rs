@@ -95,6 +95,35 @@ fn doctor_names_a_file_system_that_is_mounted_read_only() {
 }
 
 #[test]
+fn doctor_shows_changed_data_damaged_objects_and_free_space() {
+    let sandbox = Harbour::prepared();
+    let doctor = ["doctor", "--offline"];
+    let healthy = sandbox
+        .prep(&doctor)
+        .code(0)
+        .shows(&["free for prepared data"]);
+    for absent in ["quarantine", "changed"] {
+        assert!(!healthy.stdout.contains(absent), "{}", healthy.stdout);
+    }
+    let train = sandbox.prepared(Harbour::ID).join("public/train.csv");
+    fs::remove_file(&train).expect("removed");
+    fs::write(&train, "changed").expect("written");
+    sandbox.write(&format!("store/quarantine/{}-1", "0".repeat(64)), "12345");
+    sandbox.prep(&doctor).code(0).shows(&[
+        "harbour changed since prepared",
+        "the cache has 1 damaged object (5 B)",
+        "`prep cache gc` deletes damaged objects after a day",
+    ]);
+    sandbox
+        .prep(&["cache", "gc"])
+        .code(0)
+        .shows(&["removed 1 object (5 B"]);
+    sandbox.write("file", "not a directory");
+    let table = sandbox.prep(&["doctor", "--offline", "--pipelines", "file"]);
+    table.shows(&["pipelines", "error", "memory"]);
+}
+
+#[test]
 fn full_disk_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
@@ -145,7 +174,9 @@ fn a_run_that_fills_the_disk_ends_like_other_runs() {
             clear();
             // The directory vanishes when the shell ends.
             let script = format!(
-                "mount -t tmpfs -o size={kilobytes}k none {full} && \"$0\" \"$@\"; code=$?; cp store/runs-v1/* kept; exit $code"
+                "mount -t tmpfs -o size={kilobytes}k none {full} && \"$0\" \"$@\"; code=$?; cp store/runs-v1/* kept; \
+                 \"$0\" list {} --json > list; exit $code",
+                ids.join(" ")
             );
             let Some(ended) = scripted(&sandbox, &script, &sandbox.run_command(&ids)) else {
                 return;
@@ -158,12 +189,34 @@ fn a_run_that_fills_the_disk_ends_like_other_runs() {
             let report = ended.json();
             let competitions = report["competitions"].as_array().expect(&place);
             assert_eq!(competitions.len(), ids.len(), "{place}");
+            let listed = fs::read_to_string(sandbox.path("list")).expect("a list");
+            let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+            for (one, listed) in competitions
+                .iter()
+                .zip(listed["competitions"].as_array().expect(&place))
+            {
+                assert_eq!(one["id"], listed["id"]);
+                let is_listed = listed["reason"]
+                    .as_str()
+                    .is_some_and(|why| why.contains("the last run"));
+                let is_failed = one["state"] == "failed" && full == "store";
+                let is_prepared = listed["state"]
+                    .as_str()
+                    .expect("a state")
+                    .starts_with("prepared");
+                assert!(!is_failed || !is_prepared || is_listed, "{listed}\n{place}");
+            }
             let failures = competitions.iter();
             let failures = failures
                 .filter_map(|one| one["failures"].as_array())
                 .flatten();
             for failure in failures {
                 helps.push_str(failure["help"].as_str().expect(&place));
+                let message = failure["message"].as_str().expect(&place);
+                assert!(
+                    !message.contains("free some"),
+                    "advice is in the help: {message}"
+                );
             }
             let log = fs::read_dir(sandbox.path("kept")).expect("logs").next();
             let log = fs::read_to_string(log.expect(&place).expect("a log").path());

@@ -110,10 +110,18 @@ impl DoctorArgs {
         for finding in doctor::file_systems(&session.settings) {
             findings.add(finding, Exit::Machine);
         }
-        let catalog = session.catalog()?;
-        for finding in doctor::prepared_data(&session.settings, &catalog) {
-            findings.add(finding, Exit::Machine);
+        match session.catalog() {
+            Ok(catalog) => {
+                for finding in doctor::prepared_data(&session.settings, &catalog) {
+                    findings.add(finding, Exit::Machine);
+                }
+            }
+            Err(error) => findings.failed("pipelines", error),
         }
+        if ids.is_empty() {
+            findings.all.push(doctor::free_space(&session.settings));
+        }
+        findings.all.extend(doctor::quarantine(&session.settings));
         if !ids.is_empty() {
             let task = session.task(
                 session.options_with(RememberedOptions::default()),
@@ -185,10 +193,11 @@ impl DoctorArgs {
             }
             return;
         }
-        let key = match remote.signing(&session.places) {
-            Ok(key) => key,
-            Err(error) => return findings.failed("key", error),
-        };
+        // The remote can still be read.
+        let key = remote.signing(&session.places).unwrap_or_else(|error| {
+            findings.add_error("key", Health::Warning, prep_app::Error::from(error));
+            None
+        });
         let signing = match &key {
             Some(key) => format!("results are signed with `{}`", key.name()),
             None => "no key, so results are not sent".to_owned(),
