@@ -315,15 +315,6 @@ impl Summary {
     }
 }
 
-/// Returns the action for damaged content, whose error names the member, but not the bundle that contains it.
-fn new_bundle(ended: &Ended, id: &str, message: &str) -> Option<Remedy> {
-    let is_damaged = message.contains("fetch ") && message.contains(" again");
-    let mut competitions = ended.all.competitions.iter().filter(|_| is_damaged);
-    let bundle = competitions.find(|one| one.id == id)?.bundle.as_ref()?;
-    let bundle = bundle.display();
-    Some(format!("the bundle is {bundle}; replace it with a new download").into())
-}
-
 /// Returns the failed steps of a competition, sorted by name.
 pub(crate) fn failures(ended: &Ended, id: &str) -> Vec<StepFailure> {
     let errors = &ended.report.errors;
@@ -338,10 +329,7 @@ pub(crate) fn failures(ended: &Ended, id: &str) -> Vec<StepFailure> {
                 step: Some(node.name.clone()),
                 failure: *failure,
                 message: for_people(message),
-                help: errors
-                    .get(&node_id)
-                    .and_then(StepError::remedy)
-                    .or_else(|| new_bundle(ended, id, message)),
+                help: errors.get(&node_id).and_then(StepError::remedy),
                 place: placed.map(|placed| placed.diagnostics(&format!("{id}/{}", node.name))),
             })
         });
