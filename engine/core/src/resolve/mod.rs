@@ -51,11 +51,16 @@ pub fn resolve_all(
     for part in resolved {
         match part {
             Ok(part) => states.extend(part),
-            Err(error) => failed.push(error),
+            Err((id, cause)) => {
+                let node = graph.node(id);
+                let step = format!("{}/{}", node.competition, node.name);
+                // The nodes of a competition may be in several components.
+                if failed.iter().all(|(other, _)| *other != node.competition) {
+                    failed.push((node.competition.clone(), ResolveError::Step { step, cause }));
+                }
+            }
         }
     }
-    // The nodes of a competition may be in several components, which are adjacent.
-    failed.dedup_by(|one, other| one.0 == other.0);
     if !failed.is_empty() {
         return Ok(Err(failed));
     }
@@ -105,21 +110,17 @@ impl ResolveError {
     }
 }
 
-/// Returns the states of the nodes of a connected component `part`, which has inputs first. An error comes with the competition.
+/// Returns the states of the nodes of a connected component `part`, which has inputs first. An error comes with its node.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
     part: &[NodeId],
     last: &LastRuns,
-) -> Result<HashMap<NodeId, NodeState>, (String, ResolveError)> {
+) -> Result<HashMap<NodeId, NodeState>, (NodeId, StepError)> {
     let mut states = HashMap::with_capacity(part.len());
     for &id in part {
-        let state = resolve_node(graph, context, id, &states, last).map_err(|cause| {
-            let node = graph.node(id);
-            let step = format!("{}/{}", node.competition, node.name);
-            (node.competition.clone(), ResolveError::Step { step, cause })
-        })?;
-        states.insert(id, state);
+        let state = resolve_node(graph, context, id, &states, last);
+        states.insert(id, state.map_err(|cause| (id, cause))?);
     }
     Ok(states)
 }
