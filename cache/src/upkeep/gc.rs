@@ -33,7 +33,7 @@ use super::stat::{MIN_GARBAGE_AGE, age};
 use crate::layout::Bucket;
 use crate::records::ledger::{NamedHistory, RecordRead, seconds};
 use crate::upkeep::stat::Amount;
-use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError};
+use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, StepResult, Store, StoreError};
 
 /// Limits of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +70,14 @@ pub struct GcReport {
     pub kept: Amount,
     /// Errors from removing objects and records.
     pub failed: Vec<StoreError>,
+}
+
+impl GcReport {
+    /// Returns the number of removed objects, including those in quarantine.
+    #[must_use]
+    pub fn removed_objects(&self) -> usize {
+        self.objects.len() + self.quarantined.len()
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -157,7 +165,7 @@ impl Store {
         self.survey_sources(&mut collection.report)?;
         self.survey_bundles(options, &mut collection)?;
         for key in stat::list(self.root(), Bucket::Ledger)?.digests {
-            let (entry, file) = match self.load::<LedgerEntry>(Bucket::Ledger, &key) {
+            let (entry, file) = match self.load::<StepResult>(Bucket::Ledger, &key) {
                 Ok(RecordRead::Found(entry, file)) => (entry, file),
                 Ok(RecordRead::Absent) => continue,
                 Ok(RecordRead::Garbled) => {
@@ -168,8 +176,7 @@ impl Store {
                 // The objects of an unreadable entry are unknown, so continuing might remove them.
                 Err(error) => return Err(error),
             };
-            let touched = file.metadata().and_then(|metadata| metadata.modified());
-            let last_use = seconds(touched.unwrap_or(UNIX_EPOCH))
+            let last_use = seconds(file.last_use.unwrap_or(UNIX_EPOCH))
                 .max(entry.created)
                 .max(uses.get(&key).copied().unwrap_or(0));
             collection.add(key, last_use, uses.contains_key(&key), &entry);
@@ -302,7 +309,7 @@ fn is_unused(now: SystemTime, last_use: u64, keep_days: Option<u32>) -> bool {
 }
 
 impl Collection {
-    fn add(&mut self, key: Digest, last_use: u64, is_recorded: bool, entry: &LedgerEntry) {
+    fn add(&mut self, key: Digest, last_use: u64, is_recorded: bool, entry: &StepResult) {
         let mut objects: Vec<_> = entry.objects().copied().collect();
         objects.sort_unstable();
         objects.dedup();

@@ -75,6 +75,12 @@ impl Grader {
         self.spec.metric.metric.queries()
     }
 
+    /// Returns whether each row of the answers belongs to at least one of the columns with true values, because these columns
+    /// are classes.
+    pub fn has_classes_as_columns(&self) -> bool {
+        self.spec.metric.metric.has_classes_as_columns()
+    }
+
     /// Returns the score of a submission that is identical to the answers. Returns `None` if this score depends on the
     /// answers, if queries compute the score, or if the direction is not the metric's usual one.
     pub fn best_score(&self) -> Option<f64> {

@@ -9,9 +9,6 @@ use prep_grade::table::submission;
 
 use super::trial::is_worse;
 
-/// Metrics for which each row of the answers contains 1 in the column of its class, if there are several columns.
-const METRICS_OF_CLASSES: [&str; 3] = ["balanced_log_loss", "kl_divergence", "log_loss"];
-
 /// Returns the warnings about the answers, the sample submission, and the public table of test items, if there is one.
 pub(super) fn in_files(
     grader: &Grader,
@@ -88,7 +85,7 @@ fn rows_without_class(grader: &Grader, answers: &Frame) -> Option<String> {
         .map(|column| column.name.clone())
         .collect();
     let classes = grader.true_columns(Some(&names));
-    if classes.len() < 2 || !METRICS_OF_CLASSES.contains(&grader.metric().definition.name) {
+    if classes.len() < 2 || !grader.has_classes_as_columns() {
         return None;
     }
     let is_zero = |cell| matches!(cell, CellValue::Int(0) | CellValue::Float(0.0));

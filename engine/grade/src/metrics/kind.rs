@@ -84,6 +84,12 @@ pub trait Metric: fmt::Debug + Send + Sync {
         RowPolicy::Any
     }
 
+    /// Returns whether the columns with true values are classes, so that each row of the answers belongs to at least one of
+    /// them.
+    fn has_classes_as_columns(&self) -> bool {
+        false
+    }
+
     /// Returns the queries that compute the score.
     fn queries(&self) -> Vec<&Query> {
         Vec::new()

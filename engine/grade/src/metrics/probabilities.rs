@@ -96,6 +96,10 @@ impl Metric for LogLoss {
     fn rows(&self) -> RowPolicy {
         RowPolicy::Times(1)
     }
+
+    fn has_classes_as_columns(&self) -> bool {
+        true
+    }
 }
 
 pub(super) const BALANCED_LOG_LOSS: MetricKind = MetricKind::lower::<BalancedLogLoss>(Definition {
@@ -148,6 +152,10 @@ impl Metric for BalancedLogLoss {
 
     fn rows(&self) -> RowPolicy {
         RowPolicy::Times(1)
+    }
+
+    fn has_classes_as_columns(&self) -> bool {
+        true
     }
 }
 
@@ -567,6 +575,10 @@ impl Metric for KlDivergence {
             }
         }
         Ok(Score::numpy(mean(&divergences)))
+    }
+
+    fn has_classes_as_columns(&self) -> bool {
+        true
     }
 }
 

@@ -244,7 +244,7 @@ fn gc(session: &CliSession, store: &Store, options: &GcOptions) -> VerbResult {
     let json = || {
         json!({
             "dry_run": options.dry_run,
-            "objects": report.objects.len() + report.quarantined.len(),
+            "objects": report.removed_objects(),
             "entries": report.entries.len(),
             "records": report.records.len(),
             "leftovers": report.leftovers,
@@ -269,8 +269,7 @@ fn gc(session: &CliSession, store: &Store, options: &GcOptions) -> VerbResult {
 
 fn gc_text(report: &GcReport, dry_run: bool) -> String {
     let verb = if dry_run { "would remove" } else { "removed" };
-    let objects = report.objects.len() + report.quarantined.len();
-    let objects = units::count(objects as u64, "object");
+    let objects = units::count(report.removed_objects() as u64, "object");
     let entries = report.entries.len() + report.records.len();
     let entries = units::count(entries as u64, "record");
     format!(
