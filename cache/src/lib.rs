@@ -90,7 +90,8 @@ pub use objects::object::{Object, ObjectReader};
 pub use objects::private::{MappedObject, PrivateObject};
 pub use objects::writer::{ObjectWriter, ScatteredWriter, Stored};
 pub use records::ledger::{
-    EarlierRun, FailedStep, History, HistoryScope, HistoryStep, LedgerEntry, unix_seconds,
+    EarlierRun, FailedStep, History, HistoryScope, HistoryStep, LedgerEntry, StepResult,
+    unix_seconds,
 };
 pub use records::source::{Content, SourceRecord};
 pub use store::{LinkMode, Offer, Store, Tier, persist};

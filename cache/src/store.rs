@@ -329,7 +329,7 @@ impl Store {
         Ok(Some(entry))
     }
 
-    pub(crate) fn announce_lengths(&self, entry: &LedgerEntry) {
+    pub(crate) fn announce_lengths<R>(&self, entry: &LedgerEntry<R>) {
         let Some(tier) = &self.tier else { return };
         for (object, length) in entry.objects().zip(&entry.lengths) {
             if self.len_of(object).is_none() {

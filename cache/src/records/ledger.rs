@@ -16,12 +16,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::hex;
@@ -38,11 +38,14 @@ impl Store {
     ///
     /// # Errors
     /// If an entry exists but cannot be read.
-    pub fn lookup(&self, key: &Digest) -> Result<Option<LedgerEntry>, StoreError> {
-        match self.load(Bucket::Ledger, key)? {
+    pub fn lookup<R: DeserializeOwned>(
+        &self,
+        key: &Digest,
+    ) -> Result<Option<LedgerEntry<R>>, StoreError> {
+        match self.load::<LedgerEntry<R>>(Bucket::Ledger, key)? {
             RecordRead::Found(entry, file) => {
                 if !self.is_read_only() {
-                    note_use(&file);
+                    file.note_use();
                 }
                 self.announce_lengths(&entry);
                 Ok(Some(entry))
@@ -56,9 +59,11 @@ impl Store {
     ///
     /// # Errors
     /// The errors of `lookup`, and an error if an entry of the tier cannot be stored.
-    pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<LedgerEntry>, StoreError> {
+    pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<StepResult>, StoreError> {
         match self.lookup(key)? {
-            None => self.lookup_in_tier(key, competition),
+            None => Ok(self
+                .lookup_in_tier(key, competition)?
+                .map(LedgerEntry::without_record)),
             found => Ok(found),
         }
     }
@@ -74,7 +79,7 @@ impl Store {
     /// Returns the missing objects of an entry, including those that were only kept in memory
     /// ([`unstored`](LedgerEntry::unstored)). An object that the tier may have is not treated as missing. This function does
     /// not check the content of existing files.
-    pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
+    pub fn missing<R>(&self, entry: &LedgerEntry<R>) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing
             .filter(|digest| !self.may_be_in_tier(digest))
@@ -83,7 +88,7 @@ impl Store {
 
     /// Returns objects of an entry that are not in this store, even if the tier has them. Ignores objects that were only kept
     /// in memory.
-    pub fn missing_locally(&self, entry: &LedgerEntry) -> Vec<Digest> {
+    pub fn missing_locally<R>(&self, entry: &LedgerEntry<R>) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
 
@@ -97,16 +102,23 @@ impl Store {
     }
 }
 
-/// Sets an entry's time of last use to now. Ignores errors, because only the file's owner can change the time.
-fn note_use(file: &File) {
-    let now = SystemTime::now();
-    let last = file.metadata().and_then(|metadata| metadata.modified());
-    let is_recent = last.is_ok_and(|last| {
-        now.duration_since(last)
-            .is_ok_and(|age| age < USE_RESOLUTION)
-    });
-    if !is_recent {
-        let _ = file.set_modified(now);
+/// The file of a record, and its time of last use.
+pub(crate) struct RecordFile {
+    file: File,
+    pub last_use: Option<SystemTime>,
+}
+
+impl RecordFile {
+    /// Sets the record's time of last use to now. Ignores errors, because only the file's owner can change the time.
+    fn note_use(&self) {
+        let now = SystemTime::now();
+        let is_recent = self.last_use.is_some_and(|last| {
+            now.duration_since(last)
+                .is_ok_and(|age| age < USE_RESOLUTION)
+        });
+        if !is_recent {
+            let _ = self.file.set_modified(now);
+        }
     }
 }
 
@@ -122,9 +134,9 @@ pub(crate) fn seconds(time: SystemTime) -> u64 {
 
 /// The outputs of a step, and the key record that determined them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LedgerEntry {
-    /// The key record. Its digest is the key.
-    pub record: serde_json::Value,
+pub struct LedgerEntry<R = serde_json::Value> {
+    /// The key record. Its digest is the key. A [`StepResult`] does not contain it.
+    pub record: R,
     /// Digests of the step's outputs, by name.
     pub outputs: BTreeMap<String, Digest>,
     /// Further objects that the outputs refer to, for example the files of a tree.
@@ -157,7 +169,24 @@ pub struct LedgerEntry {
     pub is_discarded: bool,
 }
 
-impl LedgerEntry {
+/// An entry without its key record. Most lookups need only the outputs, and the key record is the longest part of an entry.
+pub type StepResult = LedgerEntry<IgnoredAny>;
+
+impl<R> LedgerEntry<R> {
+    fn without_record(self) -> StepResult {
+        LedgerEntry {
+            record: IgnoredAny,
+            outputs: self.outputs,
+            references: self.references,
+            unstored: self.unstored,
+            lengths: self.lengths,
+            created: self.created,
+            millis: self.millis,
+            is_remote: self.is_remote,
+            is_discarded: self.is_discarded,
+        }
+    }
+
     /// Returns whether objects of this entry may be missing from the store, although nothing is damaged.
     pub(crate) fn may_lack_objects(&self) -> bool {
         self.is_remote || self.is_discarded
@@ -356,7 +385,7 @@ const MAX_RECORD_BYTES: u64 = 1 << 30;
 pub(crate) enum RecordRead<T> {
     Absent,
     Garbled,
-    Found(T, File),
+    Found(T, RecordFile),
 }
 
 impl Store {
@@ -371,11 +400,16 @@ impl Store {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(RecordRead::Absent),
             Err(error) => return Err(StoreError::io("open", &path, error)),
         };
-        let Some(bytes) = contents(&file, &path)? else {
-            return Ok(RecordRead::Garbled);
+        let error = |source| StoreError::io("read", &path, source);
+        let metadata = file.metadata().map_err(error)?;
+        let bytes = match metadata.len() > MAX_RECORD_BYTES || metadata.is_dir() {
+            true => None,
+            false => read_record(&file, metadata.len()).map_err(error)?,
         };
-        Ok(match unseal(bucket, key, &bytes) {
-            Some(record) => RecordRead::Found(record, file),
+        let record = bytes.and_then(|bytes| unseal(bucket, key, &bytes));
+        let last_use = metadata.modified().ok();
+        Ok(match record {
+            Some(record) => RecordRead::Found(record, RecordFile { file, last_use }),
             None => RecordRead::Garbled,
         })
     }
@@ -395,18 +429,13 @@ impl Store {
     }
 }
 
-fn contents(file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    let error = |source| StoreError::io("read", path, source);
-    let metadata = file.metadata().map_err(error)?;
-    let len = metadata.len();
-    if len > MAX_RECORD_BYTES || metadata.is_dir() {
-        return Ok(None);
-    }
+/// Returns `None` if the file is shorter than `len` bytes.
+fn read_record(file: &File, len: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
     match file.read_exact_at(&mut bytes, 0) {
         Ok(()) => Ok(Some(bytes)),
         Err(source) if source.kind() == ErrorKind::UnexpectedEof => Ok(None),
-        Err(source) => Err(error(source)),
+        Err(source) => Err(source),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use prep_cache::StoreError;
 use prep_contents::ContentsError;
-use prep_core::{Failure, GraphError, Remedy, ResolveError, StepError, chain};
+use prep_core::{Failure, GraphError, NodeError, Remedy, ResolveError, StepError, chain};
 use prep_fetch::FetchError;
 use prep_remote::{KeyError, RemoteError};
 use prep_spec::Diagnostics;
@@ -174,6 +174,15 @@ impl From<GraphError> for Error {
 
 impl From<ResolveError> for Error {
     fn from(error: ResolveError) -> Error {
+        Error {
+            help: prep_core::remedy(&error).cloned(),
+            ..Error::new(error.failure(), chain(&error))
+        }
+    }
+}
+
+impl From<NodeError> for Error {
+    fn from(error: NodeError) -> Error {
         Error {
             help: prep_core::remedy(&error).cloned(),
             ..Error::new(error.failure(), chain(&error))

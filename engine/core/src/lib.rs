@@ -95,7 +95,7 @@ pub use prep_failure::{
 pub use resolve::work::{
     Change, LastRun, LastRuns, LastSteps, MissingObject, NodeState, Reason, Resolution,
 };
-pub use resolve::{ResolveError, resolve, resolve_all};
+pub use resolve::{NodeError, ResolveError, resolve};
 pub use run::event::{Event, Figures, NullReporter, Reporter, StepOutcome, Timing, WaitTimes};
 pub use run::{RunOptions, RunReport, run};
 pub use transfer::{RateCheck, is_loopback};

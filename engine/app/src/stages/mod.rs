@@ -28,10 +28,11 @@ pub(crate) mod run;
 pub(crate) mod summary;
 
 use std::borrow::Cow;
+use std::iter;
 use std::sync::Arc;
 
 use prep_cache::Store;
-use prep_core::{Cancel, Context, LastRuns, Reason, Remedy, Reporter};
+use prep_core::{Cancel, Context, LastRuns, NodeError, Reason, Remedy, Reporter, ResolveError};
 use prep_steps::RememberedOptions;
 
 use self::contents::StatedContents;
@@ -102,20 +103,23 @@ impl Plan {
             true => Arc::new(LastRuns::without_history()),
             false => prepared::last_runs(&context.store, &task.settings, &task.options.variant),
         };
-        let (others, failed, left_out) = match Plan::resolve(assembled, task, context, &last)? {
+        let (others, failed, left_out) = match Plan::resolve(assembled, task, context, &last) {
             Ok(plan) => match resolve::left_out(task, &plan, ids) {
                 (left_out, _) if left_out.is_empty() => return Ok(plan),
                 (left_out, others) => (others, Vec::new(), left_out),
             },
-            Err(failed) => {
+            Err(ResolveError::Nodes { first, others }) => {
+                let failed: Vec<NodeError> = iter::once(first).chain(others).collect();
                 let others = chosen.entries.iter().map(|entry| entry.id.clone());
-                let others = others.filter(|id| failed.iter().all(|(other, _)| other != id));
+                let others = others.filter(|id| failed.iter().all(|one| one.competition != *id));
                 (others.collect(), failed, Vec::new())
             }
+            Err(error) => return Err(error.into()),
         };
         // The graph cannot lose nodes, so the other competitions are planned again.
         let mut plan = Plan::create(task, &others, engine, context)?;
-        let failed = failed.into_iter().map(|(id, error)| (id, error.into()));
+        let failed = failed.into_iter();
+        let failed = failed.map(|error| (error.competition.clone(), error.into()));
         plan.refused.extend(failed);
         plan.left_out.extend(left_out);
         Ok(plan)

@@ -87,11 +87,6 @@ pub(crate) fn origins(
         let part = part.filter(|_| further.is_none() && name.is_none());
         let stated = stated.chain(part);
         let stated = stated.map(|content| SourceRecord::of_content(&content));
-        let named = match &name {
-            Some(name) => store.named_sources(name)?,
-            None => Vec::new(),
-        };
-        let mut records = local_record.into_iter().chain(stated).chain(named);
         let has_value = |record: &SourceRecord| {
             let file_value = FileValue::outside(record.digest, record.len());
             match value {
@@ -100,7 +95,12 @@ pub(crate) fn origins(
                 UsedValue::Exactly(value) => file_value.into_value().digest() == value,
             }
         };
-        if let Some(record) = records.find(has_value) {
+        let found = local_record.into_iter().chain(stated).find(has_value);
+        let found = match &name {
+            Some(name) if found.is_none() => store.named_sources(name)?.into_iter().find(has_value),
+            _ => found,
+        };
+        if let Some(record) = found {
             let path = path.filter(|_| at_path == Some(record.digest));
             origins.push(Origin {
                 source: further.map(str::to_owned),

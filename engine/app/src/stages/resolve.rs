@@ -9,7 +9,7 @@ use std::sync::Arc;
 use prep_cache::{Content, Digest, History, Store};
 use prep_core::{
     Action, Context, FileValue, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason,
-    Remedy, Resolution, ResolveError, chain, resolve_all, units,
+    Remedy, Resolution, ResolveError, chain, units,
 };
 use prep_fetch::FetchError;
 use serde::Serialize;
@@ -80,14 +80,13 @@ pub struct PlannedStep {
 }
 
 impl Plan {
-    /// Joins the graphs of competitions in the given order, and finds the steps that have to run. If steps cannot be examined,
-    /// for example because the cache has a directory that the user may not enter, returns the errors of their competitions.
+    /// Joins the graphs of competitions in the given order, and finds the steps that have to run.
     pub(super) fn resolve(
         assembled: impl Iterator<Item = (String, Result<(Competition, Graph), Error>)>,
         task: &Task,
         context: &Context,
         last: &Arc<LastRuns>,
-    ) -> Result<Result<Plan, Vec<(String, ResolveError)>>, ResolveError> {
+    ) -> Result<Plan, ResolveError> {
         let mut graph = Graph::new();
         let (mut competitions, mut refused) = (Vec::new(), Vec::new());
         for (id, assembled) in assembled {
@@ -99,10 +98,7 @@ impl Plan {
                 Err(error) => refused.push((id, error)),
             }
         }
-        let resolution = match resolve_all(&graph, context, last)? {
-            Ok(resolution) => resolution,
-            Err(failed) => return Ok(Err(failed)),
-        };
+        let resolution = prep_core::resolve(&graph, context, last)?;
         let mut nodes: HashMap<String, Vec<NodeId>> = HashMap::new();
         for node in &resolution.order {
             let competition = graph.node(*node).competition.clone();
@@ -118,7 +114,7 @@ impl Plan {
             }
         }
         let graph = Arc::new(graph);
-        Ok(Ok(Plan {
+        Ok(Plan {
             all: Arc::new(CompetitionGraph {
                 graph,
                 competitions,
@@ -127,7 +123,7 @@ impl Plan {
             refused,
             left_out: Vec::new(),
             resolution,
-        }))
+        })
     }
 
     /// Returns the plan if all competitions can be prepared.

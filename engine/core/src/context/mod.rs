@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use objects::OutsideContent;
 use parking_lot::Mutex;
-use prep_cache::{Digest, LedgerEntry, LockGuard, Permit, Store, Threads};
+use prep_cache::{Digest, LockGuard, Permit, StepResult, Store, Threads};
 
 use crate::context::memory::{Memory, StepClaim};
 use crate::context::objects::OpenObjects;
@@ -142,7 +142,7 @@ impl Context {
     /// memory is not available.
     ///
     /// If fetching an object from the remote fails, the object is not available until the end of the run.
-    pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
+    pub(crate) fn missing(&self, entry: &StepResult) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
         if self.outside.has_lost() {
             let mut lost = self.store.missing_locally(entry);

@@ -7,6 +7,7 @@
 //! The key record is stored with the result. If the step runs again, the reason is the difference between the old and the
 //! new key record.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use prep_cache::{Digest, Store, StoreError, Stored};
@@ -176,22 +177,35 @@ pub struct KeyRecord {
 impl KeyRecord {
     /// Returns the key: the BLAKE3 digest of the record's canonical JSON.
     pub fn key(&self) -> Digest {
-        Digest::of_bytes(canonical(&self.to_json()).as_bytes())
+        let members = self.members();
+        let mut out = String::new();
+        write_object(
+            members.iter().map(|(name, value)| (*name, &**value)),
+            &mut out,
+        );
+        Digest::of_bytes(out.as_bytes())
     }
 
     /// Returns the record as JSON.
     pub fn to_json(&self) -> serde_json::Value {
+        let members = self.members().into_iter();
+        let members = members.map(|(name, value)| (name.to_owned(), value.into_owned()));
+        serde_json::Value::Object(members.collect())
+    }
+
+    /// Returns the members of the JSON object. The parameters, which can be long, are borrowed.
+    fn members(&self) -> [(&'static str, Cow<'_, serde_json::Value>); 4] {
         let inputs = self.inputs.iter();
         let inputs = inputs.map(|(name, digest)| (name.clone(), digest.to_string().into()));
-        // `json!` would serialise the parameters and parse them again.
-        let members = [
-            ("step", self.step.as_str().into()),
-            ("version", self.version.into()),
-            ("params", self.params.clone()),
-            ("inputs", serde_json::Value::Object(inputs.collect())),
-        ];
-        let members = members.map(|(name, value)| (name.to_owned(), value));
-        serde_json::Value::Object(members.into_iter().collect())
+        [
+            ("step", Cow::Owned(self.step.as_str().into())),
+            ("version", Cow::Owned(self.version.into())),
+            ("params", Cow::Borrowed(&self.params)),
+            (
+                "inputs",
+                Cow::Owned(serde_json::Value::Object(inputs.collect())),
+            ),
+        ]
     }
 }
 
@@ -205,16 +219,7 @@ pub fn canonical(value: &serde_json::Value) -> String {
 fn write(value: &serde_json::Value, out: &mut String) {
     match value {
         serde_json::Value::Object(map) => {
-            let mut sorted: Vec<(&String, &serde_json::Value)> = map.iter().collect();
-            sorted.sort_unstable_by_key(|(key, _)| *key);
-            out.push('{');
-            for (position, (key, member)) in sorted.into_iter().enumerate() {
-                push_comma(position, out);
-                text(key, out);
-                out.push(':');
-                write(member, out);
-            }
-            out.push('}');
+            write_object(map.iter().map(|(key, member)| (key.as_str(), member)), out);
         }
         serde_json::Value::Array(items) => {
             out.push('[');
@@ -227,6 +232,22 @@ fn write(value: &serde_json::Value, out: &mut String) {
         serde_json::Value::String(value) => text(value, out),
         scalar => out.push_str(&scalar.to_string()),
     }
+}
+
+fn write_object<'v>(
+    members: impl Iterator<Item = (&'v str, &'v serde_json::Value)>,
+    out: &mut String,
+) {
+    let mut sorted: Vec<(&str, &serde_json::Value)> = members.collect();
+    sorted.sort_unstable_by_key(|(key, _)| *key);
+    out.push('{');
+    for (position, (key, member)) in sorted.into_iter().enumerate() {
+        push_comma(position, out);
+        text(key, out);
+        out.push(':');
+        write(member, out);
+    }
+    out.push('}');
 }
 
 fn push_comma(position: usize, out: &mut String) {
@@ -269,6 +290,7 @@ mod tests {
         };
         let written = serde_json::to_value(&base).unwrap_or_default();
         assert_eq!(base.to_json(), written);
+        assert_eq!(base.key(), Digest::of_bytes(canonical(&written).as_bytes()));
         let mut others = vec![base.clone(); 4];
         others[0].step = "json".into();
         others[1].version = 2;

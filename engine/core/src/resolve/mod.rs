@@ -13,7 +13,7 @@ pub(crate) mod work;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use prep_cache::Digest;
+use prep_cache::{Digest, StepResult};
 
 use crate::graph::{Graph, GraphError, Node, NodeId};
 use crate::resolve::work::Work;
@@ -28,41 +28,29 @@ pub fn resolve(
     context: &Context,
     last: &Arc<LastRuns>,
 ) -> Result<Resolution, ResolveError> {
-    resolve_all(graph, context, last)?.map_err(|mut failed| failed.swap_remove(0).1)
-}
-
-/// Same as [`resolve`]. If nodes cannot be examined, returns the first error of each competition that has such nodes.
-pub fn resolve_all(
-    graph: &Graph,
-    context: &Context,
-    last: &Arc<LastRuns>,
-) -> Result<Result<Resolution, Vec<(String, ResolveError)>>, ResolveError> {
     let order = graph.order()?;
     let parts = graph.components(&order);
     let resolved = context.map_in_order(&parts, 0, |part| {
         Ok(resolve_part(graph, context, part, last))
     });
-    let resolved = resolved.map_err(|cause| ResolveError::Step {
-        step: "the graph".to_owned(),
-        cause,
-    })?;
+    let resolved = resolved.map_err(ResolveError::Stopped)?;
     let mut states: HashMap<NodeId, NodeState> = HashMap::with_capacity(order.len());
-    let mut failed: Vec<(String, ResolveError)> = Vec::new();
+    let mut failed: Vec<NodeError> = Vec::new();
     for part in resolved {
         match part {
             Ok(part) => states.extend(part),
-            Err((id, cause)) => {
-                let node = graph.node(id);
-                let step = format!("{}/{}", node.competition, node.name);
-                // The nodes of a competition may be in several components.
-                if failed.iter().all(|(other, _)| *other != node.competition) {
-                    failed.push((node.competition.clone(), ResolveError::Step { step, cause }));
-                }
-            }
+            // The nodes of a competition may be in several components.
+            Err(error)
+                if failed
+                    .iter()
+                    .any(|other| other.competition == error.competition) => {}
+            Err(error) => failed.push(error),
         }
     }
-    if !failed.is_empty() {
-        return Ok(Err(failed));
+    let mut failed = failed.into_iter();
+    if let Some(first) = failed.next() {
+        let others = failed.collect();
+        return Err(ResolveError::Nodes { first, others });
     }
     let Work {
         reasons,
@@ -70,13 +58,13 @@ pub fn resolve_all(
         passed_on,
     } = Work::new(graph, &order, &states);
     states.extend(waiting);
-    Ok(Ok(Resolution {
+    Ok(Resolution {
         states,
         order,
         work: reasons,
         passed_on,
         last: last.clone(),
-    }))
+    })
 }
 
 /// An error of the resolution.
@@ -85,18 +73,38 @@ pub enum ResolveError {
     /// The graph contains a cycle or a duplicate name.
     #[error("{0}")]
     Graph(#[from] GraphError),
-    /// A node cannot be examined.
-    #[error("{step}")]
-    Step {
-        /// `competition/step`.
-        step: String,
+    /// Nodes cannot be examined, for example because the cache has a directory that the user may not enter.
+    #[error("{first}")]
+    Nodes {
+        /// The first node that cannot be examined.
         #[source]
-        /// The error.
-        cause: StepError,
+        first: NodeError,
+        /// The first node of each other competition that has such nodes.
+        others: Vec<NodeError>,
     },
+    /// The user stopped the resolution.
+    #[error(transparent)]
+    Stopped(StepError),
     /// The cache cannot be read.
     #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
+}
+/// A node that cannot be examined.
+#[derive(Debug, thiserror::Error)]
+#[error("{competition}/{step}")]
+pub struct NodeError {
+    /// The competition of the node.
+    pub competition: String,
+    step: String,
+    #[source]
+    cause: StepError,
+}
+
+impl NodeError {
+    /// Returns the kind of failure.
+    pub fn failure(&self) -> Failure {
+        self.cause.failure()
+    }
 }
 
 impl ResolveError {
@@ -104,25 +112,56 @@ impl ResolveError {
     pub fn failure(&self) -> Failure {
         match self {
             ResolveError::Graph(_) => Failure::Pipeline,
-            ResolveError::Step { cause, .. } => cause.failure(),
+            ResolveError::Nodes { first, .. } => first.failure(),
+            ResolveError::Stopped(cause) => cause.failure(),
             ResolveError::Store(_) => Failure::Machine,
         }
     }
 }
 
-/// Returns the states of the nodes of a connected component `part`, which has inputs first. An error comes with its node.
+/// Returns the states of the nodes of a connected component `part`, which has inputs first.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
     part: &[NodeId],
     last: &LastRuns,
-) -> Result<HashMap<NodeId, NodeState>, (NodeId, StepError)> {
+) -> Result<HashMap<NodeId, NodeState>, NodeError> {
     let mut states = HashMap::with_capacity(part.len());
+    let mut results: Vec<(NodeId, StepResult)> = Vec::new();
     for &id in part {
-        let state = resolve_node(graph, context, id, &states, last);
-        states.insert(id, state.map_err(|cause| (id, cause))?);
+        let resolved = resolve_node(graph, context, id, &states, last);
+        let (state, result) = resolved.map_err(|cause| {
+            let node = graph.node(id);
+            NodeError {
+                competition: node.competition.clone(),
+                step: node.name.clone(),
+                cause,
+            }
+        })?;
+        states.insert(id, state);
+        results.extend(result.map(|result| (id, result)));
+    }
+    let runs =
+        |state: &NodeState| matches!(state, NodeState::Stale { .. } | NodeState::Pending { .. });
+    let any_runs = states.values().any(runs);
+    for (id, result) in results {
+        // If no node runs, no node needs an object. Only `Resolution::unstored` uses missing objects then.
+        if (any_runs || !result.unstored.is_empty())
+            && let Some(NodeState::Known { missing, .. }) = states.get_mut(&id)
+        {
+            *missing = missing_objects(context, &result);
+        }
     }
     Ok(states)
+}
+
+fn missing_objects(context: &Context, result: &StepResult) -> Vec<MissingObject> {
+    let missing = context.missing(result).into_iter();
+    let missing = missing.map(|object| MissingObject {
+        object,
+        is_unstored: result.unstored.contains(&object),
+    });
+    missing.collect()
 }
 
 fn resolve_node(
@@ -131,7 +170,7 @@ fn resolve_node(
     id: NodeId,
     states: &HashMap<NodeId, NodeState>,
     last: &LastRuns,
-) -> Result<NodeState, StepError> {
+) -> Result<(NodeState, Option<StepResult>), StepError> {
     let mut inputs = BTreeMap::new();
     for (name, port) in graph.inputs(id) {
         match states.get(&port.node) {
@@ -140,13 +179,12 @@ fn resolve_node(
                 None => return Err(missing_output(graph, &port)),
             },
             _ => {
-                return Ok(NodeState::Pending {
-                    step: graph.node(port.node).name.clone(),
-                });
+                let step = graph.node(port.node).name.clone();
+                return Ok((NodeState::Pending { step }, None));
             }
         };
     }
-    resolve_with(graph, context, id, inputs, last)
+    state_with(graph, context, id, inputs, last)
 }
 
 /// Returns the state of a node whose input digests are known.
@@ -157,9 +195,25 @@ pub(crate) fn resolve_with(
     inputs: BTreeMap<String, Digest>,
     last: &LastRuns,
 ) -> Result<NodeState, StepError> {
+    let (mut state, result) = state_with(graph, context, id, inputs, last)?;
+    if let (NodeState::Known { missing, .. }, Some(result)) = (&mut state, result) {
+        *missing = missing_objects(context, &result);
+    }
+    Ok(state)
+}
+
+/// Same as [`resolve_with`], but a state with a cached result does not list the missing objects yet. The cached result is
+/// returned, too.
+fn state_with(
+    graph: &Graph,
+    context: &Context,
+    id: NodeId,
+    inputs: BTreeMap<String, Digest>,
+    last: &LastRuns,
+) -> Result<(NodeState, Option<StepResult>), StepError> {
     let node = graph.node(id);
     if let Action::Source(source) = &node.action {
-        return Ok(match source.state(context)? {
+        let state = match source.state(context)? {
             SourceState::Known { value } => {
                 let missing = context
                     .store
@@ -188,47 +242,36 @@ pub(crate) fn resolve_with(
                 record: None,
                 reason: Reason::Missing,
             },
-        });
+        };
+        return Ok((state, None));
     }
     let record = record(&node.action, inputs);
     let key = record.key();
     if let Action::Sink(sink) = &node.action {
         let Some(difference) = sink.difference(context, &key)? else {
-            return Ok(NodeState::Current { record });
+            return Ok((NodeState::Current { record }, None));
         };
         let reason = reason(last, node, &record, Reason::NotCurrent { difference })?;
-        return Ok(NodeState::Stale {
-            record: Some(record),
-            reason,
-        });
+        let record = Some(record);
+        return Ok((NodeState::Stale { record, reason }, None));
     }
     let is_shared = matches!(&node.action, Action::Step(step) if step.is_shared());
     let found = match is_shared {
         true => context.store.find(&key, &node.competition)?,
         false => context.store.lookup(&key)?,
     };
-    match found {
-        Some(entry) => {
-            let missing = context.missing(&entry).into_iter();
-            let missing = missing.map(|object| MissingObject {
-                object,
-                is_unstored: entry.unstored.contains(&object),
-            });
-            Ok(NodeState::Known {
-                record: Some(record),
-                missing: missing.collect(),
-                objects: [entry.references, entry.unstored].concat(),
-                outputs: entry.outputs,
-            })
-        }
-        None => {
-            let reason = reason(last, node, &record, Reason::ResultMissing)?;
-            Ok(NodeState::Stale {
-                record: Some(record),
-                reason,
-            })
-        }
-    }
+    let Some(result) = found else {
+        let reason = reason(last, node, &record, Reason::ResultMissing)?;
+        let record = Some(record);
+        return Ok((NodeState::Stale { record, reason }, None));
+    };
+    let state = NodeState::Known {
+        record: Some(record),
+        outputs: result.outputs.clone(),
+        objects: [&*result.references, &result.unstored].concat(),
+        missing: Vec::new(),
+    };
+    Ok((state, Some(result)))
 }
 
 pub(crate) fn missing_output(graph: &Graph, port: &crate::Port) -> StepError {

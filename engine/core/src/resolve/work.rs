@@ -244,7 +244,8 @@ pub enum NodeState {
         outputs: BTreeMap<String, Digest>,
         /// The objects that the outputs refer to.
         objects: Vec<Digest>,
-        /// The outputs and objects that are missing from the cache.
+        /// The outputs and objects that are missing from the cache. If no node of the connected component runs, nodes whose
+        /// result is completely stored are not examined, and their vector is empty.
         missing: Vec<MissingObject>,
     },
     /// A sink whose target agrees with its inputs.

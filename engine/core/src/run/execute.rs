@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use prep_cache::{
-    Digest, LedgerEntry, LockGuard, Offer, StoreError, Usage, create_directory, try_lock_at,
-    unix_seconds,
+    Digest, LedgerEntry, LockGuard, Offer, StepResult, StoreError, Usage, create_directory,
+    try_lock_at, unix_seconds,
 };
 
 use super::RunShared;
@@ -60,7 +60,7 @@ pub(super) enum NodeResult {
 }
 
 impl NodeResult {
-    fn from_entry(record: KeyRecord, entry: LedgerEntry) -> NodeResult {
+    fn from_entry(record: KeyRecord, entry: StepResult) -> NodeResult {
         NodeResult::Outputs {
             record: Some(record),
             outputs: entry.outputs,
