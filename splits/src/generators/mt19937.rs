@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// Number of words of the state.
 const N: usize = 624;
 /// Distance between a state word and the word with which the recurrence combines it.
 const M: usize = 397;
@@ -142,6 +143,7 @@ impl Mt19937 {
         (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
     }
 
+    /// Advances the state by 624 words and computes their outputs.
     #[cold]
     fn refill(&mut self) {
         let state = &mut self.state;

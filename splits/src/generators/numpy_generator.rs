@@ -36,7 +36,10 @@ impl NumpyGenerator {
 
     /// `integers(low, high)`: an integer in low..high, drawn with Lemire's method.
     ///
-    /// A range of at most 2^32 numbers uses half of a 64-bit draw per attempt.
+    /// A range of at most 2^32 numbers uses half of a 64-bit draw per attempt. A range of one number uses no draw.
+    ///
+    /// Lemire's method multiplies a draw by the size of the range. The upper half of the product is the result. If the
+    /// lower half is below a threshold, the draw is rejected, so that all results are equally probable.
     ///
     /// Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
     ///
@@ -79,7 +82,8 @@ impl NumpyGenerator {
         }
     }
 
-    /// `permutation(n)`: the numbers 0..n in random order. Draws the swaps by masking and rejection.
+    /// `permutation(n)`: the numbers 0..n in random order. Each index of a swap keeps only the bits that the largest allowed
+    /// index needs, and is drawn again if it is too large.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..n).collect();
         for last in (1..n).rev() {

@@ -1,6 +1,6 @@
-"""Records values drawn from the generators of NumPy and Python. Writes a JSON file per library next to this file.
+"""Records values drawn from the generators of NumPy and Python, in four JSON files next to this file.
 
-Of long results, the CRC-32 of their little-endian 32-bit words and their first ten entries are stored; of doubles, their bits.
+A long result is stored as the CRC-32 of its little-endian 32-bit words and its first ten entries. A double is stored as its bits.
 """
 import json
 import pathlib

@@ -1,7 +1,7 @@
-"""Records splits made by scikit-learn and pandas. Writes splits.json next to this file.
+"""Records splits made by scikit-learn, pandas and Python. Writes splits.json next to this file.
 
-`keys(rows, distinct)` computes the keys of a table; the Rust tests do the same. The CRC-32 and the first ten entries of each part
-are stored.
+`keys(rows, distinct)` computes the keys of a table. The Rust tests compute the same keys. Of each part, the number of rows, the
+CRC-32 of the row positions and the first ten positions are stored. `refused` means that the original library raised an error.
 """
 import pathlib
 import random
@@ -85,13 +85,7 @@ def groups():
 
 
 def by_appearance(names):
-    groups = {}
-    for row, name in enumerate(names):
-        groups.setdefault(name, []).append(row)
-    return groups
-
-
-def by_appearance(names):
+    """Maps each key to its rows. The keys are in the order of their first appearance."""
     groups = {}
     for row, name in enumerate(names):
         groups.setdefault(name, []).append(row)
@@ -161,7 +155,7 @@ def values(rows, distinct):
 
 
 def cut():
-    """Cuts in the order of a column. `ties` is the part that gets the equal values, or `divide`."""
+    """Cuts in the order of a column. `ties` is the part that gets the rows with the value at the cut, or `divide`."""
     sizes = [(0.1, None), (0.2, None), (1 / 3, None), (0.5, None), (None, 0.8), (None, 0.75), (1, None), (None, 1), (7, None), (0.999999, None), (9914, None)]
     for rows, distinct in [(1, 1), (2, 2), (10, 1), (10, 3), (10, 10), (100, 7), (100, 90), (1000, 13), (20011, 900)]:
         frame = pd.DataFrame({"value": values(rows, distinct), "group": keys(rows, max(1, distinct // 2))})
