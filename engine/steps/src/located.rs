@@ -13,9 +13,12 @@ use prep_spec::model::{Declaration, Query};
 use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
 use thiserror::Error;
 
+/// The part of the pipeline that an error concerns.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
+    /// A key of the step's declaration.
     Key(&'static str),
+    /// A place in the pipeline's file.
     At(Span),
     /// A query, and optionally the line and column (from 1) in its text.
     Query(Box<Query>, Option<(u64, u64)>),
@@ -149,9 +152,9 @@ impl LocatedStep {
         if failure == Failure::Cancelled || error.lost_object().is_some() {
             return error;
         }
-        let placed = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
-        let (span, help) = match placed {
-            Some(placed) => (self.span(&placed.subject), placed.help.clone()),
+        let found = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
+        let (span, help) = match found {
+            Some(found) => (self.span(&found.subject), found.help.clone()),
             None if failure == Failure::Pipeline => (self.declaration, None),
             None => (None, None),
         };
@@ -182,7 +185,7 @@ fn located(
     )
 }
 
-/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` has the query's text.
+/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` contains the query's text.
 pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
     let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
     let Some((Subject::Query(query, place), help)) =

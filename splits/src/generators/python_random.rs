@@ -104,7 +104,7 @@ impl PythonRandom {
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
     /// As in CPython, the numbers are drawn from a pool, from which each drawn number is removed. If the population is large
-    /// ([`max_pool`]), numbers are drawn from the entire population instead, and duplicates are rejected.
+    /// compared with `k`, numbers are drawn from the entire population instead, and duplicates are rejected.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.

@@ -84,6 +84,7 @@ enum CellSource {
 }
 
 impl ResultLayout {
+    /// Opens the tables of a query and starts the query. Returns its rows, and the layout of their cells.
     pub(crate) fn start(run: QueryRun<'_>) -> Result<(RunningQuery<'_>, ResultLayout), StepError> {
         let tables = run.open_tables()?;
         let rows = run.start(&tables, RowForm::Cells)?;
@@ -159,6 +160,7 @@ impl ResultLayout {
         Some((single?.clone(), indices))
     }
 
+    /// Calls `row` for each row of a batch. Marks columns with a missing cell as nullable.
     pub(crate) fn for_each_row(
         &mut self,
         batch: &RecordBatch,
@@ -190,6 +192,7 @@ impl ResultLayout {
                         }
                     }
                 };
+                // An empty string is written as a missing cell.
                 self.columns[position].nullable |= matches!(cell, Cell::Missing | Cell::Text(""));
                 cells[position] = cell;
             }
@@ -307,7 +310,7 @@ impl<'a> RowCells<'a> {
     }
 }
 
-/// Converts all strings of a batch to one Arrow encoding, and all integers to 64 bits.
+/// Converts computed columns of a batch: all strings to one Arrow encoding, and all integers to 64 bits.
 fn plain_arrays(batch: &RecordBatch, sources: &[CellSource]) -> Result<Vec<ArrayRef>, StepError> {
     let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
         let plain = match array.data_type() {
@@ -334,7 +337,7 @@ pub(crate) enum TypedArray<'a> {
 }
 
 impl<'a> TypedArray<'a> {
-    /// Integers must have 64 bits, and strings the type `Utf8`.
+    /// Determines the type of `array`. Integers must have 64 bits, and strings the type `Utf8`.
     pub(crate) fn new(array: &'a ArrayRef) -> Result<TypedArray<'a>, StepError> {
         Ok(match array.data_type() {
             DataType::Int64 => TypedArray::Int64(array.as_primitive()),
@@ -389,7 +392,8 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value. 0.0 and -0.0 differ, because they are written differently.
+/// Returns whether all rows have the same value, by comparing each row with the next. 0.0 and -0.0 differ, because they are
+/// written differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)
