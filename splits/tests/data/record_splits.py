@@ -1,7 +1,7 @@
 """Records splits made by scikit-learn, pandas and Python. Writes splits.json next to this file.
 
-`keys(rows, distinct)` computes the keys of a table. The Rust tests compute the same keys. Of each part, the number of rows, the
-CRC-32 of the row positions and the first ten positions are stored. `refused` means that the original library raised an error.
+`keys(rows, distinct)` computes the keys of a table. The Rust tests compute the same keys. The file contains the number of
+rows of each part, the CRC-32 of the row positions, and the first ten positions. `refused` means that the original library raised an error.
 """
 import pathlib
 import random

@@ -76,6 +76,7 @@ pub(crate) const FILES: StepKind = StepKind {
     },
 };
 
+/// Stores the tree of the files that the query names, at the paths that the query returns.
 fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     let (trees, query) = (trees(run.context, run.inputs)?, run.query);
     let context = run.context;
@@ -98,6 +99,7 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     rows.save(context, &trees, query)
 }
 
+/// Adds the location of the query and a help to an error.
 fn located(query: &Query, failure: Failure, error: FilesError) -> StepError {
     let help = match &error {
         FilesError::Path { .. } => {
@@ -130,6 +132,7 @@ fn repeated_help(query: &Query) -> String {
     }
 }
 
+/// Maximum number of tables that the help names.
 const MAX_TABLES: usize = 5;
 
 #[derive(Default)]
@@ -140,6 +143,7 @@ struct PlacedFiles {
 }
 
 impl PlacedFiles {
+    /// Adds a file at `path`. Fails if no tree contains the file.
     fn push(
         &mut self,
         path: &str,
@@ -230,7 +234,6 @@ pub(crate) const COPY: StepKind = StepKind {
     step: |declaration, _| {
         let from = declaration.text("copy")?.to_owned();
         let params = serde_json::json!({ "from": from });
-        // If `from` ends in `/`, all files of the directory are copied.
         let function = FunctionStep::new("copy", 3, params, move |context, inputs| {
             copied(context, inputs, &from)
         });
@@ -240,6 +243,7 @@ pub(crate) const COPY: StepKind = StepKind {
     },
 };
 
+/// Stores the tree of a file, or of all files of a directory if `from` ends in `/`.
 fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepError> {
     let tree = only_tree(context, inputs)?;
     let mut files = TreeBuilder::default();

@@ -256,6 +256,7 @@ impl Comparison<'_> {
         Ok(true)
     }
 
+    /// Returns whether a new file needs the directory `inner`.
     fn needs_directory(&self, inner: &Path, changes: &Changes) -> bool {
         inner
             .to_str()
@@ -266,6 +267,7 @@ impl Comparison<'_> {
         self.desired_file(inner).is_some()
     }
 
+    /// Returns the index of the new file at the path `inner`, if any.
     fn desired_file(&self, inner: &Path) -> Option<usize> {
         let desired_file = self.desired.find(inner.to_str()?)?;
         (!desired_file.is_directory()).then(|| desired_file.index())

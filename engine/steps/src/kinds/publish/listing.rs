@@ -33,6 +33,7 @@ use crate::value::{
 pub(super) const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
+/// Placeholder for the SHA-256 of a file that was not read yet.
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
 /// Metadata of a published file, without its size. Other structs already contain the size. Storing the size twice would
@@ -53,7 +54,7 @@ pub(super) struct PublishedListing {
     files: Vec<ListedFile>,
     bases: Vec<Digest>,
     /// Whether the listing was read to its end.
-    is_whole: bool,
+    is_complete: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,17 +101,19 @@ impl ListedFile {
         }
     }
 
-    fn settled(mut self, began: SystemTime) -> ListedFile {
+    /// Replaces the modification time by [`NEVER`] if it cannot be trusted, see [`trusted_time`].
+    fn with_trusted_time(mut self, began: SystemTime) -> ListedFile {
         self.written.time = trusted_time(self.written.time, began);
         self
     }
 
-    /// Returns false if the file is marked as changed. Otherwise, these metadata imply the recorded content.
+    /// Returns false if the file is marked as changed. Otherwise, a file with these metadata has the recorded content.
     pub(super) fn is_trusted(&self) -> bool {
         self.written.time != NEVER
     }
 }
 
+/// Returns the number of an inode, with 1 in place of 0, so that `Option<WrittenFile>` takes no extra memory.
 fn inode(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
 }
@@ -136,7 +139,7 @@ pub(super) fn write_published(
     };
     let files = listed().count() as u64;
     replace_with(home, LISTING_FILE, None, |out| {
-        let listed = listed().map(|(path, listed)| (path, listed.settled(began)));
+        let listed = listed().map(|(path, listed)| (path, listed.with_trusted_time(began)));
         write(out, tree.bases(), files, listed)
     })
 }
@@ -182,7 +185,7 @@ impl PublishedListing {
     ) -> PublishedListing {
         let mut listing = PublishedListing {
             bases: self.bases.clone(),
-            is_whole: self.is_whole,
+            is_complete: self.is_complete,
             ..PublishedListing::default()
         };
         for (index, file) in self.files.iter().enumerate() {
@@ -195,7 +198,7 @@ impl PublishedListing {
         listing
     }
 
-    /// Marks files as changed for whose index `is_trusted` returns false.
+    /// Marks the files as changed for whose index `is_trusted` returns false. Files that are already marked stay marked.
     pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
         self.with_metadata(|index| {
             let file = self.files.get(index).filter(|_| is_trusted(index))?;
@@ -252,10 +255,11 @@ impl PublishedListing {
     }
 
     /// Returns false if files are missing, because the listing is damaged.
-    pub(super) fn is_whole(&self) -> bool {
-        self.is_whole
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
+    /// Returns whether the listing contains a file below the directory `path`.
     pub(super) fn has_below(&self, path: &str) -> bool {
         let inside = format!("{path}/");
         let index = self.paths.lower_bound(&inside);
@@ -293,7 +297,7 @@ impl PublishedListing {
     pub(super) fn read(home: &Path) -> PublishedListing {
         let mut listing = PublishedListing::default();
         if let Ok(file) = File::open(home.join(LISTING_FILE)) {
-            listing.is_whole = listing.read_from(file).is_ok();
+            listing.is_complete = listing.read_from(file).is_ok();
         }
         listing
     }
@@ -340,10 +344,11 @@ impl PublishedListing {
         Ok(())
     }
 
-    /// For `began`, see [`trusted_time`].
+    /// Writes this listing. For `began`, see [`trusted_time`].
     pub(super) fn write(&self, home: &Path, began: SystemTime) -> Result<(), ManifestError> {
         let files = self.files.iter().enumerate();
-        let listed = files.map(|(index, file)| (self.paths.get(index), file.settled(began)));
+        let listed =
+            files.map(|(index, file)| (self.paths.get(index), file.with_trusted_time(began)));
         replace_with(home, LISTING_FILE, None, |out| {
             write(out, &self.bases, self.files.len() as u64, listed)
         })
