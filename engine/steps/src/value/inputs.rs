@@ -50,7 +50,7 @@ pub(crate) fn single_file(context: &Context, value: &Value) -> Result<ContentRef
 }
 
 #[derive(Debug, Error)]
-#[error("{} has no `{}`", holder(.0).0, holder(.0).1)]
+#[error("{} has no `{}`", source_and_path(.0).0, source_and_path(.0).1)]
 struct MissingFile(String);
 
 /// Maximum number of paths that are compared with a missing one.
@@ -109,7 +109,7 @@ pub(crate) fn file_content(
 }
 
 /// Returns the name of a path's source, such as `the bundle`, and the path in it.
-pub(crate) fn holder(path: &str) -> (String, &str) {
+pub(crate) fn source_and_path(path: &str) -> (String, &str) {
     match split_source(path) {
         (Some(source), inner) => (format!("the source `{source}`"), inner),
         (None, path) => ("the bundle".to_owned(), path),

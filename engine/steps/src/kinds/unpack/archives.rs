@@ -86,6 +86,7 @@ fn layers(
     Ok(Some(writer.finish(&layers)?))
 }
 
+/// Reads the central directory of the zip archive in the range `range` of `file`.
 fn directory(
     context: &Context,
     file: &impl ReadAt,
@@ -112,6 +113,7 @@ fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool
     files
 }
 
+/// Lists the members of a tar archive. If they cannot be read in place, extracts them into one object.
 pub(super) fn list_tar(
     context: &Context,
     opener: &Opener,
@@ -179,6 +181,7 @@ fn list_bundled_tar(
     }))
 }
 
+/// Collects the members of a tar archive that is read in place.
 struct TarMembers {
     listed: MemberList,
     budget: ArchiveBudget,
@@ -220,6 +223,7 @@ impl TarMembers {
     }
 }
 
+/// Lists the members of a 7z archive. If they cannot be read in place, extracts them into one object.
 pub(super) fn list_sevenz(
     context: &Context,
     opener: &Opener,
