@@ -43,8 +43,8 @@ pub const MEMBERS_STEP: &str = "members";
 pub struct BuildOptions<'a> {
     /// Directory that contains `ID/prepared`.
     pub data_dir: &'a Path,
-    /// Id of the system's current boot, if available. Published files from an earlier boot are read again, because a crash may
-    /// have damaged them.
+    /// Id of the system's current boot, if available. Published files from an earlier boot are read again, because a
+    /// crash may have damaged them.
     pub boot: Option<&'a str>,
     /// The session that runs the queries.
     pub session: &'a Session,
@@ -435,7 +435,8 @@ impl Builder<'_> {
         let mut inputs = StepInputs::new();
         let mut trees = BTreeSet::new();
         let mut archives = BTreeSet::new();
-        // The key that names the table from which this table copies cells. Copied cells name files in the same archives.
+        // The key that names the table from which this table copies cells. Copied cells name files in the same
+        // archives.
         let copied_key = match declaration.form.makes {
             Produces::Same(key) | Produces::Parts(key) | Produces::Unpivoted(key) => key,
             _ => "",
@@ -678,8 +679,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the output that contains the file `path`. For an output directory, also returns the path within the directory. The
-/// name of an output such as `public/./` contains the files directly below `public/`.
+/// Returns the output that contains the file `path`. For an output directory, also returns the path within the
+/// directory. The name of an output such as `public/./` contains the files directly below `public/`.
 fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<String>)> {
     let exact = inputs.iter().find(|(name, _)| *name == path);
     let directory = inputs.iter().find(|(name, _)| {
@@ -728,7 +729,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins a section and a path. Keeps `./`, as in `public/./`, because the step `publish` needs unique names of its inputs.
+/// Joins a section and a path. Keeps `./`, as in `public/./`, because the step `publish` needs unique names of its
+/// inputs.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

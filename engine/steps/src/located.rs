@@ -185,7 +185,8 @@ fn located(
     )
 }
 
-/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` contains the query's text.
+/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` contains the query's
+/// text.
 pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
     let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
     let Some((Subject::Query(query, place), help)) =

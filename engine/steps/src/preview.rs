@@ -175,8 +175,8 @@ fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String
 
 /// Maximum number of hashes of all columns together.
 const MAX_HASHES: usize = 4 << 20;
-/// Maximum memory of the hashes in bytes. A slot of a hash set takes 9 bytes. While a set grows, it takes three slots per
-/// hash: two in the new set, which is half empty, and one in the old set.
+/// Maximum memory of the hashes in bytes. A slot of a hash set takes 9 bytes. While a set grows, it takes three slots
+/// per hash: two in the new set, which is half empty, and one in the old set.
 const MAX_BYTES: u64 = MAX_HASHES as u64 * 9 * 3;
 
 struct DistinctCounts {

@@ -1,7 +1,7 @@
 //! NumPy's legacy generator, `numpy.random.RandomState`, which NEP 19 keeps stable. scikit-learn and pandas use it.
 //!
-//! This generator draws bounded integers by masking and rejection: it keeps only the bits of a draw that the largest allowed
-//! integer needs, and draws again if the result is too large.
+//! This generator draws bounded integers by masking and rejection: it keeps only the bits of a draw that the largest
+//! allowed integer needs, and draws again if the result is too large.
 
 use serde::{Deserialize, Serialize};
 

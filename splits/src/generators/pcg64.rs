@@ -98,8 +98,8 @@ impl Pcg64 {
 
 /// Number of 32-bit words of the pool of a seed sequence.
 const POOL: usize = 4;
-// The constants of NumPy's `SeedSequence`, with NumPy's names. Multipliers that end in `A` hash the words of the seed, those
-// that end in `B` the words of the pool.
+// The constants of NumPy's `SeedSequence`, with NumPy's names. Multipliers that end in `A` hash the words of the seed,
+// those that end in `B` the words of the pool.
 const INIT_A: u32 = 0x43b0_d7e5;
 const MULT_A: u32 = 0x931e_8875;
 const INIT_B: u32 = 0x8b51_f9dd;

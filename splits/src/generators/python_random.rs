@@ -39,8 +39,8 @@ impl PythonRandom {
         }
     }
 
-    /// `_randbelow(n)`: a number in 0..n. Draws numbers with as many bits as `n`, until a number is below `n`. Returns 0
-    /// without drawing if `n` is 0.
+    /// `_randbelow(n)`: a number in 0..n. Draws numbers with as many bits as `n`, until a number is below `n`. Returns
+    /// 0 without drawing if `n` is 0.
     pub fn randbelow(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -103,8 +103,8 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, the numbers are drawn from a pool, from which each drawn number is removed. If the population is large
-    /// compared with `k`, numbers are drawn from the entire population instead, and duplicates are rejected.
+    /// As in CPython, the numbers are drawn from a pool, from which each drawn number is removed. If the population is
+    /// large compared with `k`, numbers are drawn from the entire population instead, and duplicates are rejected.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.

@@ -236,8 +236,8 @@ pub fn split(
     }
 }
 
-/// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes. `split_rows` gets the
-/// number of rows of a key.
+/// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes. `split_rows` gets
+/// the number of rows of a key.
 pub(crate) fn split_each_key(
     codes: &[u32],
     split_rows: impl Fn(u32) -> Result<Split, SplitError>,

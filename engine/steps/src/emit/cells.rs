@@ -392,8 +392,8 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value, by comparing each row with the next. 0.0 and -0.0 differ, because they are
-/// written differently.
+/// Returns whether all rows have the same value, by comparing each row with the next. 0.0 and -0.0 differ, because they
+/// are written differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)

@@ -116,8 +116,8 @@ pub(super) fn write_batches(
     Ok((out.commit()?, count))
 }
 
-/// Claims memory for copying rows of a large text in random order. Without this memory, copying needs two passes. If the text
-/// is already in memory, or fits into the budget of `options`, no claim is needed.
+/// Claims memory for copying rows of a large text in random order. Without this memory, copying needs two passes. If
+/// the text is already in memory, or fits into the budget of `options`, no claim is needed.
 fn claim_for_text(
     context: &Context,
     table: &TextTable,

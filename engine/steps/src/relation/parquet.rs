@@ -1,5 +1,5 @@
-//! Reads a Parquet file as a relation, batch by batch. If a table selects rows in another order than that of the file, this
-//! module reads the rows in blocks and reorders each block in memory.
+//! Reads a Parquet file as a relation, batch by batch. If a table selects rows in another order than that of the file,
+//! this module reads the rows in blocks and reorders each block in memory.
 
 use std::collections::BTreeSet;
 use std::fmt;

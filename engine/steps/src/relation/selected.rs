@@ -110,8 +110,8 @@ impl StoredRows {
         })
     }
 
-    /// Records that only the first `count` rows of the last call of [`next`](Self::next) were read. Therefore the next call
-    /// continues after these rows.
+    /// Records that only the first `count` rows of the last call of [`next`](Self::next) were read. Therefore the next
+    /// call continues after these rows.
     pub fn read(&mut self, count: usize) {
         let read = count.checked_sub(1).and_then(|index| self.last.get(index));
         self.at = read.or(self.last.last()).map_or(self.at, |row| row + 1);

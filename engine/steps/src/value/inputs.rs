@@ -26,6 +26,7 @@ pub(crate) fn input<'a>(inputs: &'a Inputs, name: &str) -> Result<&'a Value, Ste
         .ok_or_else(|| StepError::internal(format!("a step lacks its input `{name}`")))
 }
 
+/// Loads all inputs that are trees.
 pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>, StepError> {
     let trees = inputs
         .iter()
@@ -99,6 +100,7 @@ fn name(path: &str) -> &str {
     &path[inner.rfind('/').map_or(0, |at| at + 1)..]
 }
 
+/// Returns the content of the file at `path`. If the file is missing, the error has the location of the key `key`.
 pub(crate) fn file_content(
     tree: &Tree,
     path: &str,

@@ -145,8 +145,8 @@ pub(crate) fn add_output(
     Ok(())
 }
 
-/// Writes the members of an archive one after another. A *gap* is space in the archive that is reserved for the bytes of a
-/// member, which are written later.
+/// Writes the members of an archive one after another. A *gap* is space in the archive that is reserved for the bytes
+/// of a member, which are written later.
 trait ArchiveWriter<W> {
     fn directory(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
@@ -154,8 +154,8 @@ trait ArchiveWriter<W> {
     fn gap_bytes(&self) -> GapBytes {
         GapBytes::Plain
     }
-    /// Adds a file with a gap, into which the caller later writes the bytes. Returns `false`, and adds no file, if the size of
-    /// the gap is unknown.
+    /// Adds a file with a gap, into which the caller later writes the bytes. Returns `false`, and adds no file, if the
+    /// size of the gap is unknown.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
@@ -180,8 +180,8 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     out.commit(context, &opener, tree, gap_bytes)
 }
 
-/// Stores a tree as a 7z archive. The header of a 7z archive is at the beginning, but is written last. An object of the cache
-/// can only be written from front to back. Therefore the archive is first written to a temporary file.
+/// Stores a tree as a 7z archive. The header of a 7z archive is at the beginning, but is written last. An object of the
+/// cache can only be written from front to back. Therefore the archive is first written to a temporary file.
 fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     let file = context.temp_file().map_err(StepError::machine)?;
     let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);

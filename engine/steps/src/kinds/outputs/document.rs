@@ -170,8 +170,8 @@ impl Document {
         })
     }
 
-    /// Returns the keys of the output's members, in order. Fails if `only` names a member that neither the file nor `members`
-    /// has.
+    /// Returns the keys of the output's members, in order. Fails if `only` names a member that neither the file nor
+    /// `members` has.
     fn keys(&self, mut file: JsonElements<impl Read>) -> Result<Vec<JsonString>, StepError> {
         let mut found: Vec<JsonString> = Vec::new();
         while let Some((key, _)) = file

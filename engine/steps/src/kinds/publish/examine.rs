@@ -207,7 +207,8 @@ impl TreeExamination<'_> {
             },
         };
         let current = Manifest::read(self.data_dir, &self.manifest.competition);
-        // Another process may have published since `self.manifest` was read. Then keep the newer records of this process.
+        // Another process may have published since `self.manifest` was read. Then keep the newer records of this
+        // process.
         if matches!(current, Ok(Some(current)) if current == *self.manifest) {
             let _ = record.write(&home);
         }

@@ -198,7 +198,8 @@ impl PublishedListing {
         listing
     }
 
-    /// Marks the files as changed for whose index `is_trusted` returns false. Files that are already marked stay marked.
+    /// Marks the files as changed for whose index `is_trusted` returns false. Files that are already marked stay
+    /// marked.
     pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
         self.with_metadata(|index| {
             let file = self.files.get(index).filter(|_| is_trusted(index))?;

@@ -50,8 +50,8 @@ pub struct Manifest {
     pub files: u64,
     /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Id of the system's boot during which files were last written. `None` if the files are known to be on disk, or if the
-    /// system provides no id of its boot.
+    /// Id of the system's boot during which files were last written. `None` if the files are known to be on disk, or if
+    /// the system provides no id of its boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) boot: Option<String>,
     /// The machine that wrote the files, if several machines share the file system.
@@ -149,8 +149,8 @@ impl Manifest {
         }
     }
 
-    /// Returns whether the tree at `prepared` is complete, and its directories and single output files have the recorded times
-    /// and sizes.
+    /// Returns whether the tree at `prepared` is complete, and its directories and single output files have the
+    /// recorded times and sizes.
     pub fn is_intact(&self, prepared: &Path) -> bool {
         let same = |stamp: &PathStamp, is_directory: bool| {
             let now = PathStamp::of(prepared, &stamp.path, is_directory);
@@ -279,8 +279,8 @@ impl Manifest {
     }
 
     /// Writes a manifest that marks the tree as incomplete, before any file is written. The manifest lists the new
-    /// `directories`, so that the next publication recognises them as published after an interruption. All other values come
-    /// from `before`, the earlier manifest.
+    /// `directories`, so that the next publication recognises them as published after an interruption. All other values
+    /// come from `before`, the earlier manifest.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,
@@ -308,7 +308,8 @@ impl Manifest {
         self.write_with_time(home, SystemTime::now())
     }
 
-    /// Writes the manifest, and keeps the modification time of its file, because the published data are not more recent.
+    /// Writes the manifest, and keeps the modification time of its file, because the published data are not more
+    /// recent.
     pub(super) fn write_with_old_time(&self, home: &Path) -> Result<(), ManifestError> {
         let before = fs::metadata(home.join(MANIFEST_FILE)).and_then(|found| found.modified());
         self.write_with_time(home, before.unwrap_or(UNIX_EPOCH))
@@ -321,8 +322,9 @@ impl Manifest {
     }
 }
 
-/// Renews the modification time of a writable manifest, because a run found the data complete and up to date. Also removes a
-/// lock file that a killed process left. Other users cannot read the lock file, so they could not copy its directory.
+/// Renews the modification time of a writable manifest, because a run found the data complete and up to date. Also
+/// removes a lock file that a killed process left. Other users cannot read the lock file, so they could not copy its
+/// directory.
 pub fn renew_record(data_dir: &Path, competition: &str) {
     let home = data_dir.join(competition);
     let manifest = fs::File::open(home.join(MANIFEST_FILE));

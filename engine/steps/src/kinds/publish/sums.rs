@@ -109,7 +109,8 @@ pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Op
 /// Returns the digests of `public` and `private`. `sums` contains the SHA-256 of each file, in the tree's order, and `None`
 /// for each directory.
 fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
-    // The digest depends on the order of the escaped paths, which differs from that of the paths if they contain line breaks.
+    // The digest depends on the order of the escaped paths, which differs from that of the paths if they contain line
+    // breaks.
     let has_line_ends = |path: &str| path.contains(['\n', '\r']);
     let hasher = match desired.files().any(|file| has_line_ends(file.path())) {
         true => TreeHasher::default,

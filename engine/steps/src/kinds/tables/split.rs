@@ -56,7 +56,7 @@ pub(crate) const KIND: StepKind = StepKind {
             keys,
             cut: CutColumn::new(declaration),
         };
-        // Version 3 has other results if a query computes the size.
+        // The version is part of the keys of cached results. Splits whose size a query computes have their own version.
         let version = if is_size_computed(declaration) { 3 } else { 2 };
         let mut params = serde_json::json!({ "method": split.method, "keys": split.keys });
         if let Some(cut) = &split.cut {

@@ -67,6 +67,7 @@ pub(super) fn write<'a>(
     }
 }
 
+/// Reads a tree.
 pub(super) fn read(input: impl Read) -> Result<Tree, ListingError> {
     let mut input = CompactReader::new(input);
     if input.bytes::<{ MAGIC.len() }>()? != MAGIC {
@@ -201,9 +202,9 @@ mod tests {
             let mut bytes = Vec::new();
             write_tree(&tree, &mut bytes)?;
             prop_assert_eq!(read(&bytes[..])?, tree);
-            let mut turned = Vec::new();
-            write_tree(&Tree::new(entries.into_iter().rev().collect())?, &mut turned)?;
-            prop_assert_eq!(&turned, &bytes);
+            let mut reversed = Vec::new();
+            write_tree(&Tree::new(entries.into_iter().rev().collect())?, &mut reversed)?;
+            prop_assert_eq!(&reversed, &bytes);
             prop_assert!(read(&bytes[..bytes.len() - 1]).is_err());
         }
 
@@ -337,7 +338,7 @@ mod tests {
                 "shares more than the previous path has",
                 forged_listing(2, 2, &[0, 2], &[1, 1], b"ab")?,
             ),
-            // Each path contains the previous one, so a few bytes expand to a quarter of a gigabyte.
+            // Each path contains the previous one, so the paths would take two gigabytes.
             (
                 "texts that grow",
                 forged_listing(4096, 4096, &growing, &[256; 4096], &huge[..1 << 20])?,

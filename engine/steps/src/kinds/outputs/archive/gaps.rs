@@ -74,8 +74,8 @@ impl Read for Gap<'_> {
 }
 
 impl Gaps {
-    /// Registers a gap for `bytes` bytes of the tree's file with the index `file`. The archive writer must read the returned
-    /// reader instead of the file's content.
+    /// Registers a gap for `bytes` bytes of the tree's file with the index `file`. The archive writer must read the
+    /// returned reader instead of the file's content.
     pub(super) fn add_gap(&self, file: usize, bytes: u64) -> Gap<'_> {
         if bytes > 0 {
             self.files.borrow_mut().push(file);
@@ -134,7 +134,8 @@ impl GappedObject {
         bytes: GapBytes,
     ) -> Result<(), StepError> {
         let (offsets, files) = (self.gaps.offsets.borrow(), self.gaps.files.borrow());
-        // For each gap: index of the source archive, offset of the file in this archive, index of the file, offset of the gap.
+        // For each gap: index of the source archive, offset of the file in this archive, index of the file, offset of
+        // the gap.
         let mut by_position: Vec<(u32, u64, usize, u64)> = Vec::with_capacity(files.len());
         for (file, offset) in files.iter().zip(offsets.iter()) {
             if let Some(origin) = tree.file(*file).and_then(|file| file.origin()) {

@@ -152,7 +152,8 @@ struct ScanResult {
     text: TextWriter,
 }
 
-/// Makes the first pass over a CSV file: determines the types of the columns, and writes the cells with quotes as needed.
+/// Makes the first pass over a CSV file: determines the types of the columns, and writes the cells with quotes as
+/// needed.
 fn scan(
     context: &Context,
     opener: &Opener,

@@ -182,8 +182,8 @@ fn documents<'r>(
     )
 }
 
-/// Converts a member that MongoDB Extended JSON encodes as an object: a 64-bit integer, or a double such as NaN. Returns `None`
-/// for other values.
+/// Converts a member that MongoDB Extended JSON encodes as an object: a 64-bit integer, or a double such as NaN.
+/// Returns `None` for other values.
 fn plain(member: &JsonValue) -> Option<JsonValue> {
     if let Some(digits) = member.get("$numberLong") {
         return digits.as_str()?.parse().ok().map(JsonValue::Int);

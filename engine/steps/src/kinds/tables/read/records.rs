@@ -128,7 +128,8 @@ impl RecordFile<'_> {
     }
 }
 
-/// Reads a file of records as a table, see the module's documentation. `parse` returns the records of the file's format.
+/// Reads a file of records as a table, see the module's documentation. `parse` returns the records of the file's
+/// format.
 pub(super) fn records(
     context: &Context,
     opener: &Opener,
@@ -153,8 +154,8 @@ pub(super) fn records(
             let unchanged = MemberTypes::Members(Vec::new());
             let mut rows = RecordTable::new(context, read, &declared)?;
             let mut keep = |number, record| match rows.push(number, record, &unchanged) {
-                // The record lacks a declared member, or the member has another type. The row of pandas' table may have a
-                // valid cell instead, so the second pass must decide.
+                // The record lacks a declared member, or the member has another type. The row of pandas' table may have
+                // a valid cell instead, so the second pass must decide.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
