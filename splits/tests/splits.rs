@@ -181,8 +181,8 @@ fn cuts_equal_recorded_splits() {
         // many groups as values.
         if let Some(least) = get::<Option<u32>>(&entry, "least") {
             let distinct = (get::<u32>(&entry, "distinct") / 2).max(1);
-            let of_groups = serde_json::json!({ "rows": entry["rows"], "distinct": distinct });
-            let groups = get::<bool>(&entry, "grouped").then(|| by_appearance(&of_groups));
+            let group_entry = serde_json::json!({ "rows": entry["rows"], "distinct": distinct });
+            let groups = get::<bool>(&entry, "grouped").then(|| by_appearance(&group_entry));
             let point = CutPoint::Rank(least);
             check(
                 &entry,

@@ -410,6 +410,7 @@ impl Builder<'_> {
                 self.add_declared(&step_name, declaration, is_published)?
             }
         };
+        // A split has two outputs, one for each of its tables.
         let parts = match names.as_slice() {
             [_] => vec![VALUE_OUTPUT],
             _ => SPLIT_OUTPUTS.to_vec(),

@@ -94,6 +94,7 @@ impl Description {
                     let _ = write!(text, "; columns {}", joined(names, SHOWN_COLUMNS));
                 }
             }
+            // The output is a tree.
             Err(_) => {
                 let tree = Tree::load(context, value)?;
                 let (files, _) = tree.size();

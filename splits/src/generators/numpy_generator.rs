@@ -57,8 +57,10 @@ impl NumpyGenerator {
     fn at_most(&mut self, largest: u64) -> u64 {
         match u32::try_from(largest) {
             Ok(0) => 0,
+            // Every number of 32 bits is in the range.
             Ok(u32::MAX) => self.bits.next_u32().into(),
             Ok(largest) => {
+                // `threshold` is 2^32 modulo `range`.
                 let range = largest + 1;
                 let threshold = (u32::MAX - largest) % range;
                 loop {

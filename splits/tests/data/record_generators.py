@@ -16,11 +16,13 @@ WIDE_SEEDS = SEEDS + [2**32, 2**40 + 7, 2**64 - 1]
 
 
 def digest(values):
+    """Length, CRC-32 and first ten entries of a list of 32-bit integers."""
     values = [int(v) for v in values]
     return {"len": len(values), "crc": zlib.crc32(np.asarray(values, dtype="<u4").tobytes()), "head": values[:10]}
 
 
 def bits(values):
+    """The bits of each double as an integer."""
     return [struct.unpack("<Q", struct.pack("<d", float(v)))[0] for v in values]
 
 

@@ -23,6 +23,7 @@ def parts(train, test):
 
 
 def attempt(call):
+    """Returns the parts that `call` returns, or `refused` if the library raises an error."""
     try:
         return parts(*call())
     except ValueError:

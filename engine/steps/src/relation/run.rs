@@ -222,7 +222,7 @@ mod tests {
     use crate::value::{TableStorage, column};
 
     /// Returns the estimated memory in MB of a query over a table of `bytes` bytes, with an integer and a text column.
-    fn claimed(sql: &str, rows: u64, bytes: u64) -> u64 {
+    fn estimated_mb(sql: &str, rows: u64, bytes: u64) -> u64 {
         let columns = vec![
             column("id", ColumnType::Int64, false),
             column("text", ColumnType::Text, false),
@@ -244,15 +244,15 @@ mod tests {
         let by_id = "SELECT * FROM t ORDER BY id";
         let all = "SELECT DISTINCT * FROM t";
         // A thousand rows of a megabyte.
-        assert!((GB / 1_000_000 * 2..8_000).contains(&claimed(by_text, 1_000, GB)));
-        assert!((GB / 1_000_000 * 2..8_000).contains(&claimed(all, 1_000, GB)));
-        assert!(claimed(by_id, 1_000, GB) < 300);
-        assert!(claimed("SELECT lower(text) AS a FROM t", 100, GB) > 150);
+        assert!((GB / 1_000_000 * 2..8_000).contains(&estimated_mb(by_text, 1_000, GB)));
+        assert!((GB / 1_000_000 * 2..8_000).contains(&estimated_mb(all, 1_000, GB)));
+        assert!(estimated_mb(by_id, 1_000, GB) < 300);
+        assert!(estimated_mb("SELECT lower(text) AS a FROM t", 100, GB) > 150);
         // Fifty million short rows.
-        assert!((1_000..7_000).contains(&claimed(by_id, 50_000_000, GB / 2)));
-        assert!((2_000..8_000).contains(&claimed(by_text, 50_000_000, GB / 2)));
-        assert!(claimed("SELECT lower(text) AS a FROM t", 50_000_000, GB / 2) < 600);
+        assert!((1_000..7_000).contains(&estimated_mb(by_id, 50_000_000, GB / 2)));
+        assert!((2_000..8_000).contains(&estimated_mb(by_text, 50_000_000, GB / 2)));
+        assert!(estimated_mb("SELECT lower(text) AS a FROM t", 50_000_000, GB / 2) < 600);
         // A small table.
-        assert!(claimed(all, 10, 100) < 300);
+        assert!(estimated_mb(all, 10, 100) < 300);
     }
 }

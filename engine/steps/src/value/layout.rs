@@ -258,8 +258,8 @@ mod tests {
         };
         for path in taken.keys() {
             for (other, is_file) in &taken {
-                let below = path.starts_with(&format!("{other}/"));
-                if below && *is_file {
+                let is_below = path.starts_with(&format!("{other}/"));
+                if is_below && *is_file {
                     return Err(());
                 }
                 let (parts, others): (Vec<&str>, Vec<&str>) =

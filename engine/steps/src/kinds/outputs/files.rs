@@ -150,19 +150,19 @@ impl PlacedFiles {
         trees: &[Arc<Tree>],
         (file, query): (&str, &Query),
     ) -> Result<(), StepError> {
-        let found = trees.iter().enumerate().find_map(|(number, tree)| {
+        let location = trees.iter().enumerate().find_map(|(number, tree)| {
             let found = tree.find(file).filter(|found| !found.is_directory())?;
             Some((
                 u32::try_from(number).ok()?,
                 u32::try_from(found.index()).ok()?,
             ))
         });
-        let found = found.ok_or_else(|| {
+        let location = location.ok_or_else(|| {
             let error = FilesError::UnknownFile(file.to_owned());
             located(query, Failure::Input, error)
         })?;
         self.paths.push(path);
-        self.files.push(found);
+        self.files.push(location);
         Ok(())
     }
 

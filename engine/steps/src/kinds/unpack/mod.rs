@@ -245,6 +245,7 @@ impl<'a> BundledArchive<'a> {
         }))
     }
 
+    /// Returns a reader of the archive. If the archive is deflated in the bundle, the reader inflates it.
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ZipError> {
         Ok(match self.entry {
             Some(entry) => Box::new(entry.open(self)?),

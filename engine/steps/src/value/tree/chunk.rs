@@ -69,8 +69,8 @@ impl NumberColumn {
         self.values.push(value);
     }
 
-    fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
-        packer.numbers(out, &self.values)?;
+    fn write(&mut self, writer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
+        writer.numbers(out, &self.values)?;
         self.values.clear();
         Ok(())
     }
@@ -158,18 +158,18 @@ impl Chunk {
         self.text += name.len();
     }
 
-    pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&mut self, writer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         write_number(out, self.kinds.len() as u64)?;
-        packer.bytes(out, &self.kinds)?;
-        self.paths.write(packer, out)?;
-        self.sizes.write(packer, out)?;
-        self.bases.write(packer, out)?;
-        self.offsets.write(packer, out)?;
-        self.compressed.write(packer, out)?;
-        self.limits.write(packer, out)?;
+        writer.bytes(out, &self.kinds)?;
+        self.paths.write(writer, out)?;
+        self.sizes.write(writer, out)?;
+        self.bases.write(writer, out)?;
+        self.offsets.write(writer, out)?;
+        self.compressed.write(writer, out)?;
+        self.limits.write(writer, out)?;
         out.write_all(&self.crcs)?;
-        self.ends.write(packer, out)?;
-        self.fronts.write(packer, out)?;
+        self.ends.write(writer, out)?;
+        self.fronts.write(writer, out)?;
         self.kinds.clear();
         self.crcs.clear();
         self.text = 0;

@@ -193,11 +193,11 @@ impl TextColumn {
     }
 
     /// Writes and clears all strings. `before` stays, because the next string is relative to it.
-    pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
-        packer.numbers(out, &self.starts)?;
-        packer.numbers(out, &self.ends)?;
-        packer.numbers(out, &self.lengths)?;
-        packer.bytes(out, &self.middles)?;
+    pub fn write(&mut self, writer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
+        writer.numbers(out, &self.starts)?;
+        writer.numbers(out, &self.ends)?;
+        writer.numbers(out, &self.lengths)?;
+        writer.bytes(out, &self.middles)?;
         self.starts.clear();
         self.ends.clear();
         self.lengths.clear();
@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    fn unpacker(bytes: &[u8]) -> io::Result<ColumnReader<&[u8]>> {
+    fn reader(bytes: &[u8]) -> io::Result<ColumnReader<&[u8]>> {
         ColumnReader::new(CompactReader::new(bytes))
     }
 
@@ -279,13 +279,13 @@ mod tests {
             numbers in prop::collection::vec(prop_oneof![0..9_u64, 0..1000_u64, any::<u64>()], 0..300),
             bytes in prop_oneof!["a{0,99}", "[ab]{0,99}"],
         ) {
-            let (mut packer, mut out) = (ColumnWriter::new()?, Vec::new());
-            packer.numbers(&mut out, &numbers)?;
-            packer.bytes(&mut out, bytes.as_bytes())?;
+            let (mut writer, mut out) = (ColumnWriter::new()?, Vec::new());
+            writer.numbers(&mut out, &numbers)?;
+            writer.bytes(&mut out, bytes.as_bytes())?;
             let (mut found_numbers, mut found_bytes) = (vec![7], vec![7]);
-            let mut unpacker = unpacker(&out)?;
-            unpacker.numbers(numbers.len(), &mut found_numbers)?;
-            unpacker.bytes(bytes.len(), &mut found_bytes)?;
+            let mut reader = reader(&out)?;
+            reader.numbers(numbers.len(), &mut found_numbers)?;
+            reader.bytes(bytes.len(), &mut found_bytes)?;
             prop_assert_eq!(found_numbers, numbers);
             prop_assert_eq!(found_bytes, bytes.as_bytes());
         }
@@ -298,7 +298,7 @@ mod tests {
         assert!(out.len() < 200, "{} bytes", out.len());
         for requested in [1 << 10, (1 << 20) - 1, (1 << 20) + 1] {
             let mut found = Vec::new();
-            assert!(unpacker(&out)?.bytes(requested, &mut found).is_err());
+            assert!(reader(&out)?.bytes(requested, &mut found).is_err());
             assert!(found.capacity() <= 2 * requested);
         }
         Ok(())

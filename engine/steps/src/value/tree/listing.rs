@@ -53,17 +53,17 @@ pub(super) fn write<'a>(
         out.write_all(base.as_bytes())?;
     }
     write_number(out, count)?;
-    let mut packer = ColumnWriter::new()?;
+    let mut writer = ColumnWriter::new()?;
     let mut chunk = Chunk::default();
     for entry in entries {
         chunk.push(&entry);
         if chunk.is_full() {
-            chunk.write(&mut packer, out)?;
+            chunk.write(&mut writer, out)?;
         }
     }
     match chunk.is_empty() {
         true => Ok(()),
-        false => chunk.write(&mut packer, out),
+        false => chunk.write(&mut writer, out),
     }
 }
 
@@ -291,15 +291,15 @@ mod tests {
         middles: &[u8],
     ) -> io::Result<Vec<u8>> {
         let mut out = MAGIC.to_vec();
-        let mut packer = ColumnWriter::new()?;
+        let mut writer = ColumnWriter::new()?;
         for number in [0, files, chunk] {
             write_number(&mut out, number)?;
         }
-        packer.bytes(&mut out, &vec![0; starts.len()])?;
-        packer.numbers(&mut out, starts)?;
-        packer.numbers(&mut out, &vec![0; starts.len()])?;
-        packer.numbers(&mut out, lengths)?;
-        packer.bytes(&mut out, middles)?;
+        writer.bytes(&mut out, &vec![0; starts.len()])?;
+        writer.numbers(&mut out, starts)?;
+        writer.numbers(&mut out, &vec![0; starts.len()])?;
+        writer.numbers(&mut out, lengths)?;
+        writer.bytes(&mut out, middles)?;
         Ok(out)
     }
 

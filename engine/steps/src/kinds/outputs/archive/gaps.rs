@@ -126,6 +126,7 @@ impl ArchiveOutput {
 }
 
 impl GappedObject {
+    /// Fills all gaps, in the order of the files in their source archives.
     fn fill(
         &self,
         context: &Context,

@@ -397,6 +397,7 @@ fn infer_members(
     file.for_each(&Cell::new(NestedValues::Skip), &mut |_, record| {
         for (column, seen) in declared.iter().zip(&mut seen) {
             let member = record.content.get(&column.name.value);
+            // A missing member is treated as null.
             seen.add(Some(
                 match member.as_deref().map(|member| plain(file.read, member)) {
                     None => &JsonValue::Null,
