@@ -551,6 +551,7 @@ impl Builder<'_> {
             })
             .collect();
         let grade = self.pipeline.grade.as_ref();
+        // The name of the output with the sample submission, and its path below `public` or `private`.
         let sample = grade
             .map(|grade| grade.value.sample.value.clone())
             .and_then(|path| {
@@ -709,6 +710,7 @@ fn has_document_columns(declaration: &Declaration) -> bool {
     }
 }
 
+/// Returns the output of a step that has a single output.
 fn value_of(node: NodeId) -> Port {
     Port {
         node,

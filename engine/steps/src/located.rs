@@ -116,6 +116,7 @@ impl LocatedStep {
         }
     }
 
+    /// Makes the step's writers also compute SHA-256.
     pub(crate) fn with_sha256(self) -> LocatedStep {
         let with_sha256 = true;
         LocatedStep {
@@ -124,6 +125,7 @@ impl LocatedStep {
         }
     }
 
+    /// Adds the locations of the step's declaration and of its keys.
     pub(crate) fn declared(self, declaration: &Declaration) -> LocatedStep {
         let settings = declaration.settings();
         LocatedStep {
@@ -165,6 +167,7 @@ impl LocatedStep {
     }
 }
 
+/// Returns an error with the location `span` of the pipeline's file. `error` becomes its cause.
 fn located(
     source: &Arc<SourceFile>,
     span: Span,

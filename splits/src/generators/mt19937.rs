@@ -140,6 +140,7 @@ impl Mt19937 {
     pub fn next_f64(&mut self) -> f64 {
         let high = f64::from(self.next_u32() >> 5);
         let low = f64::from(self.next_u32() >> 6);
+        // (high * 2^26 + low) / 2^53
         (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
     }
 

@@ -51,6 +51,7 @@ impl RandomState {
             let wanted = BLOCK.min(same_mask as usize);
             let mut drawn = 0;
             while drawn < wanted {
+                // A candidate that is too large stays at this position until the next candidate replaces it.
                 let candidate = self.twister.next_u32() & mask;
                 block[drawn] = candidate;
                 drawn += usize::from(candidate <= last - drawn as u32);

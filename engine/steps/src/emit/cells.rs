@@ -250,7 +250,7 @@ fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>
         Ok((text, table, indices.into_iter()))
     });
     let mut opened = opened.collect::<Result<Vec<_>, StepError>>()?;
-    let each = sources.iter().map(|source| {
+    let copied = sources.iter().map(|source| {
         let CellSource::Slice { table, .. } = source else {
             return None;
         };
@@ -258,10 +258,11 @@ fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>
         let (_, from, indices) = opened.find(|(text, _, _)| Arc::ptr_eq(text, table))?;
         Some((*from, indices.next()?))
     });
-    Ok(each.collect())
+    Ok(copied.collect())
 }
 
-/// Rows or bytes after which the reader lets the table release the memory of rows that were read.
+/// Rows or bytes after which [`TextTable::record_lookups`] is called, so that the table can release the memory of rows
+/// that were read.
 const NOTIFY_AFTER: ReadVolume = ReadVolume {
     rows: 1 << 10,
     bytes: 32 << 20,

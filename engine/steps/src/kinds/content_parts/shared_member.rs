@@ -360,6 +360,7 @@ mod tests {
                 let (content, shared) = (&content, &shared);
                 scope.spawn(move || read(content, shared, step, pause))
             };
+            // The third reader sleeps for three times the maximum wait at the offset 2,222,220.
             let all = [
                 one(71_111, None),
                 one(810_007, None),
@@ -376,6 +377,7 @@ mod tests {
 
     #[test]
     fn decompression_does_not_block_readers() {
+        /// A member whose fifth chunk can be inflated only after two threads have reached the barrier.
         struct Gate(Cursor<Vec<u8>>, Arc<std::sync::Barrier>);
         impl Read for Gate {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -404,6 +406,7 @@ mod tests {
             while shared.state().end < 4 * CHUNK_BYTES as u64 {
                 std::thread::yield_now();
             }
+            // While the other reader waits for the fifth chunk, this reader can read the chunks before it.
             let mut out = Vec::new();
             let read = slow.read(5, 3 * CHUNK_BYTES as u64, &mut out, never);
             both.wait();
@@ -423,11 +426,11 @@ mod tests {
         let mut first = SharedReader::new(Arc::clone(&shared));
         let open =
             || Ok::<_, io::Error>(Box::new(Cursor::new(vec![1_u8, 2, 3])) as SequentialReader);
-        let thrown = std::thread::scope(|scope| {
+        let panicked = std::thread::scope(|scope| {
             let read = scope.spawn(move || first.read(0, 1, &mut Vec::new(), open).is_ok());
             read.join()
         });
-        assert!(thrown.is_err());
+        assert!(panicked.is_err());
         let mut out = Vec::new();
         let mut second = SharedReader::new(shared);
         assert!(second.read(1, 2, &mut out, open).is_ok());

@@ -90,11 +90,14 @@ pub(super) fn compare(
     for section in ["public", "private"] {
         changes.directories.insert(section.to_owned());
     }
+    // Indices of the new files that the listing does not contain. Another program may have written files at their
+    // paths.
     let mut foreign = Vec::new();
     for (index, file) in (0..).zip(desired.files()) {
         if file.index().is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
         }
+        // Add the directories that contain the file, innermost first.
         let mut directory = match file.is_directory() {
             false => parent(file.path()),
             true => Some(file.path()),

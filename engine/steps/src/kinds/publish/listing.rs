@@ -144,6 +144,7 @@ pub(super) fn write_published(
     })
 }
 
+/// Writes a listing in the format that the module documents.
 fn write<'a>(
     out: &mut dyn Write,
     bases: &[Digest],
@@ -433,28 +434,31 @@ mod tests {
             let found = other.files().find_map(|file| read.with_same_origin(&file));
             assert_eq!(found, None, "{path}");
         }
-        let some = read.trusting(|index| index != 1);
-        assert_eq!((some.len(), some.trusted()), (3, 2));
-        let distrusted = tree.files().find(|file| file.path() == "public/x/1");
-        assert!(some.find("public/x/1").is_some() && read.has_below("public/x"));
+        // Mark `public/x/1` as changed.
+        let marked = read.trusting(|index| index != 1);
+        assert_eq!((marked.len(), marked.trusted()), (3, 2));
+        let changed = tree.files().find(|file| file.path() == "public/x/1");
+        assert!(marked.find("public/x/1").is_some() && read.has_below("public/x"));
         assert_eq!(
-            distrusted.and_then(|file| some.with_same_origin(&file)),
+            changed.and_then(|file| marked.with_same_origin(&file)),
             None
         );
         assert!(!read.has_below("public/x/1") && !read.has_below("public/y"));
-        let desired_file = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
+        // Two of these paths are not in the listing yet.
+        let desired = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
             path: path.into(),
             content: Some(object(base)),
         });
-        let desired_file = Tree::new(desired_file.into())?;
-        let claimed = read.claiming(&desired_file, &[0, 1, 2]);
+        let desired = Tree::new(desired.into())?;
+        let claimed = read.claiming(&desired, &[0, 1, 2]);
         claimed.write(home.path(), SystemTime::now())?;
         let claimed = PublishedListing::read(home.path());
         assert_eq!((claimed.len(), claimed.trusted()), (5, 3));
         assert_eq!(claimed.find("private/a.csv"), read.find("private/a.csv"));
-        for file in desired_file.files() {
+        for file in desired.files() {
             assert_eq!(claimed.with_same_origin(&file), None, "{}", file.path());
         }
+        // A truncated listing contains the files before the damage.
         read.write(home.path(), SystemTime::now())?;
         let path = home.path().join(LISTING_FILE);
         let bytes = fs::read(&path)?;

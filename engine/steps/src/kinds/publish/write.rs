@@ -121,7 +121,7 @@ impl Publication<'_> {
             let claimed = claimed.write(self.home, observed.began);
             claimed.map_err(StepError::machine)?;
         }
-        // The new tree may need a file where a directory exists, or vice versa.
+        // Remove old files and directories first. The new tree may need a file where a directory exists, or vice versa.
         let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
             remove(path).map_err(PublishError::io("remove", path))
         };

@@ -23,6 +23,7 @@ use crate::relation::{open_table, single_number};
 use crate::value::{TableValue, input};
 use cut::CutColumn;
 
+/// Names of a split's outputs, in the order of the tables in the declaration.
 pub(crate) const SPLIT_OUTPUTS: [&str; 2] = ["first", "second"];
 
 pub(crate) const KIND: StepKind = StepKind {

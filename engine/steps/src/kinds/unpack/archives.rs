@@ -141,11 +141,14 @@ fn list_bundled_tar(
     let Some(bundled) = BundledArchive::find(context, opener, content)? else {
         return Ok(None);
     };
+    // The tar archive may be compressed twice: deflated as a member of the bundle (`outer`), and with gzip (`inner`).
     let mut head = Vec::new();
     bundled.reader()?.take(2).read_to_end(&mut head)?;
     let writer = LayersWriter::new(&context.store)?;
     let mut outer = bundled.indexer(&writer)?;
     let mut stored = bundled.reader()?;
+    // Offsets count from the start of the inflated member, or from the start of the bundle if the member is not
+    // deflated.
     let (begin, input): (_, &mut dyn Read) = match &mut outer {
         Some(outer) => (0, outer),
         None => (bundled.range.start, &mut stored),

@@ -313,7 +313,7 @@ mod tests {
         let many = usize::MAX as u64;
         let huge = vec![b'a'; 1 << 26];
         let growing: Vec<u64> = (0..4096).map(|file| file << 8).collect();
-        for (lie, bytes) in [
+        for (wrong, bytes) in [
             ("files", forged_listing(many, 2, &[0, 0], &[1, 1], b"ab")?),
             (
                 "files of a chunk",
@@ -345,7 +345,7 @@ mod tests {
             ),
         ] {
             let bytes = [&bytes[..], &[0; 10]].concat();
-            assert!(read(&bytes[..]).is_err(), "{lie}");
+            assert!(read(&bytes[..]).is_err(), "{wrong}");
         }
         Ok(())
     }

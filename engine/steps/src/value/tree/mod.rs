@@ -88,6 +88,7 @@ enum FileKind {
 }
 
 impl FileKind {
+    /// Returns whether the listing contains the location of the content.
     fn has_base(self) -> bool {
         !matches!(self, FileKind::Directory | FileKind::Row)
     }
@@ -302,6 +303,7 @@ impl<'a> TreeFile<'a> {
         })
     }
 
+    /// Returns the name of a member in its archive.
     fn name(&self, location: FileLocation) -> &'a str {
         match location.name {
             MemberName::EndOfPath(from) => self.path().get(from as usize..).unwrap_or_default(),
@@ -449,6 +451,7 @@ impl Tree {
 /// Number of files between two checks for cancellation.
 pub(crate) const BETWEEN_CHECKS: usize = 1024;
 
+/// Stores a listing. Returns its digest, and the digests of the objects that it refers to.
 fn save_entries<'a>(
     context: &Context,
     bases: &[Digest],
@@ -594,7 +597,7 @@ impl TreeBuilder {
             bytes: member.size,
             limit: member.limit,
             compressed: member.compressed_size,
-            name: self.name(path, member.path),
+            name: self.store_name(path, member.path),
         };
         self.add(path, location);
     }
@@ -616,7 +619,7 @@ impl TreeBuilder {
             location.base = self.bases.number(base);
         }
         if location.kind.is_member() {
-            location.name = self.name(path, file.name(location));
+            location.name = self.store_name(path, file.name(location));
         }
         self.add(path, location);
     }
@@ -634,7 +637,8 @@ impl TreeBuilder {
         self.tree.locations.push(location);
     }
 
-    fn name(&mut self, path: &str, name: &str) -> MemberName {
+    /// Returns the representation of a member's name. Stores the name, unless it is a suffix of `path`.
+    fn store_name(&mut self, path: &str, name: &str) -> MemberName {
         end_of_path(path, name).unwrap_or_else(|| {
             self.tree.names.push(name);
             let number = self.tree.names.len() - 1;
@@ -642,6 +646,7 @@ impl TreeBuilder {
         })
     }
 
+    /// Returns the path of the file with this index. Files are numbered in the order of their addition.
     pub(super) fn path(&self, index: u32) -> &str {
         self.tree.paths.get(index as usize)
     }

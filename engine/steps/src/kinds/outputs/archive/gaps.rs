@@ -175,10 +175,13 @@ struct MemberReadError {
     source: io::Error,
 }
 
+/// Writes members into their gaps, and reuses its buffers from member to member.
 struct Filler {
     bytes: GapBytes,
     inflater: MemberInflater,
+    /// Buffer for the content of a short member that is verified.
     content_buffer: Vec<u8>,
+    /// Buffer for the next bytes to write.
     buffer: Vec<u8>,
 }
 

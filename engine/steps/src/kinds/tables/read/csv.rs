@@ -309,10 +309,11 @@ fn read_files(
     let mut schema = Schema { columns, rows };
     let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
     let mut out = context.store.writer()?;
-    let mut head = CsvWriter::new(&mut out);
-    head.header(schema.columns.iter().map(|column| column.name.as_str()))
+    let mut header = CsvWriter::new(&mut out);
+    header
+        .header(schema.columns.iter().map(|column| column.name.as_str()))
         .map_err(StepError::machine)?;
-    head.finish().map_err(StepError::machine)?;
+    header.finish().map_err(StepError::machine)?;
     let mut scans = scans.into_iter();
     for_each_file(context, inputs, &mut |file, opened| {
         let scan = scans.next();
