@@ -41,6 +41,7 @@ def shuffle():
                 def call():
                     return train_test_split(range(rows), test_size=test, train_size=train, random_state=seed)
                 yield {"rows": rows, "test_size": test, "train_size": train, "seed": seed, **attempt(call)}
+    # The fraction of the test part of another split, which has n train rows and m test rows.
     for n, m in [(85, 204), (180, 220), (286, 198), (322, 17)]:
         share = m / (n + m)
         yield {"rows": n, "share": [m, n], "seed": 0, **attempt(lambda: train_test_split(range(n), test_size=share, random_state=0))}
@@ -70,6 +71,7 @@ TABLES = [(1, 1), (2, 1), (2, 2), (10, 3), (100, 10), (100, 99), (1000, 37), (50
 
 
 def groups():
+    """Splits the unique keys and selects their rows, or splits a list of frames and concatenates them."""
     for rows, distinct in TABLES:
         for seed in [0, 8, 42]:
             for size in [0.1, 0.22, 3]:

@@ -271,9 +271,11 @@ const NOTIFY_AFTER: ReadVolume = ReadVolume {
 /// The stored row that was parsed last. Neighbouring cells usually come from the same row.
 #[derive(Default)]
 struct RowCells<'a> {
+    /// The table, and the number of the row in it.
     row: Option<(*const TextTable, u64)>,
     /// The cells of the row up to the last one that was requested.
     cells: Vec<&'a [u8]>,
+    /// The cells after these, which are not parsed yet.
     rest: Option<Cells<'a>>,
     read_volume: ReadVolume,
 }

@@ -36,7 +36,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone)]
 pub(crate) enum BaseFile {
     Local(Arc<File>),
+    /// A bundle on another machine.
     Remote(Arc<dyn Ranges>),
+    /// Compressed data inside another file.
     Layered(Arc<LayeredFile>),
 }
 
@@ -179,14 +181,18 @@ pub(crate) struct Layers {
 /// A range of compressed bytes in the next outer layer, or in the base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layer {
+    /// Start of the range.
     pub offset: u64,
+    /// Length of the range.
     pub bytes: u64,
     pub compression: LayerCompression,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LayerCompression {
+    /// Deflate, and the positions where decompression can start.
     Deflate(InflateIndex),
+    /// The parts of a 7z archive, each of which is decoded separately.
     SevenZip(Vec<SevenZPart>),
 }
 
@@ -195,6 +201,7 @@ pub(crate) struct LayersWriter(RefCell<CountedObject>);
 
 struct CountedObject {
     object: io::BufWriter<ObjectWriter>,
+    /// Number of bytes of windows that were written.
     bytes: u64,
 }
 

@@ -117,6 +117,8 @@ impl Publication<'_> {
         let (prepared, old) = (&observed.prepared, &observed.listing);
         if !changes.is_empty() {
             self.begin()?;
+            // Record the paths of new files before they are written. After an interruption, the next publication then
+            // recognises these files as published.
             let claimed = old.claiming(self.desired, &changes.write);
             let claimed = claimed.write(self.home, observed.began);
             claimed.map_err(StepError::machine)?;

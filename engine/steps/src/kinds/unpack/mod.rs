@@ -189,7 +189,8 @@ fn matching_archives(
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// Returns the files of an unpacked archive: the directory `x` for `x.zip`, or the file `x.csv` for `x.csv.zip`.
+/// Returns the files of an unpacked archive: the directory `x` for `x.zip`, or the file `x.csv` for `x.csv.zip` or
+/// `x.csv.gz`. Their paths begin with that of the archive. `None` if the tree has no such files.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let mut inside = TreeBuilder::default();
     let plain = gzipped_file(path).unwrap_or_else(|| without_suffix(path));

@@ -56,6 +56,7 @@ impl ColumnWriter {
         })
     }
 
+    /// Writes a column of numbers, one plane after another.
     pub fn numbers(&mut self, out: &mut impl Write, values: &[u64]) -> io::Result<()> {
         let used_bits = values.iter().fold(0, |used, value| used | value);
         let planes = (u64::BITS - used_bits.leading_zeros()).div_ceil(8);
@@ -70,6 +71,7 @@ impl ColumnWriter {
         Ok(())
     }
 
+    /// Writes a column of bytes, compressed if this makes it shorter.
     pub fn bytes(&mut self, out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
         self.packed.clear();
         let mut shortest = bytes;
@@ -126,13 +128,13 @@ impl<R: Read> ColumnReader<R> {
         Ok(())
     }
 
-    /// Replaces `bytes` with the next `count` uncompressed bytes.
+    /// Replaces `bytes` with the next `count` bytes of the input, which are stored without compression and length.
     pub fn plain(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.clear();
         self.input.append(count, bytes)
     }
 
-    /// Replaces `bytes` with the next `count` bytes.
+    /// Replaces `bytes` with the next column of bytes. `count` is its uncompressed length.
     pub fn bytes(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let length = usize::try_from(self.input.number()?).unwrap_or(usize::MAX);
         bytes.clear();

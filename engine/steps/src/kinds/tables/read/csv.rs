@@ -74,7 +74,7 @@ fn read(
         }
     };
     let (object, in_memory) = text.finish()?;
-    // The second pass changes the offsets of rows.
+    // The second pass changes the offsets of rows, so the metadata of the first pass are then wrong.
     let metadata = metadata.filter(|_| matches!(rewritten, RewriteResult::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)

@@ -225,7 +225,7 @@ impl CutColumn {
         if values.null_count() > 0 {
             let row = (0..values.len()).find(|row| values.is_null(*row));
             let row = before + row.unwrap_or(0) + 1;
-            let help = "leave such rows out, or give them a value, in a query".to_owned();
+            let help = "use a query to leave such rows out or to give them a value".to_owned();
             let error = CutError::NoValue { column, row };
             return Err(fault_with_help("by", error, help));
         }

@@ -29,7 +29,7 @@ enum KeyError {
     #[error("the table has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
     NoColumn { column: String, found: Vec<String> },
     #[error(
-        "row {row} has no value in `{column}`, and `stratify` needs a class in every row; leave such rows out, or give them a class, in a query"
+        "row {row} has no value in `{column}`, and `stratify` needs a class in every row; use a query to leave such rows out or to give them a class"
     )]
     NoClass { column: String, row: usize },
     #[error(
