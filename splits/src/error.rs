@@ -6,7 +6,7 @@ use crate::RandomError;
 use crate::keys::KeyRole;
 use crate::size::SplitSize;
 
-/// The reason why a split is impossible. Usually scikit-learn or pandas also raises an error for this reason.
+/// The reason why a split is impossible. For most of these reasons, scikit-learn or pandas also raises an error.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum SplitError {
     /// The table has more than 2^32 - 1 rows. Row positions have 32 bits.
@@ -15,7 +15,7 @@ pub enum SplitError {
         /// Rows of the table.
         rows: usize,
     },
-    /// A fraction outside (0, 1), or a number of rows that is not between 1 and `rows - 1`.
+    /// A size that is a fraction outside (0, 1), or a number of rows that is not between 1 and `rows - 1`.
     #[error(
         "{name} {size} must be a fraction between 0 and 1 or a positive integer below the number of rows, {rows}"
     )]
@@ -155,7 +155,7 @@ pub enum SplitError {
         /// The reason why the group cannot be split.
         source: Box<SplitError>,
     },
-    /// A draw that is impossible.
+    /// A random draw that is impossible, for example a sample that is larger than the table.
     #[error("{0}")]
     Random(#[from] RandomError),
 }

@@ -115,6 +115,7 @@ impl PartSizes {
         train_size: Option<SplitSize>,
     ) -> Result<(), SplitError> {
         for (name, size) in [("test_size", test_size), ("train_size", train_size)] {
+            // A size that is invalid for the largest table is invalid for every table.
             if let Some(size) = size
                 && check(name, Some(size), u32::MAX).is_err()
             {
@@ -125,6 +126,7 @@ impl PartSizes {
     }
 }
 
+/// Returns an error for two fractions whose sum exceeds 1.
 fn check_sum(
     test_size: Option<SplitSize>,
     train_size: Option<SplitSize>,

@@ -5,7 +5,7 @@ use common::{Digest, digest, get, recorded};
 use prep_splits::{Mt19937, NumpyGenerator, PythonRandom, RandomError, RandomState, Rng, RngKind};
 use serde_json::Value;
 
-/// Calls `draw` once for each recorded value, and compares the bits of the doubles.
+/// Compares the bits of the recorded doubles with those of the doubles that `draw` returns after `skip` other calls.
 fn assert_same_bits(entry: &serde_json::Value, skip: usize, mut draw: impl FnMut() -> f64) {
     let expected: Vec<u64> = get(entry, "bits");
     (0..skip).for_each(|_| _ = draw());
@@ -51,6 +51,7 @@ fn numpy_randint_equals_recorded_values() {
 fn numpy_doubles_equal_recorded_values() {
     for entry in recorded("numpy_legacy.json", "random_sample") {
         let mut generator = RandomState::new(get(&entry, "seed"));
+        // Of 700 values, the last 20 are recorded.
         assert_same_bits(&entry, 680, || generator.random_sample());
     }
     for entry in recorded("numpy_legacy.json", "uniform") {
@@ -253,7 +254,7 @@ fn invalid_draws_and_states_are_errors() {
     }
 }
 
-/// Values that published datasets contain.
+/// These draws reproduce values that occur in published datasets.
 #[test]
 fn published_draws_are_reproduced() {
     let places = PythonRandom::new(0).sample(20, 20).unwrap();

@@ -358,21 +358,22 @@ proptest! {
             Some(groups) => ranks.iter().zip(groups).filter(|one| *one.1 == groups[*row as usize]).map(|one| *one.0).max().unwrap(),
             None => ranks[*row as usize],
         };
-        let (last, first) = (parts.train.iter().map(value).max().unwrap(), parts.test.iter().map(value).min().unwrap());
-        prop_assert!(last < first || (ties == CutTies::Divide && last == first), "{last} {first}");
+        let (largest_train, smallest_test) = (parts.train.iter().map(value).max().unwrap(), parts.test.iter().map(value).min().unwrap());
+        let is_divided = ties == CutTies::Divide && largest_train == smallest_test;
+        prop_assert!(largest_train < smallest_test || is_divided, "{largest_train} {smallest_test}");
         for row in &parts.train {
             prop_assert!(!with_groups || parts.test.iter().all(|other| codes[*other as usize] != codes[*row as usize]));
         }
         let count = groups.map_or(ranks.len(), |groups| Groups::new(groups).unwrap().len() as usize) as u32;
         let sizes = PartSizes::new(count, test_size, train_size).unwrap();
-        let of_test = match groups {
+        let test_count = match groups {
             Some(groups) => parts.test.iter().map(|row| groups[*row as usize]).collect::<std::collections::BTreeSet<_>>().len(),
             None => parts.test.len(),
         } as u32;
         match ties {
-            CutTies::Divide => prop_assert_eq!(of_test, sizes.test),
-            CutTies::Test => prop_assert!(of_test >= sizes.test),
-            CutTies::Train => prop_assert!(of_test <= sizes.test),
+            CutTies::Divide => prop_assert_eq!(test_count, sizes.test),
+            CutTies::Test => prop_assert!(test_count >= sizes.test),
+            CutTies::Train => prop_assert!(test_count <= sizes.test),
         }
     }
 

@@ -177,10 +177,12 @@ fn values(entry: &Value) -> Vec<u32> {
 fn cuts_equal_recorded_splits() {
     for entry in recorded("splits.json", "cut") {
         let values = values(&entry);
+        // `least` is the smallest value of the test part. In these entries, rows may have groups; there are half as
+        // many groups as values.
         if let Some(least) = get::<Option<u32>>(&entry, "least") {
             let distinct = (get::<u32>(&entry, "distinct") / 2).max(1);
-            let of_groups = serde_json::json!({ "rows": entry["rows"], "distinct": distinct });
-            let groups = get::<bool>(&entry, "grouped").then(|| by_appearance(&of_groups));
+            let group_entry = serde_json::json!({ "rows": entry["rows"], "distinct": distinct });
+            let groups = get::<bool>(&entry, "grouped").then(|| by_appearance(&group_entry));
             let point = CutPoint::Rank(least);
             check(
                 &entry,

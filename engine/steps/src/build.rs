@@ -43,7 +43,8 @@ pub const MEMBERS_STEP: &str = "members";
 pub struct BuildOptions<'a> {
     /// Directory that contains `ID/prepared`.
     pub data_dir: &'a Path,
-    /// Id of the system's current boot, if available. Published files from an earlier boot are read again.
+    /// Id of the system's current boot, if available. Published files from an earlier boot are read again, because a
+    /// crash may have damaged them.
     pub boot: Option<&'a str>,
     /// The session that runs the queries.
     pub session: &'a Session,
@@ -59,7 +60,7 @@ pub struct BuildOptions<'a> {
     pub expand: Expand,
     /// Digests that the lockfile requires of the published trees, if any.
     pub locked: Option<prep_digests::Trees>,
-    /// The cheapest allowed way in which published files share bytes with the cache.
+    /// The cheapest allowed way in which published files share bytes with the cache, for example by hard links.
     pub link_mode: LinkMode,
     /// Whether facts from the pipeline are appended to the description.
     pub complete_description: bool,
@@ -67,7 +68,7 @@ pub struct BuildOptions<'a> {
     pub remove_unpublished: bool,
     /// How the sample submission is graded before publishing. `None` if it is not graded.
     pub trial: Option<Trial>,
-    /// Whether members of JSON values that queries name are searched in the tables.
+    /// Whether a step searches the tables for the members of JSON values that queries name, and warns of missing ones.
     pub finds_members: bool,
 }
 
@@ -152,6 +153,7 @@ pub fn build_preview(
     Ok(graph.add(&pipeline.id, "rows", sink, inputs)?)
 }
 
+/// Returns the tables of which an output publishes all rows and columns (`SELECT * FROM table`).
 fn published_tables(pipeline: &Pipeline) -> BTreeSet<&str> {
     let outputs = pipeline.public.iter().chain(&pipeline.private);
     let settings = outputs.flat_map(|output| output.declaration.settings());
@@ -170,12 +172,14 @@ struct Builder<'a> {
     sources: BTreeMap<String, NodeId>,
     /// The step that unpacks each archive, by path. The bundle has the empty path, a further source has `NAME:`.
     trees: BTreeMap<String, NodeId>,
+    /// The output of a step that contains each table, by name of the table.
     tables: BTreeMap<String, Port>,
     /// For each table, the paths of the archives with the files that its rows name.
     table_trees: BTreeMap<String, BTreeSet<String>>,
     published_tables: BTreeSet<&'a str>,
 }
 
+/// The name of each input of a step, and the output of another step that is passed to this input.
 type StepInputs = Vec<(String, Port)>;
 /// Outputs to publish: the name of the input of `publish`, and the path below `prepared`.
 type PublishedFiles = Vec<(String, String)>;
@@ -282,22 +286,22 @@ impl Builder<'_> {
         let sample = grade.map(|grade| grade.value.sample.value.clone());
         let (mut published, mut unpacked) = (Vec::new(), Vec::new());
         for (name, path) in outputs {
-            let is_folder = path.ends_with('/');
+            let is_directory = path.ends_with('/');
             let is_public = path.starts_with("public/");
             let port = inputs.iter().find(|(input, _)| *input == name);
             let port = port.map(|(_, port)| port.clone());
-            let port = port.filter(|_| is_public && (is_folder || is_archive(&path)));
+            let port = port.filter(|_| is_public && (is_directory || is_archive(&path)));
             let Some(port) = port else {
                 published.push((name, path));
                 continue;
             };
             let (parent, file_name) = path.rsplit_once('/').unwrap_or_default();
-            let archive = (!is_folder).then(|| file_name.to_owned());
+            let archive = (!is_directory).then(|| file_name.to_owned());
             let step = kinds::expand_archives(archive, expand);
             let step_name = format!("expand/{path}");
             let expanded = self.step(&step_name, step, vec![(ARCHIVE_INPUT.to_owned(), port)])?;
             inputs.push((step_name.clone(), expanded));
-            if is_folder {
+            if is_directory {
                 published.push((step_name, path));
                 continue;
             }
@@ -406,6 +410,7 @@ impl Builder<'_> {
                 self.add_declared(&step_name, declaration, is_published)?
             }
         };
+        // A split has two outputs, one for each of its tables.
         let parts = match names.as_slice() {
             [_] => vec![VALUE_OUTPUT],
             _ => SPLIT_OUTPUTS.to_vec(),
@@ -431,7 +436,9 @@ impl Builder<'_> {
         let mut inputs = StepInputs::new();
         let mut trees = BTreeSet::new();
         let mut archives = BTreeSet::new();
-        let passes_on = match declaration.form.makes {
+        // The key that names the table from which this table copies cells. Copied cells name files in the same
+        // archives.
+        let copied_key = match declaration.form.makes {
             Produces::Same(key) | Produces::Parts(key) | Produces::Unpivoted(key) => key,
             _ => "",
         };
@@ -449,7 +456,7 @@ impl Builder<'_> {
                 }
                 (KeyType::Table, Setting::Text(table)) => {
                     inputs.push((key.name.to_owned(), self.table(table)?));
-                    if key.name == passes_on {
+                    if key.name == copied_key {
                         trees.append(&mut self.source_trees_of([table]));
                     }
                 }
@@ -513,6 +520,7 @@ impl Builder<'_> {
             .collect()
     }
 
+    /// Returns the archives with the files that rows of `tables` name.
     fn source_trees_of<'t>(
         &self,
         tables: impl IntoIterator<Item = &'t String>,
@@ -530,6 +538,7 @@ impl Builder<'_> {
         Ok(value_of(node))
     }
 
+    /// Adds the step that writes `public/description.md`.
     fn describe(
         &mut self,
         inputs: &mut StepInputs,
@@ -542,6 +551,7 @@ impl Builder<'_> {
             })
             .collect();
         let grade = self.pipeline.grade.as_ref();
+        // The name of the output with the sample submission, and its path below `public` or `private`.
         let sample = grade
             .map(|grade| grade.value.sample.value.clone())
             .and_then(|path| {
@@ -612,6 +622,8 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// Adds the step that grades the sample submission, if the options request it and the pipeline has outputs with the
+    /// answers and the sample submission.
     fn trial(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
         let Some(trial) = &self.options.trial else {
             return Ok(());
@@ -635,6 +647,7 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// Adds a step for each published checksum.
     fn checksums(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
         let Some(checksums) = self.options.checksums else {
             return Ok(());
@@ -668,7 +681,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the output that contains the file `path`. For an output directory, also returns the path within the directory.
+/// Returns the output that contains the file `path`. For an output directory, also returns the path within the
+/// directory. The name of an output such as `public/./` contains the files directly below `public/`.
 fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<String>)> {
     let exact = inputs.iter().find(|(name, _)| *name == path);
     let directory = inputs.iter().find(|(name, _)| {
@@ -696,6 +710,7 @@ fn has_document_columns(declaration: &Declaration) -> bool {
     }
 }
 
+/// Returns the output of a step that has a single output.
 fn value_of(node: NodeId) -> Port {
     Port {
         node,
@@ -717,7 +732,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins a section and a path. Keeps `./`, as in `public/./`, because the names of inputs must be unique.
+/// Joins a section and a path. Keeps `./`, as in `public/./`, because the step `publish` needs unique names of its
+/// inputs.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

@@ -25,6 +25,7 @@ pub(crate) struct Description {
     /// Whether `prose` is published unchanged.
     pub is_complete: bool,
     pub metric: Option<String>,
+    /// For each public output, the name of the input, and the path below `public`.
     pub outputs: Vec<(String, String)>,
     /// Name of the input with the sample submission, and its path below `public` or `private`.
     pub sample: Option<(String, String)>,
@@ -51,10 +52,10 @@ impl Description {
         let mut text = self.prose.trim_end().to_owned();
         text.push_str("\n\n## Files\n\n");
         for (name, path) in &self.outputs {
-            self.file(context, inputs, name, path, &mut text)?;
+            self.push_file(context, inputs, name, path, &mut text)?;
         }
         if let Some((name, path)) = &self.sample {
-            self.submission(context, inputs, name, path, &mut text)?;
+            self.push_submission(context, inputs, name, path, &mut text)?;
         }
         if let Some(metric) = &self.metric {
             text.push_str("\n## Metric\n\n");
@@ -72,7 +73,8 @@ impl Description {
         Ok(FileValue::stored(stored).into_value())
     }
 
-    fn file(
+    /// Appends a list item with the path of an output, and its rows, columns or number of files.
+    fn push_file(
         &self,
         context: &Context,
         inputs: &Inputs,
@@ -92,6 +94,7 @@ impl Description {
                     let _ = write!(text, "; columns {}", joined(names, SHOWN_COLUMNS));
                 }
             }
+            // The output is a tree.
             Err(_) => {
                 let tree = Tree::load(context, value)?;
                 let (files, _) = tree.size();
@@ -105,7 +108,8 @@ impl Description {
         Ok(())
     }
 
-    fn submission(
+    /// Appends the section about submissions, with the first lines of the sample submission.
+    fn push_submission(
         &self,
         context: &Context,
         inputs: &Inputs,
@@ -115,11 +119,13 @@ impl Description {
     ) -> Result<(), StepError> {
         let (head, is_entire) = head(context, input(inputs, name)?)?;
         let head = String::from_utf8_lossy(&head);
-        let complete = match is_entire {
+        // If the sample is longer than `head`, the last line of `head` may be incomplete.
+        let complete_lines = match is_entire {
             true => SHOWN_LINES,
             false => head.matches('\n').count(),
         };
-        let lines: Vec<&str> = head.lines().take(complete.min(SHOWN_LINES)).collect();
+        let shown = complete_lines.min(SHOWN_LINES);
+        let lines: Vec<&str> = head.lines().take(shown).collect();
         text.push_str("\n## Submission\n\n");
         let _ = writeln!(
             text,

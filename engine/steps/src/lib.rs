@@ -39,7 +39,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A tree is a sorted set of paths. Its files refer to their bytes by content references.
+//! A tree is a sorted set of paths. Its files refer to their bytes by content references. An empty directory also has a
+//! path in the tree, but no content.
 //!
 //! ```
 //! use prep_steps::value::{Tree, TreeEntry};

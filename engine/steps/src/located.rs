@@ -13,9 +13,12 @@ use prep_spec::model::{Declaration, Query};
 use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
 use thiserror::Error;
 
+/// The part of the pipeline that an error concerns.
 #[derive(Debug, Clone)]
 pub(crate) enum Subject {
+    /// A key of the step's declaration.
     Key(&'static str),
+    /// A place in the pipeline's file.
     At(Span),
     /// A query, and optionally the line and column (from 1) in its text.
     Query(Box<Query>, Option<(u64, u64)>),
@@ -113,6 +116,7 @@ impl LocatedStep {
         }
     }
 
+    /// Makes the step's writers also compute SHA-256.
     pub(crate) fn with_sha256(self) -> LocatedStep {
         let with_sha256 = true;
         LocatedStep {
@@ -121,6 +125,7 @@ impl LocatedStep {
         }
     }
 
+    /// Adds the locations of the step's declaration and of its keys.
     pub(crate) fn declared(self, declaration: &Declaration) -> LocatedStep {
         let settings = declaration.settings();
         LocatedStep {
@@ -149,9 +154,9 @@ impl LocatedStep {
         if failure == Failure::Cancelled || error.lost_object().is_some() {
             return error;
         }
-        let placed = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
-        let (span, help) = match placed {
-            Some(placed) => (self.span(&placed.subject), placed.help.clone()),
+        let found = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
+        let (span, help) = match found {
+            Some(found) => (self.span(&found.subject), found.help.clone()),
             None if failure == Failure::Pipeline => (self.declaration, None),
             None => (None, None),
         };
@@ -162,6 +167,7 @@ impl LocatedStep {
     }
 }
 
+/// Returns an error with the location `span` of the pipeline's file. `error` becomes its cause.
 fn located(
     source: &Arc<SourceFile>,
     span: Span,
@@ -182,7 +188,8 @@ fn located(
     )
 }
 
-/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` has the query's text.
+/// Adds the location to an error that concerns a query. Returns other errors unchanged. `source` contains the query's
+/// text.
 pub(crate) fn locate_in_query(source: &Arc<SourceFile>, error: StepError) -> StepError {
     let subject = causes(&error).find_map(|cause| cause.downcast_ref::<SubjectError>());
     let Some((Subject::Query(query, place), help)) =

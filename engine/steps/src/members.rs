@@ -18,6 +18,7 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut visit = |declaration: &Declaration| {
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
+                // A file of a further source is not in the bundle.
                 (KeyType::Source | KeyType::Copied | KeyType::Sources, Setting::Text(path))
                     if split_source(path).0.is_some() => {}
                 (KeyType::Source | KeyType::Copied, Setting::Text(path)) => {

@@ -60,7 +60,8 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         batch: I,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
-        self.start();
+        self.start_helper();
+        // `Err` contains the batch if the helper does not take it. This thread then processes the batch.
         let rest = match &self.helper {
             Some(helper) => helper.batches.try_send(batch).map_err(|error| match error {
                 TrySendError::Full(batch) | TrySendError::Disconnected(batch) => batch,
@@ -83,6 +84,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         act((self.work)(batch))
     }
 
+    /// Waits for all batches in progress, and passes their results to `act`.
     pub(crate) fn finish(
         &mut self,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
@@ -90,7 +92,8 @@ impl<'env, I: Send + 'env, O: Send + 'env> OrderedBatches<'_, 'env, I, O> {
         self.pass_results(0, act)
     }
 
-    fn start(&mut self) {
+    /// Starts the helper thread, if it is not running yet and a thread is free.
+    fn start_helper(&mut self) {
         if self.helper.is_some() {
             return;
         }
@@ -170,6 +173,7 @@ mod tests {
     #[test]
     fn results_are_in_batch_order() {
         let (_directory, context) = context();
+        // Every `slow`-th batch takes longer. If all permits are taken before, no helper thread can be started.
         for (slow, permits) in [(3, 0), (7, 0), (1, 0), (3, 100)] {
             let taken: Vec<_> = (0..permits)
                 .map_while(|_| context.threads.try_take())

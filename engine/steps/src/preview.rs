@@ -87,6 +87,7 @@ impl Sink for PreviewSink {
         serde_json::json!({ "sql": self.request.query.key, "limit": self.request.limit })
     }
 
+    /// A preview always runs, because its result is not stored.
     fn difference(&self, _context: &Context, _key: &Digest) -> Result<Option<String>, StepError> {
         Ok(Some("rows were requested".to_owned()))
     }
@@ -174,8 +175,8 @@ fn first_rows(batch: &RecordBatch, count: usize) -> Result<Vec<Vec<Option<String
 
 /// Maximum number of hashes of all columns together.
 const MAX_HASHES: usize = 4 << 20;
-/// Maximum memory of the hashes in bytes. A slot of a set takes 9 bytes. A set that grows takes three slots per hash: two in
-/// the new set, which is half empty, and one in the old set.
+/// Maximum memory of the hashes in bytes. A slot of a hash set takes 9 bytes. While a set grows, it takes three slots
+/// per hash: two in the new set, which is half empty, and one in the old set.
 const MAX_BYTES: u64 = MAX_HASHES as u64 * 9 * 3;
 
 struct DistinctCounts {
@@ -213,12 +214,13 @@ impl DistinctCounts {
         }
         self.hashes += seen.len() - before;
         while self.hashes > self.max_hashes {
-            self.give_up_largest();
+            self.drop_largest();
         }
         Ok(())
     }
 
-    fn give_up_largest(&mut self) {
+    /// Stops counting the values of the column with the most distinct values.
+    fn drop_largest(&mut self) {
         let sizes = self.columns.iter_mut();
         let largest = sizes.max_by_key(|column| column.as_ref().map_or(0, HashSet::len));
         if let Some(freed) = largest.and_then(Option::take) {

@@ -10,6 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// Number of words of the state.
 const N: usize = 624;
 /// Distance between a state word and the word with which the recurrence combines it.
 const M: usize = 397;
@@ -139,9 +140,11 @@ impl Mt19937 {
     pub fn next_f64(&mut self) -> f64 {
         let high = f64::from(self.next_u32() >> 5);
         let low = f64::from(self.next_u32() >> 6);
+        // (high * 2^26 + low) / 2^53
         (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
     }
 
+    /// Advances the state by 624 words and computes their outputs.
     #[cold]
     fn refill(&mut self) {
         let state = &mut self.state;

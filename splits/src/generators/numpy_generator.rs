@@ -24,7 +24,7 @@ impl NumpyGenerator {
         }
     }
 
-    /// `random()`: a double in [0, 1) from the upper 53 bits of a draw.
+    /// `random()`: a double in [0, 1), which is the upper 53 bits of a draw divided by 2^53.
     pub fn random(&mut self) -> f64 {
         (self.bits.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
@@ -36,7 +36,10 @@ impl NumpyGenerator {
 
     /// `integers(low, high)`: an integer in low..high, drawn with Lemire's method.
     ///
-    /// A range of at most 2^32 numbers uses half of a 64-bit draw per attempt.
+    /// A range of at most 2^32 numbers uses half of a 64-bit draw per attempt. A range of one number uses no draw.
+    ///
+    /// Lemire's method multiplies a draw by the size of the range. The upper half of the product is the result. If the
+    /// lower half is below a threshold, the draw is rejected, so that all results are equally probable.
     ///
     /// Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
     ///
@@ -54,8 +57,10 @@ impl NumpyGenerator {
     fn at_most(&mut self, largest: u64) -> u64 {
         match u32::try_from(largest) {
             Ok(0) => 0,
+            // Every number of 32 bits is in the range.
             Ok(u32::MAX) => self.bits.next_u32().into(),
             Ok(largest) => {
+                // `threshold` is 2^32 modulo `range`.
                 let range = largest + 1;
                 let threshold = (u32::MAX - largest) % range;
                 loop {
@@ -79,7 +84,8 @@ impl NumpyGenerator {
         }
     }
 
-    /// `permutation(n)`: the numbers 0..n in random order. Draws the swaps by masking and rejection.
+    /// `permutation(n)`: the numbers 0..n in random order. Each index of a swap keeps only the bits that the largest
+    /// allowed index needs, and is drawn again if it is too large.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..n).collect();
         for last in (1..n).rev() {

@@ -1,6 +1,7 @@
 //! NumPy's legacy generator, `numpy.random.RandomState`, which NEP 19 keeps stable. scikit-learn and pandas use it.
 //!
-//! This generator draws bounded integers by masking and rejection.
+//! This generator draws bounded integers by masking and rejection: it keeps only the bits of a draw that the largest
+//! allowed integer needs, and draws again if the result is too large.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,7 @@ impl RandomState {
             let wanted = BLOCK.min(same_mask as usize);
             let mut drawn = 0;
             while drawn < wanted {
+                // A candidate that is too large stays at this position until the next candidate replaces it.
                 let candidate = self.twister.next_u32() & mask;
                 block[drawn] = candidate;
                 drawn += usize::from(candidate <= last - drawn as u32);
@@ -76,6 +78,7 @@ impl RandomState {
         Ok(low.wrapping_add(self.at_most(largest) as i64))
     }
 
+    /// Returns a number in 0..=largest. Draws nothing if `largest` is 0.
     #[inline]
     fn at_most(&mut self, largest: u64) -> u64 {
         if largest == 0 {

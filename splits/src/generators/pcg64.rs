@@ -96,7 +96,10 @@ impl Pcg64 {
     }
 }
 
+/// Number of 32-bit words of the pool of a seed sequence.
 const POOL: usize = 4;
+// The constants of NumPy's `SeedSequence`, with NumPy's names. Multipliers that end in `A` hash the words of the seed,
+// those that end in `B` the words of the pool.
 const INIT_A: u32 = 0x43b0_d7e5;
 const MULT_A: u32 = 0x931e_8875;
 const INIT_B: u32 = 0x8b51_f9dd;
@@ -143,6 +146,7 @@ impl SeedSequence {
     }
 }
 
+/// Hashes a word with the current multiplier, and multiplies the multiplier by `factor` for the next word.
 fn hash(word: u32, multiplier: &mut u32, factor: u32) -> u32 {
     let word = word ^ *multiplier;
     *multiplier = multiplier.wrapping_mul(factor);
@@ -150,6 +154,7 @@ fn hash(word: u32, multiplier: &mut u32, factor: u32) -> u32 {
     word ^ (word >> SHIFT)
 }
 
+/// Combines a word of the pool with a hashed word.
 fn mix(left: u32, right: u32) -> u32 {
     let mixed = MIX_L
         .wrapping_mul(left)

@@ -39,7 +39,8 @@ impl PythonRandom {
         }
     }
 
-    /// `_randbelow(n)`: a number in 0..n. Draws as many bits as n has until the number is below n. Draws nothing if n is 0.
+    /// `_randbelow(n)`: a number in 0..n. Draws numbers with as many bits as `n`, until a number is below `n`. Returns
+    /// 0 without drawing if `n` is 0.
     pub fn randbelow(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -102,8 +103,8 @@ impl PythonRandom {
 
     /// `sample(range(n), k)`: k different numbers of 0..n in random order.
     ///
-    /// As in CPython, numbers are drawn from a shrinking pool. For a large population, numbers are drawn from the entire
-    /// population instead, and duplicates are rejected.
+    /// As in CPython, the numbers are drawn from a pool, from which each drawn number is removed. If the population is
+    /// large compared with `k`, numbers are drawn from the entire population instead, and duplicates are rejected.
     ///
     /// # Errors
     /// [`RandomError::SampleTooLarge`] if `k > n`.
@@ -114,7 +115,7 @@ impl PythonRandom {
                 population: n.into(),
             });
         }
-        if u64::from(n) <= set_size(k) {
+        if u64::from(n) <= max_pool(k) {
             return Ok(self.sample_pool(n, k));
         }
         let mut seen = HashSet::with_capacity(k as usize);
@@ -128,6 +129,7 @@ impl PythonRandom {
         Ok(drawn)
     }
 
+    /// Draws `k` numbers from a pool that initially contains 0..n.
     fn sample_pool(&mut self, n: u32, k: u32) -> Vec<u32> {
         let mut pool: Vec<u32> = (0..n).collect();
         (0..k)
@@ -142,7 +144,7 @@ impl PythonRandom {
 
 /// Returns the largest population for which CPython draws k numbers from a pool. This is 21 if k <= 5, otherwise 21 plus the
 /// smallest power of four that is at least 3k.
-fn set_size(k: u32) -> u64 {
+fn max_pool(k: u32) -> u64 {
     let mut power = 1u64;
     while k > 5 && power < 3 * u64::from(k) {
         power *= 4;

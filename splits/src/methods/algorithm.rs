@@ -197,7 +197,7 @@ pub fn split(
     }
     let role = keys.map(|keys| keys.role);
     let codes = keys.map(|keys| keys.codes).unwrap_or_default();
-    let of_rows_or_within = |split_rows: &dyn Fn(u32) -> Result<Split, SplitError>| match role {
+    let split_all_or_each_key = |split_rows: &dyn Fn(u32) -> Result<Split, SplitError>| match role {
         Some(KeyRole::Within) => split_each_key(codes, split_rows),
         _ => split_rows(count),
     };
@@ -214,14 +214,14 @@ pub fn split(
             }
             Some(KeyRole::Stratify) => stratified_split(codes, test_size, train_size, seed)
                 .map(|split| split.ordered(order.unwrap_or(SplitOrder::Split))),
-            _ => of_rows_or_within(&|rows| shuffle_split(rows, test_size, train_size, seed))
+            _ => split_all_or_each_key(&|rows| shuffle_split(rows, test_size, train_size, seed))
                 .map(|split| split.ordered(order.unwrap_or(SplitOrder::Split))),
         },
         SplitAlgorithm::Sample {
             test_size,
             seed,
             order,
-        } => of_rows_or_within(&|rows| sample(rows, test_size, seed))
+        } => split_all_or_each_key(&|rows| sample(rows, test_size, seed))
             .map(|split| split.ordered(order.unwrap_or(SplitOrder::Split))),
         SplitAlgorithm::PythonSample {
             test_size,
@@ -236,7 +236,8 @@ pub fn split(
     }
 }
 
-/// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes.
+/// Splits the rows of each key separately and concatenates the parts in the order of the keys' codes. `split_rows` gets
+/// the number of rows of a key.
 pub(crate) fn split_each_key(
     codes: &[u32],
     split_rows: impl Fn(u32) -> Result<Split, SplitError>,

@@ -52,8 +52,9 @@ pub enum CutPoint {
 /// use prep_splits::{CutPoint, CutTies, SplitOrder, SplitSize, cut};
 ///
 /// let years = [2019, 2021, 2020, 2021];
-/// let half = CutPoint::Size { test_size: Some(SplitSize::Rows(1)), train_size: None, ties: CutTies::Test };
-/// let parts = cut(&years, None, half, SplitOrder::File)?;
+/// let last_row = CutPoint::Size { test_size: Some(SplitSize::Rows(1)), train_size: None, ties: CutTies::Test };
+/// // Two rows have the largest year. `CutTies::Test` puts both into the test part.
+/// let parts = cut(&years, None, last_row, SplitOrder::File)?;
 /// assert_eq!((parts.train, parts.test), (vec![0, 2], vec![1, 3]));
 /// # Ok::<(), prep_splits::SplitError>(())
 /// ```
@@ -92,6 +93,7 @@ fn cut_ranks(ranks: &[u32], count: u32, point: CutPoint) -> Result<Split, SplitE
     let rank = |item: &u32| ranks.get(*item as usize).copied().unwrap_or_default();
     let mut sorted: Vec<u32> = (0..count).collect();
     sorted.sort_by_key(rank);
+    // `first` is the position of the first test item in `sorted`.
     let (first, by_rank) = match point {
         CutPoint::Rank(least) => (sorted.partition_point(|item| rank(item) < least), true),
         CutPoint::Size {

@@ -13,6 +13,7 @@ use crate::size::SplitSize;
 pub struct Groups {
     /// `rows[starts[k]..starts[k + 1]]` are the rows of key k.
     starts: Vec<u32>,
+    /// The rows of all keys, key by key.
     rows: Vec<u32>,
 }
 
@@ -27,8 +28,8 @@ impl Groups {
         let largest = keys.iter().copied().max();
         let count = largest.map_or(0, |largest| u64::from(largest) + 1);
         // If a code exceeds the number of rows n, one of the codes 0 to n has no row. So only these codes are counted.
-        let listed = count.min(keys.len() as u64 + 1) as usize;
-        let mut sizes = vec![0u32; listed];
+        let counted = count.min(keys.len() as u64 + 1) as usize;
+        let mut sizes = vec![0u32; counted];
         for &key in keys {
             if let Some(size) = sizes.get_mut(key as usize) {
                 *size += 1;
@@ -40,7 +41,7 @@ impl Groups {
                 missing: missing as u32,
             });
         }
-        let mut starts = Vec::with_capacity(listed + 1);
+        let mut starts = Vec::with_capacity(counted + 1);
         let mut at = 0;
         starts.push(at);
         for size in sizes {

@@ -22,6 +22,7 @@ pub fn sample(rows: u32, test_size: SplitSize, seed: u32) -> Result<Split, Split
     Ok(Split { train, test })
 }
 
+/// Returns the rows below `rows` that are not in `drawn`, in table order.
 pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
     let mut is_drawn = vec![false; rows as usize];
     for &row in drawn {

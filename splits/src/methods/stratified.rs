@@ -25,16 +25,16 @@ pub fn stratified_split(
 
     let mut generator = RandomState::new(seed);
     let counts: Vec<u32> = groups.iter().map(|rows| rows.len() as u32).collect();
-    let of_train = approximate_mode(&counts, sizes.train, &mut generator);
+    let train_counts = approximate_mode(&counts, sizes.train, &mut generator);
     let remaining: Vec<u32> = counts
         .iter()
-        .zip(&of_train)
+        .zip(&train_counts)
         .map(|(count, taken)| count - taken)
         .collect();
-    let of_test = approximate_mode(&remaining, sizes.test, &mut generator);
+    let test_counts = approximate_mode(&remaining, sizes.test, &mut generator);
 
     let mut split = Split::default();
-    for ((rows, &train), &test) in groups.iter().zip(&of_train).zip(&of_test) {
+    for ((rows, &train), &test) in groups.iter().zip(&train_counts).zip(&test_counts) {
         let mut members = rows.to_vec();
         generator.shuffle(&mut members);
         let (for_train, others) = members.split_at(train as usize);
@@ -66,35 +66,36 @@ fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
 }
 
 /// scikit-learn's `_approximate_mode`: distributes `draws` rows over the classes, close to the mode of the multivariate
-/// hypergeometric distribution.
+/// hypergeometric distribution. `counts` contains the available rows of each class. Returns the rows to draw from each
+/// class.
 ///
 /// Each class gets its proportional number of rows, rounded down. The classes with the largest remainders get one more row.
 /// The choice between equal remainders is random.
 fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> Vec<u32> {
     let total: f64 = counts.iter().copied().map(f64::from).sum();
-    let shares: Vec<f64> = counts
+    let expected: Vec<f64> = counts
         .iter()
         .map(|&count| f64::from(count) / total * f64::from(draws))
         .collect();
-    let mut taken: Vec<u32> = shares.iter().map(|share| share.floor() as u32).collect();
+    let mut taken: Vec<u32> = expected.iter().map(|rows| rows.floor() as u32).collect();
     let assigned: u32 = taken.iter().sum();
     let mut missing = draws.saturating_sub(assigned) as usize;
 
-    let remainders: Vec<f64> = shares.iter().map(|share| share - share.floor()).collect();
-    let mut values = remainders.clone();
-    values.sort_by(|a, b| b.total_cmp(a));
-    values.dedup();
-    for value in values {
+    let remainders: Vec<f64> = expected.iter().map(|rows| rows - rows.floor()).collect();
+    let mut descending = remainders.clone();
+    descending.sort_by(|a, b| b.total_cmp(a));
+    descending.dedup();
+    for remainder in descending {
         if missing == 0 {
             break;
         }
-        let mut equals: Vec<usize> = (0..counts.len())
-            .filter(|&class| remainders[class] == value)
+        let mut tied: Vec<usize> = (0..counts.len())
+            .filter(|&class| remainders[class] == remainder)
             .collect();
-        generator.shuffle(&mut equals);
-        equals.truncate(missing);
-        missing -= equals.len();
-        equals.into_iter().for_each(|class| taken[class] += 1);
+        generator.shuffle(&mut tied);
+        tied.truncate(missing);
+        missing -= tied.len();
+        tied.into_iter().for_each(|class| taken[class] += 1);
     }
     taken
 }

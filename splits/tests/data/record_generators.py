@@ -1,6 +1,6 @@
-"""Records values drawn from the generators of NumPy and Python. Writes a JSON file per library next to this file.
+"""Records values drawn from the generators of NumPy and Python, in four JSON files next to this file.
 
-Of long results, the CRC-32 of their little-endian 32-bit words and their first ten entries are stored; of doubles, their bits.
+A long result is stored as the CRC-32 of its little-endian 32-bit words and its first ten entries. A double is stored as its bits.
 """
 import json
 import pathlib
@@ -16,11 +16,13 @@ WIDE_SEEDS = SEEDS + [2**32, 2**40 + 7, 2**64 - 1]
 
 
 def digest(values):
+    """Length, CRC-32 and first ten entries of a list of 32-bit integers."""
     values = [int(v) for v in values]
     return {"len": len(values), "crc": zlib.crc32(np.asarray(values, dtype="<u4").tobytes()), "head": values[:10]}
 
 
 def bits(values):
+    """The bits of each double as an integer."""
     return [struct.unpack("<Q", struct.pack("<d", float(v)))[0] for v in values]
 
 

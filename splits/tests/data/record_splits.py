@@ -1,7 +1,7 @@
-"""Records splits made by scikit-learn and pandas. Writes splits.json next to this file.
+"""Records splits made by scikit-learn, pandas and Python. Writes splits.json next to this file.
 
-`keys(rows, distinct)` computes the keys of a table; the Rust tests do the same. The CRC-32 and the first ten entries of each part
-are stored.
+`keys(rows, distinct)` computes the keys of a table. The Rust tests compute the same keys. The file contains the number of
+rows of each part, the CRC-32 of the row positions, and the first ten positions. `refused` means that the original library raised an error.
 """
 import pathlib
 import random
@@ -23,6 +23,7 @@ def parts(train, test):
 
 
 def attempt(call):
+    """Returns the parts that `call` returns, or `refused` if the library raises an error."""
     try:
         return parts(*call())
     except ValueError:
@@ -40,6 +41,7 @@ def shuffle():
                 def call():
                     return train_test_split(range(rows), test_size=test, train_size=train, random_state=seed)
                 yield {"rows": rows, "test_size": test, "train_size": train, "seed": seed, **attempt(call)}
+    # The fraction of the test part of another split, which has n train rows and m test rows.
     for n, m in [(85, 204), (180, 220), (286, 198), (322, 17)]:
         share = m / (n + m)
         yield {"rows": n, "share": [m, n], "seed": 0, **attempt(lambda: train_test_split(range(n), test_size=share, random_state=0))}
@@ -69,6 +71,7 @@ TABLES = [(1, 1), (2, 1), (2, 2), (10, 3), (100, 10), (100, 99), (1000, 37), (50
 
 
 def groups():
+    """Splits the unique keys and selects their rows, or splits a list of frames and concatenates them."""
     for rows, distinct in TABLES:
         for seed in [0, 8, 42]:
             for size in [0.1, 0.22, 3]:
@@ -85,13 +88,7 @@ def groups():
 
 
 def by_appearance(names):
-    groups = {}
-    for row, name in enumerate(names):
-        groups.setdefault(name, []).append(row)
-    return groups
-
-
-def by_appearance(names):
+    """Maps each key to its rows. The keys are in the order of their first appearance."""
     groups = {}
     for row, name in enumerate(names):
         groups.setdefault(name, []).append(row)
@@ -161,7 +158,7 @@ def values(rows, distinct):
 
 
 def cut():
-    """Cuts in the order of a column. `ties` is the part that gets the equal values, or `divide`."""
+    """Cuts in the order of a column. `ties` is the part that gets the rows with the value at the cut, or `divide`."""
     sizes = [(0.1, None), (0.2, None), (1 / 3, None), (0.5, None), (None, 0.8), (None, 0.75), (1, None), (None, 1), (7, None), (0.999999, None), (9914, None)]
     for rows, distinct in [(1, 1), (2, 2), (10, 1), (10, 3), (10, 10), (100, 7), (100, 90), (1000, 13), (20011, 900)]:
         frame = pd.DataFrame({"value": values(rows, distinct), "group": keys(rows, max(1, distinct // 2))})

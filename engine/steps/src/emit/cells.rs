@@ -84,6 +84,7 @@ enum CellSource {
 }
 
 impl ResultLayout {
+    /// Opens the tables of a query and starts the query. Returns its rows, and the layout of their cells.
     pub(crate) fn start(run: QueryRun<'_>) -> Result<(RunningQuery<'_>, ResultLayout), StepError> {
         let tables = run.open_tables()?;
         let rows = run.start(&tables, RowForm::Cells)?;
@@ -159,6 +160,7 @@ impl ResultLayout {
         Some((single?.clone(), indices))
     }
 
+    /// Calls `row` for each row of a batch. Marks columns with a missing cell as nullable.
     pub(crate) fn for_each_row(
         &mut self,
         batch: &RecordBatch,
@@ -190,6 +192,7 @@ impl ResultLayout {
                         }
                     }
                 };
+                // An empty string is written as a missing cell.
                 self.columns[position].nullable |= matches!(cell, Cell::Missing | Cell::Text(""));
                 cells[position] = cell;
             }
@@ -247,7 +250,7 @@ fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>
         Ok((text, table, indices.into_iter()))
     });
     let mut opened = opened.collect::<Result<Vec<_>, StepError>>()?;
-    let each = sources.iter().map(|source| {
+    let copied = sources.iter().map(|source| {
         let CellSource::Slice { table, .. } = source else {
             return None;
         };
@@ -255,10 +258,11 @@ fn copied_from(sources: &[CellSource]) -> Result<Vec<Option<(&TextTable, usize)>
         let (_, from, indices) = opened.find(|(text, _, _)| Arc::ptr_eq(text, table))?;
         Some((*from, indices.next()?))
     });
-    Ok(each.collect())
+    Ok(copied.collect())
 }
 
-/// Rows or bytes after which the reader lets the table release the memory of rows that were read.
+/// Rows or bytes after which [`TextTable::record_lookups`] is called, so that the table can release the memory of rows
+/// that were read.
 const NOTIFY_AFTER: ReadVolume = ReadVolume {
     rows: 1 << 10,
     bytes: 32 << 20,
@@ -267,9 +271,11 @@ const NOTIFY_AFTER: ReadVolume = ReadVolume {
 /// The stored row that was parsed last. Neighbouring cells usually come from the same row.
 #[derive(Default)]
 struct RowCells<'a> {
+    /// The table, and the number of the row in it.
     row: Option<(*const TextTable, u64)>,
     /// The cells of the row up to the last one that was requested.
     cells: Vec<&'a [u8]>,
+    /// The cells after these, which are not parsed yet.
     rest: Option<Cells<'a>>,
     read_volume: ReadVolume,
 }
@@ -307,7 +313,7 @@ impl<'a> RowCells<'a> {
     }
 }
 
-/// Converts all strings of a batch to one Arrow encoding, and all integers to 64 bits.
+/// Converts computed columns of a batch: all strings to one Arrow encoding, and all integers to 64 bits.
 fn plain_arrays(batch: &RecordBatch, sources: &[CellSource]) -> Result<Vec<ArrayRef>, StepError> {
     let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
         let plain = match array.data_type() {
@@ -334,7 +340,7 @@ pub(crate) enum TypedArray<'a> {
 }
 
 impl<'a> TypedArray<'a> {
-    /// Integers must have 64 bits, and strings the type `Utf8`.
+    /// Determines the type of `array`. Integers must have 64 bits, and strings the type `Utf8`.
     pub(crate) fn new(array: &'a ArrayRef) -> Result<TypedArray<'a>, StepError> {
         Ok(match array.data_type() {
             DataType::Int64 => TypedArray::Int64(array.as_primitive()),
@@ -389,7 +395,8 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value. 0.0 and -0.0 differ, because they are written differently.
+/// Returns whether all rows have the same value, by comparing each row with the next. 0.0 and -0.0 differ, because they
+/// are written differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)

@@ -16,6 +16,7 @@ use crate::value::{StoredText, TableStorage, TableValue, max_mapped_bytes};
 pub(crate) fn write_csv(run: QueryRun<'_>, dialect: CsvDialect) -> Result<Value, StepError> {
     let (rows, mut layout) = ResultLayout::start(run)?;
     let (stored, count) = store_rows(run.context, rows, &mut layout, dialect)?;
+    // If the output equals a table that is only in memory, write this table to the cache. Outputs must be in the cache.
     if let Some(text) = run.context.objects.get::<StoredText>(&stored.digest) {
         text.store(run.context)?;
     }
@@ -42,9 +43,10 @@ pub(super) fn store_rows(
             failed: &mut failed,
         };
         let schema = table.schema();
-        let is_whole = indices.iter().copied().eq(0..schema.columns.len())
-            && (layout.columns.iter().zip(&schema.columns)).all(|(one, of)| one.name == of.name);
-        let common = match is_whole {
+        let has_all_columns = indices.iter().copied().eq(0..schema.columns.len())
+            && (layout.columns.iter().zip(&schema.columns))
+                .all(|(column, stored)| column.name == stored.name);
+        let common = match has_all_columns {
             true => CommonRows::up_to_gap(&mut origins, schema.rows),
             false => CommonRows::NONE,
         };
@@ -114,7 +116,8 @@ pub(super) fn write_batches(
     Ok((out.commit()?, count))
 }
 
-/// Claims memory for copying rows of a large text in random order. Without it, copying needs two passes.
+/// Claims memory for copying rows of a large text in random order. Without this memory, copying needs two passes. If
+/// the text is already in memory, or fits into the budget of `options`, no claim is needed.
 fn claim_for_text(
     context: &Context,
     table: &TextTable,
@@ -216,6 +219,7 @@ pub(crate) fn store_table(run: QueryRun<'_>) -> Result<TableValue, StepError> {
     Ok(table(layout, stored))
 }
 
+/// Returns the table with the columns of `layout` whose canonical text is the object `stored`.
 fn table(layout: ResultLayout, (stored, rows): (Stored, u64)) -> TableValue {
     let storage = TableStorage::Text {
         object: stored.digest,

@@ -19,7 +19,7 @@ use crate::relation::QueryRun;
 /// Approximate size in bytes of a batch of lines. It fits into processor caches.
 const BATCH_BYTES: usize = 1 << 18;
 
-/// Larger batches consist of a single record, and are processed one at a time to limit memory.
+/// A larger batch contains one very long record. Such batches are processed one at a time to limit memory.
 const LARGE_BATCH_BYTES: usize = 32 * BATCH_BYTES;
 
 /// Assumed size in bytes of an object whose members are the cells of a row.
@@ -64,13 +64,13 @@ impl JsonFormat {
 
     /// Appends a row as JSON. Reformats a record without parsing it if possible, because this is faster.
     fn push_row(self, row: JsonRow<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
-        let printing = match (self.writer, self.indent) {
+        let style = match (self.writer, self.indent) {
             (JsonLibrary::Ujson, _) => Some(JsonStyle::Pandas),
             (JsonLibrary::Python, None) if !self.sort_keys => Some(JsonStyle::Python),
             (JsonLibrary::Python, _) => None,
         };
-        if let (JsonRow::Record(record), Some(printing)) = (&row, printing)
-            && reformat(record, JsonGrammar::Python, printing, text)
+        if let (JsonRow::Record(record), Some(style)) = (&row, style)
+            && reformat(record, JsonGrammar::Python, style, text)
         {
             return Ok(());
         }
@@ -93,7 +93,9 @@ impl JsonFormat {
 }
 
 enum JsonRow<'a> {
+    /// The JSON text of the column `record`.
     Record(Cow<'a, [u8]>),
+    /// An object with one member per column.
     Members(JsonValue),
 }
 
@@ -142,7 +144,7 @@ fn for_each_row(
                 cells => {
                     let mut object = JsonObject::new();
                     for (name, cell) in names.iter().zip(cells) {
-                        object.insert(name.as_str().into(), member(cell)?);
+                        object.insert(name.as_str().into(), json_value(cell)?);
                     }
                     JsonRow::Members(JsonValue::Object(object))
                 }
@@ -171,6 +173,7 @@ pub(crate) fn write_json(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value
 /// Writes the rows of a query as JSON lines that end with LF.
 pub(crate) fn write_json_lines(run: QueryRun<'_>, dialect: JsonFormat) -> Result<Value, StepError> {
     let mut out = run.context.store.writer()?;
+    // Buffers whose lines have been written, for reuse.
     let recycled: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let lines = |rows: Vec<JsonRow<'static>>| -> Result<Vec<u8>, StepError> {
         let mut lines = recycled.lock().pop().unwrap_or_default();
@@ -211,15 +214,17 @@ pub(crate) fn write_json_lines(run: QueryRun<'_>, dialect: JsonFormat) -> Result
     Ok(FileValue::table(out.commit()?, count, columns).into_value())
 }
 
+/// Returns the JSON text of a cell of the column `record`.
 fn json_text<'a>(cell: &Cell<'a>) -> Result<Cow<'a, [u8]>, StepError> {
     cell.text().ok_or_else(|| {
         StepError::pipeline(format!(
-            "the column `{RECORD_COLUMN}` must contain JSON texts"
+            "the column `{RECORD_COLUMN}` must contain JSON values as strings"
         ))
     })
 }
 
-fn member(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
+/// Converts a cell to the JSON value of a member.
+fn json_value(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
     Ok(match *cell {
         Cell::Missing => JsonValue::Null,
         Cell::Integer(value) => JsonValue::Int(value),

@@ -72,7 +72,7 @@ fn is_false(cell: &Cell<'_>) -> bool {
     }
 }
 
-/// Appends a line without its end. Lines are numbered from 1.
+/// Appends the text of a line without its line ending. `number` is the number of the line in errors, from 1.
 fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), StepError> {
     if let Some(text) = cell.text() {
         if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -89,7 +89,7 @@ fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), S
     Ok(())
 }
 
-/// Writes the entries of an array that a query selects, in the order of the query.
+/// Writes the entries of a NumPy array that a query selects as a new array, in the order of the query.
 pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<Value, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Cells)?;
@@ -182,7 +182,8 @@ pub(crate) fn write_parquet(
     Ok(FileValue::table(stored, count, columns).into_value())
 }
 
-/// The type or size of values is a fault of the pipeline. All other errors are those of the system.
+/// Converts an error of a writer: an unsupported type or a value that is too large is an error of the pipeline, any
+/// other error is one of the system.
 fn writer_error(error: ParquetError) -> StepError {
     match error {
         ParquetError::UnsupportedType { .. } | ParquetError::PageTooLarge(_) => {

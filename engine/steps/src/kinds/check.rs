@@ -40,9 +40,11 @@ pub fn is_writer_dependent(result: &Digest) -> bool {
     *result == outcome(DEPENDS_ON_WRITER).digest()
 }
 
+/// The result of a check or checksum that found no difference.
 pub(super) const PASSED: &str = "passed";
 const DEPENDS_ON_WRITER: &str = "depends on the writer";
 
+/// Returns the value of a step that publishes nothing, such as a check.
 pub(super) fn outcome(state: &str) -> Value {
     outcome_of(state.into())
 }
@@ -137,6 +139,7 @@ fn count(rows: usize) -> String {
     }
 }
 
+/// Creates the step of a check: it fails if the query returns a row.
 pub(crate) fn check(name: &str, query: &Query, session: &Session) -> FunctionStep {
     let (name, params) = (name.to_owned(), serde_json::json!({}));
     let function = FunctionStep::of_query("check", query, params, session, move |run| {

@@ -87,19 +87,22 @@ fn unpacked(
     let inside = inside.finish(&context.cancel).map_err(StepError::input)?;
     let directory = unpack::without_suffix(path);
     let (parent, directory_name) = directory.rsplit_once('/').unwrap_or(("", directory));
-    let has_own = !inside.is_empty()
+    let has_own_directory = !inside.is_empty()
         && inside.files().all(|file| {
             let rest = path_within(file.path(), path).strip_prefix(directory_name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
-    let target = if has_own { parent } else { directory };
+    let target = if has_own_directory { parent } else { directory };
     Ok((inside, target.to_owned()))
 }
 
+/// Removes the path of the archive from the path of its member.
 fn path_within<'a>(path: &'a str, archive: &str) -> &'a str {
     path.get(archive.len() + 1..).unwrap_or_default()
 }
 
+/// Adds the members of an archive in the directory `target`. `beside` is the output directory that contains the
+/// archive, if any. A member whose path already exists in this directory is an error.
 fn add(
     files: &mut TreeBuilder,
     archive: &str,

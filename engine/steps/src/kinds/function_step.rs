@@ -34,6 +34,7 @@ impl FunctionStep {
         })
     }
 
+    /// Creates a step with several outputs, which `run` returns by name.
     pub fn with_outputs(
         kind: &'static str,
         version: u32,
@@ -90,6 +91,7 @@ impl FunctionStep {
         function.memory(move |inputs| query_memory(&memory_query, inputs))
     }
 
+    /// Sets the function that estimates the memory in bytes. Default: 64 MiB.
     pub fn memory(self, bytes: impl Fn(&Inputs) -> u64 + Send + Sync + 'static) -> FunctionStep {
         let memory = Box::new(bytes);
         FunctionStep { memory, ..self }
@@ -105,6 +107,7 @@ impl FunctionStep {
         FunctionStep { is_shared, ..self }
     }
 
+    /// Returns the step as the result of a [`StepKind`](super::StepKind)'s function.
     pub fn step(self) -> Option<Box<dyn Step>> {
         Some(Box::new(self))
     }

@@ -45,8 +45,10 @@ pub(super) const GENERATORS: &[Word] = &[
 
 #[derive(Debug, Error)]
 enum GeneratorError {
-    #[error("`after` names a table drawn with `{found}`, but this table needs `{expected}`")]
-    Other {
+    #[error(
+        "the generator of the table in `after` is `{found}`, but this table needs the generator `{expected}`"
+    )]
+    DifferentGenerator {
         expected: &'static str,
         found: &'static str,
     },
@@ -54,6 +56,7 @@ enum GeneratorError {
     TooLong(u64),
 }
 
+/// The generator that a declaration requests, and its seed.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct SeededGenerator {
     generator: RngKind,
@@ -81,7 +84,7 @@ impl SeededGenerator {
         };
         let rng = load(before)?;
         if rng.kind() != self.generator {
-            let error = GeneratorError::Other {
+            let error = GeneratorError::DifferentGenerator {
                 expected: self.generator.name(),
                 found: rng.kind().name(),
             };
@@ -120,7 +123,7 @@ pub(super) fn check_generator(declaration: &Declaration) -> Vec<Diagnostic> {
             let message = format!("{title} lacks `seed`");
             let fault = Diagnostic::error("missing-key", declaration.span, message);
             vec![fault.help(
-                "add `seed`, for example `seed: 0`, or `after` with the name of a drawn table",
+                "add `seed`, for example `seed: 0`, or `after` with the table whose generator is continued",
             )]
         }
         _ => Vec::new(),
@@ -133,6 +136,7 @@ struct GeneratorValue {
     state: Rng,
 }
 
+/// Returns the state of a generator as the output of a step.
 pub(crate) fn into_value(generator: &Rng) -> Value {
     let state = GeneratorValue {
         state: generator.clone(),
@@ -140,6 +144,7 @@ pub(crate) fn into_value(generator: &Rng) -> Value {
     Value::new(serde_json::json!(state), Vec::new())
 }
 
+/// Restores a generator from the output of a step.
 pub(crate) fn load(value: &Value) -> Result<Rng, StepError> {
     let value: GeneratorValue = value.decode()?;
     Ok(value.state)

@@ -56,6 +56,7 @@ pub fn vocabulary() -> &'static Vocabulary {
     &VOCABULARY
 }
 
+/// Builds the step of a declaration. `None` if a required key is missing.
 pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<dyn Step>> {
     let vocabulary = vocabulary();
     let forms = vocabulary.tables.iter().chain(&vocabulary.outputs);

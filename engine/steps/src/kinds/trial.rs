@@ -64,7 +64,8 @@ pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
         let bytes = answers.bytes() + sample.bytes();
         if bytes > max_bytes {
             let (bytes, max) = (units::bytes(bytes), units::bytes(max_bytes));
-            let why = format!("the answers and the sample have {bytes}, more than {max}");
+            let why =
+                format!("the answers and the sample submission have {bytes}, more than {max}");
             return Ok(outcome_of(serde_json::json!({ "skipped": why })));
         }
         let test = match inputs.contains_key("test") {
@@ -86,7 +87,7 @@ pub(crate) fn trial(trial: Trial, inside: [Option<String>; 2]) -> FunctionStep {
         .unshared()
 }
 
-/// Estimates the memory of grading. Larger files are not graded.
+/// Estimates the memory of grading in bytes. Files with more than `max_bytes` bytes in total are not graded.
 fn memory(inputs: &Inputs, max_bytes: u64) -> u64 {
     let files = inputs
         .values()

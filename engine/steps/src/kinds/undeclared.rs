@@ -9,6 +9,7 @@ use super::function_step::FunctionStep;
 use crate::emit::store_table;
 use crate::value::{ContentRef, TableWriter, TreeBuilder, column, input};
 
+/// Creates the step of a table whose values the pipeline lists. The table has a single column of strings.
 pub(crate) fn list(texts: Vec<String>) -> FunctionStep {
     let params = serde_json::json!({ "texts": texts });
     FunctionStep::new("list", 2, params, move |context, _| {
@@ -23,6 +24,7 @@ pub(crate) fn list(texts: Vec<String>) -> FunctionStep {
     })
 }
 
+/// Creates the step of a table that a query computes.
 pub(crate) fn query_table(query: &Query, session: &Session) -> FunctionStep {
     let params = serde_json::json!({});
     FunctionStep::of_query("query", query, params, session, |run| {

@@ -12,10 +12,11 @@ use prep_spec::{FILE_COLUMNS, FilePattern, path_glob, split_source};
 use prep_sql::{Relation, RelationBatch, RelationColumn, ScanError};
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::open_table;
 use super::selected::SelectedRows;
+use super::{BATCH_ROWS, open_table};
 use crate::value::{
-    FILES_INPUT, OpenContent, Opener, RowPositions, Tree, TreeFile, column, holder, input, trees,
+    FILES_INPUT, OpenContent, Opener, RowPositions, Tree, TreeFile, column, input, source_and_path,
+    trees,
 };
 
 /// Returns the schema of a table of `rows` files that match a pattern:
@@ -41,6 +42,7 @@ fn column_type(name: &str) -> ColumnType {
     }
 }
 
+/// Returns the names of all columns of a table of files.
 fn names(pattern: &FilePattern) -> impl Iterator<Item = &str> {
     let pattern_names = pattern.names.iter().map(String::as_str);
     FILE_COLUMNS.into_iter().chain(pattern_names)
@@ -96,6 +98,7 @@ impl ListingRelation {
         }
     }
 
+    /// Returns the files of the rows `first..first + len`.
     fn entries(&self, first: u64, len: usize) -> Vec<TreeFile<'_>> {
         let rows = self.origins(first, len).into_iter();
         rows.filter_map(|row| self.tree.file(usize::try_from(row).ok()?))
@@ -146,7 +149,7 @@ impl Relation for ListingRelation {
     }
 }
 
-/// Returns the part of a path for the column `column`.
+/// Returns the part of a path that is the cell of the column `column`.
 pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     let (dir, name) = path
         .rsplit_once('/')
@@ -182,7 +185,7 @@ pub(crate) fn for_each_file(
     let column =
         column.ok_or_else(|| StepError::pipeline("the table of files has no column `file`"))?;
     let opener = Opener::new(context);
-    for values in table.scan(vec![column], 8192) {
+    for values in table.scan(vec![column], BATCH_ROWS) {
         let values = values.map_err(StepError::input)?;
         let files = cast(&values.columns[0], &DataType::Utf8).map_err(StepError::pipeline)?;
         for file in files.as_string::<i32>().iter() {
@@ -191,8 +194,8 @@ pub(crate) fn for_each_file(
                 file.ok_or_else(|| StepError::pipeline("the column `file` has a missing cell"))?;
             let content = trees.iter().find_map(|tree| tree.get(file));
             let content = content.ok_or_else(|| {
-                let (holder, path) = holder(file);
-                StepError::input(format!("{holder} has no file `{path}`"))
+                let (source, path) = source_and_path(file);
+                StepError::input(format!("{source} has no file `{path}`"))
             })?;
             visit(file, &opener.open(&content)?)?;
         }
@@ -200,6 +203,7 @@ pub(crate) fn for_each_file(
     Ok(())
 }
 
+/// A regular expression with one group for each named part of a pattern. `None` if the pattern has no names.
 #[derive(Debug)]
 pub(super) struct NamedParts(Option<Regex>);
 

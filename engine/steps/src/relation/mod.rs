@@ -32,6 +32,9 @@ use listing::ListingRelation;
 use parquet::ParquetRelation;
 use text::TextRelation;
 
+/// Number of rows per batch when a step reads a table.
+pub(crate) const BATCH_ROWS: usize = 8192;
+
 /// An opened table: queries read it, and writers copy its cells.
 #[derive(Clone)]
 pub(crate) struct OpenTable {
@@ -59,6 +62,7 @@ pub(crate) enum CopiedCells {
     Array(Arc<NpyArray<Arc<File>>>),
 }
 
+/// Opens the table of a step's output.
 pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepError> {
     let table = TableValue::decode(value)?;
     let positions = table.positions(context)?.map(Arc::new);

@@ -1,5 +1,5 @@
-//! Reads a Parquet file as a relation, batch by batch. If a caller needs the rows in another
-//! order than that of the file, this module reads the rows in blocks and reorders each block in memory.
+//! Reads a Parquet file as a relation, batch by batch. If a table selects rows in another order than that of the file,
+//! this module reads the rows in blocks and reorders each block in memory.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -60,6 +60,7 @@ impl ParquetRelation {
         })
     }
 
+    /// Reads columns of the row group `group`, or of the entire file if `group` is `None`.
     fn batches(
         &self,
         columns: &[usize],
@@ -134,18 +135,19 @@ impl ParquetRelation {
         batch: usize,
     ) -> impl Iterator<Item = Result<RelationBatch, ScanError>> + Send {
         let bytes = self.table.decoded_bytes(&self.names(&columns));
-        let row = (bytes / self.table.rows().max(1)).max(1);
-        let size = usize::try_from(BLOCK_BYTES / row)
+        let row_bytes = (bytes / self.table.rows().max(1)).max(1);
+        let block_rows = usize::try_from(BLOCK_BYTES / row_bytes)
             .unwrap_or(usize::MAX)
             .max(batch);
-        let size = size.min(u32::MAX as usize);
+        let block_rows = block_rows.min(u32::MAX as usize);
         let mut first = 0;
+        // The current block, and the number of its rows that were returned.
         let mut part: Option<(RowBlock, usize)> = None;
         std::iter::from_fn(move || {
             let (current, done) = match part.take() {
                 Some((current, done)) if done < current.indices.len() => (current, done),
                 _ => {
-                    let rows = positions.range(first, size);
+                    let rows = positions.range(first, block_rows);
                     if rows.is_empty() {
                         return None;
                     }
@@ -168,6 +170,7 @@ impl ParquetRelation {
         })
     }
 
+    /// Converts the columns of a batch to the types of the relation.
     fn values(&self, columns: &[usize], batch: &RecordBatch) -> Result<RelationBatch, ScanError> {
         let arrays = columns.iter().zip(batch.columns()).map(|(column, array)| {
             let requested = &self.columns[*column].data_type;

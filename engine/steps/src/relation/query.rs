@@ -39,6 +39,7 @@ pub(crate) fn query_values(
     Ok(())
 }
 
+/// Returns a column as strings.
 fn text(batch: &RecordBatch, column: usize) -> Result<ArrayRef, StepError> {
     cast(batch.column(column), &DataType::Utf8).map_err(StepError::pipeline)
 }

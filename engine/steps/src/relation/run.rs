@@ -15,6 +15,7 @@ use super::{OpenTable, open, relations};
 use crate::located::{Subject, error_at_with_help};
 use crate::value::{TREE_PREFIX, TableValue};
 
+/// A query of a step, with the step's context and inputs.
 #[derive(Clone, Copy)]
 pub(crate) struct QueryRun<'a> {
     pub session: &'a Session,
@@ -23,6 +24,7 @@ pub(crate) struct QueryRun<'a> {
     pub inputs: &'a Inputs,
 }
 
+/// A started query. [`next`](Self::next) returns its rows in batches.
 pub(crate) struct RunningQuery<'a> {
     context: &'a Context,
     query: &'a Query,
@@ -46,6 +48,7 @@ impl<'a> QueryRun<'a> {
         }
     }
 
+    /// Opens all inputs that are tables.
     pub(crate) fn open_tables(&self) -> Result<BTreeMap<String, OpenTable>, StepError> {
         let tables = self.inputs.iter();
         let tables = tables.filter(|(name, _)| !name.starts_with(TREE_PREFIX));
@@ -130,6 +133,7 @@ fn runtime(
 
 type ColumnsByTable = Vec<(String, Vec<String>)>;
 
+/// Returns the names of the tables, each with the names of its visible columns.
 pub(crate) fn columns_by_table(tables: &BTreeMap<String, Arc<dyn Relation>>) -> ColumnsByTable {
     let tables = tables.iter();
     let columns = tables.map(|(name, table)| {
@@ -149,9 +153,9 @@ fn failed(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepErro
         return StepError::Cancelled;
     }
     let (place, help) = (error.place(), error.help_with(tables, ""));
-    let word = Subject::Query(Box::new(query.clone()), place);
+    let subject = Subject::Query(Box::new(query.clone()), place);
     let remedy = error.remedy();
-    error_at_with_help(failure, word, WithRemedy::attach(error, remedy), help)
+    error_at_with_help(failure, subject, WithRemedy::attach(error, remedy), help)
 }
 
 /// Memory in bytes of a query that processes a table row by row.
@@ -187,16 +191,17 @@ pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
             .columns
             .iter()
             .partition(|column| matches!(column.kind, ColumnType::Text | ColumnType::Json));
-        let of_texts = table
+        // The bytes of cells that are not numbers are divided equally among the columns of strings.
+        let text_bytes = table
             .cell_bytes()
             .saturating_sub(table.len() * NUMBER_TEXT_BYTES * others.len() as u64);
-        let of_text = of_texts / texts.len().max(1) as u64;
-        for (columns, of_column) in [(others, numbers), (texts, of_text.max(numbers))] {
+        let text_column_bytes = (text_bytes / texts.len().max(1) as u64).max(numbers);
+        for (columns, column_bytes) in [(others, numbers), (texts, text_column_bytes)] {
             let used = columns.iter().filter(|column| {
                 let names = computed.as_ref();
                 names.is_none_or(|names| names.contains(column.name.as_str()))
             });
-            bytes += of_column * used.count() as u64;
+            bytes += column_bytes * used.count() as u64;
         }
         largest_row = largest_row.max(table.cell_bytes() / table.len().max(1));
     }
@@ -217,7 +222,7 @@ mod tests {
     use crate::value::{TableStorage, column};
 
     /// Returns the estimated memory in MB of a query over a table of `bytes` bytes, with an integer and a text column.
-    fn claimed(sql: &str, rows: u64, bytes: u64) -> u64 {
+    fn estimated_mb(sql: &str, rows: u64, bytes: u64) -> u64 {
         let columns = vec![
             column("id", ColumnType::Int64, false),
             column("text", ColumnType::Text, false),
@@ -239,15 +244,15 @@ mod tests {
         let by_id = "SELECT * FROM t ORDER BY id";
         let all = "SELECT DISTINCT * FROM t";
         // A thousand rows of a megabyte.
-        assert!((GB / 1_000_000 * 2..8_000).contains(&claimed(by_text, 1_000, GB)));
-        assert!((GB / 1_000_000 * 2..8_000).contains(&claimed(all, 1_000, GB)));
-        assert!(claimed(by_id, 1_000, GB) < 300);
-        assert!(claimed("SELECT lower(text) AS a FROM t", 100, GB) > 150);
+        assert!((GB / 1_000_000 * 2..8_000).contains(&estimated_mb(by_text, 1_000, GB)));
+        assert!((GB / 1_000_000 * 2..8_000).contains(&estimated_mb(all, 1_000, GB)));
+        assert!(estimated_mb(by_id, 1_000, GB) < 300);
+        assert!(estimated_mb("SELECT lower(text) AS a FROM t", 100, GB) > 150);
         // Fifty million short rows.
-        assert!((1_000..7_000).contains(&claimed(by_id, 50_000_000, GB / 2)));
-        assert!((2_000..8_000).contains(&claimed(by_text, 50_000_000, GB / 2)));
-        assert!(claimed("SELECT lower(text) AS a FROM t", 50_000_000, GB / 2) < 600);
+        assert!((1_000..7_000).contains(&estimated_mb(by_id, 50_000_000, GB / 2)));
+        assert!((2_000..8_000).contains(&estimated_mb(by_text, 50_000_000, GB / 2)));
+        assert!(estimated_mb("SELECT lower(text) AS a FROM t", 50_000_000, GB / 2) < 600);
         // A small table.
-        assert!(claimed(all, 10, 100) < 300);
+        assert!(estimated_mb(all, 10, 100) < 300);
     }
 }

@@ -50,7 +50,9 @@ impl SelectedRows {
 #[derive(Debug)]
 pub(super) struct StoredRows {
     chosen: Vec<u64>,
+    /// The stored row from which [`next`](Self::next) continues.
     at: u64,
+    /// The rows that the last call of [`next`](Self::next) returned.
     last: Arc<[u64]>,
 }
 
@@ -99,17 +101,17 @@ impl StoredRows {
             at += 1;
         }
         let (first, last) = (*rows.first()?, *rows.last()?);
-        let is_stretch = last - first + 1 == rows.len() as u64;
+        let are_consecutive = last - first + 1 == rows.len() as u64;
         self.last = rows.into();
-        Some(if is_stretch {
+        Some(if are_consecutive {
             RowSelection::Range(first..last + 1)
         } else {
             RowSelection::Rows(self.last.clone())
         })
     }
 
-    /// Records that only the first `count` rows from the last call of [`next`](Self::next) were read, so that `next`
-    /// continues after these rows.
+    /// Records that only the first `count` rows of the last call of [`next`](Self::next) were read. Therefore the next
+    /// call continues after these rows.
     pub fn read(&mut self, count: usize) {
         let read = count.checked_sub(1).and_then(|index| self.last.get(index));
         self.at = read.or(self.last.last()).map_or(self.at, |row| row + 1);

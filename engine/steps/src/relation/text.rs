@@ -50,15 +50,16 @@ enum ReadOrder {
 }
 
 impl TextRelation {
+    /// Reads columns of the selected rows in batches of at most `batch` rows.
     fn batches(
         self: Arc<Self>,
         columns: Vec<usize>,
         batch: usize,
-        mut pass: ReadOrder,
+        mut order: ReadOrder,
     ) -> impl Iterator<Item = Result<RelationBatch, ScanError>> + Send {
         let mut first = 0;
         std::iter::from_fn(move || {
-            let rows = match &mut pass {
+            let rows = match &mut order {
                 ReadOrder::Stored(stored) => stored.next(batch)?,
                 ReadOrder::Selected => {
                     let len = (self.rows() - first).min(batch as u64);
@@ -73,7 +74,7 @@ impl TextRelation {
             let count = values.as_ref().map_or(batch, |values| values.rows);
             // If rows are long, the batch has fewer rows than requested.
             first += count as u64;
-            if let ReadOrder::Stored(stored) = &mut pass {
+            if let ReadOrder::Stored(stored) = &mut order {
                 stored.read(count);
             }
             Some(values)
@@ -113,7 +114,7 @@ impl TextRelation {
     }
 }
 
-/// Selects rows of the columns `values`. Also returns their number.
+/// Selects rows of the columns `values`. Returns the number of the selected rows, and the columns with only these rows.
 fn select(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayRef>), ScanError> {
     let all = values.first().map_or(0, |values| values.len());
     let range = match rows {
@@ -169,11 +170,11 @@ impl Relation for TextRelation {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send> {
-        let pass = self
+        let order = self
             .chosen
             .stored_rows()
             .map_or(ReadOrder::Selected, ReadOrder::Stored);
-        Box::new(self.batches(columns, batch, pass))
+        Box::new(self.batches(columns, batch, order))
     }
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {

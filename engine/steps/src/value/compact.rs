@@ -11,9 +11,12 @@ use super::positions::partition_point;
 /// Maximum length in bytes of a string. No file system supports longer paths.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
+/// A list of strings in one buffer, so that a string needs no allocation of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TextList {
+    /// All strings, one after another.
     text: String,
+    /// The end of each string in `text`.
     ends: Vec<u64>,
 }
 
@@ -30,6 +33,7 @@ impl TextList {
         self.ends.push(self.text.len() as u64);
     }
 
+    /// Appends one string that consists of `first` and `second`.
     pub fn push_joined(&mut self, first: &str, second: &str) {
         self.text.push_str(first);
         self.push(second);
@@ -48,6 +52,7 @@ impl TextList {
         self.ends.len()
     }
 
+    /// Returns the total length of the strings.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -63,6 +68,8 @@ impl TextList {
     }
 }
 
+/// Writes a number with seven bits per byte, lowest bits first. The highest bit of a byte is set if another byte
+/// follows.
 pub(crate) fn write_number(out: &mut impl Write, mut value: u64) -> io::Result<()> {
     let mut bytes = [0; 10];
     let mut count = 0;
@@ -121,6 +128,7 @@ pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
     shared + a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
+/// Reads numbers and strings in the encoding of this module.
 pub(crate) struct CompactReader<R>(BufReader<R>);
 
 impl<R: Read> CompactReader<R> {
@@ -134,6 +142,7 @@ impl<R: Read> CompactReader<R> {
         Ok(bytes)
     }
 
+    /// Reads a number that [`write_number`] wrote.
     pub fn number(&mut self) -> io::Result<u64> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -150,6 +159,7 @@ impl<R: Read> CompactReader<R> {
         Err(io::ErrorKind::InvalidData.into())
     }
 
+    /// Reads a number that [`write_difference`] wrote as its difference to `from`.
     pub fn difference(&mut self, from: u64) -> io::Result<u64> {
         Ok(value_from(self.number()?, from))
     }

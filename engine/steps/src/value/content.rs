@@ -58,7 +58,7 @@ pub enum ContentRef {
     },
 }
 
-/// A content that cannot be read.
+/// The reason why the bytes of a file cannot be read.
 #[derive(Debug, Error)]
 pub enum ContentError {
     /// The store reports an error.
@@ -128,10 +128,11 @@ impl ContentRef {
     }
 }
 
-/// Contents up to this length in bytes are verified in memory, which is faster than streaming.
+/// Maximum length in bytes of content that is verified in memory, which is faster than streaming.
 const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 
-/// Opens contents, and keeps base files open. All threads of a step share one opener.
+/// Opens the files to which content references refer, and keeps base files open. All threads of a step share one
+/// opener.
 pub struct Opener {
     context: Context,
     /// Open base files, by digest and by whether the file is a private copy that no other process can modify.
@@ -140,7 +141,7 @@ pub struct Opener {
     layered: Mutex<HashMap<Digest, BaseFile>>,
 }
 
-/// Minimum length in bytes of a content that is read ahead. For shorter contents, starting a thread takes too long.
+/// Minimum length in bytes of content that is read ahead. For shorter content, starting a thread takes too long.
 const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
 /// Reads an object that may have a hard link outside the cache. Fails at the end if it was modified while it was read.
@@ -151,6 +152,7 @@ struct ModificationCheck<R> {
     modified: Option<SystemTime>,
 }
 
+/// Returns the modification time of a local file. `None` for other files.
 fn modified(file: &BaseFile) -> Option<SystemTime> {
     file.local_file()?
         .metadata()
@@ -169,7 +171,7 @@ impl<R: Read> Read for ModificationCheck<R> {
     }
 }
 
-/// A content with its open base file.
+/// A content reference with its open base file.
 pub struct OpenContent<'a> {
     file: BaseFile,
     content: &'a ContentRef,
@@ -192,10 +194,11 @@ impl Opener {
         &self.context.store
     }
 
-    /// Opens a content. Fails if its base is missing or was modified.
+    /// Opens the file to which `content` refers. Fails if its base is missing or was modified.
     pub fn open<'a>(&self, content: &'a ContentRef) -> Result<OpenContent<'a>, ContentError> {
-        // An entire object is opened without a private copy. If the object is published as a hard link, users can modify
-        // it, but `ModificationCheck` notices this. If the content is only a part of an object, a private copy is opened.
+        // An entire object is opened without a private copy. If the object is published as a hard link, users can
+        // modify it, but `ModificationCheck` notices this. A part of an object is read without this check, so a private
+        // copy of the object is opened, which users cannot modify.
         let is_object = matches!(content, ContentRef::Object { .. });
         let file = self.open_base(content, !is_object)?;
         Ok(OpenContent {
@@ -206,8 +209,8 @@ impl Opener {
         })
     }
 
-    /// Opens the file that contains a content. This is a private copy of an object, a file outside the cache, or the
-    /// decompressed data of an archive.
+    /// Opens the base of `content`: a private copy of an object, a file outside the cache, or the decompressed data of
+    /// an archive.
     pub(crate) fn base(&self, content: &ContentRef) -> Result<BaseFile, ContentError> {
         self.open_base(content, true)
     }
@@ -229,7 +232,7 @@ impl Opener {
         matches!(location, Some(Location::Ranges(_)))
     }
 
-    /// Announces contents that will be read, so that adjacent ranges on another machine are fetched together.
+    /// Announces which contents will be read, so that adjacent ranges on another machine are fetched together.
     pub fn expect(&self, contents: impl Iterator<Item = ContentRef>) {
         let mut ranges_by_base: HashMap<Digest, Vec<Range<u64>>> = HashMap::new();
         for content in contents {
@@ -245,6 +248,7 @@ impl Opener {
         }
     }
 
+    /// Opens the base of `content`. If `private` is true, opens a copy of an object that no other process can modify.
     fn open_base(&self, content: &ContentRef, private: bool) -> Result<BaseFile, ContentError> {
         match content.is_layered() {
             true => self.layered(content.base()),
@@ -366,7 +370,7 @@ impl OpenContent<'_> {
         })
     }
 
-    /// Same as [`reader`](OpenContent::reader), but reads a long content on another thread, if one is free.
+    /// Same as [`reader`](OpenContent::reader), but reads long content on another thread, if one is free.
     pub fn read_ahead(&self) -> Result<Box<dyn BufRead + Send>, ContentError> {
         let reader = self.reader()?;
         let permit = match self.bytes() > MIN_READ_AHEAD_BYTES {
@@ -410,7 +414,7 @@ impl OpenContent<'_> {
         }
     }
 
-    /// Reads the entire content to verify it. `buffer` is for short contents.
+    /// Reads the entire content to verify it. Short content is read into `buffer`.
     pub fn check(
         &self,
         inflater: &mut MemberInflater,

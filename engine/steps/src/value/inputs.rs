@@ -26,6 +26,7 @@ pub(crate) fn input<'a>(inputs: &'a Inputs, name: &str) -> Result<&'a Value, Ste
         .ok_or_else(|| StepError::internal(format!("a step lacks its input `{name}`")))
 }
 
+/// Loads all inputs that are trees.
 pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>, StepError> {
     let trees = inputs
         .iter()
@@ -50,7 +51,7 @@ pub(crate) fn single_file(context: &Context, value: &Value) -> Result<ContentRef
 }
 
 #[derive(Debug, Error)]
-#[error("{} has no `{}`", holder(.0).0, holder(.0).1)]
+#[error("{} has no `{}`", source_and_path(.0).0, source_and_path(.0).1)]
 struct MissingFile(String);
 
 /// Maximum number of paths that are compared with a missing one.
@@ -99,6 +100,7 @@ fn name(path: &str) -> &str {
     &path[inner.rfind('/').map_or(0, |at| at + 1)..]
 }
 
+/// Returns the content of the file at `path`. If the file is missing, the error has the location of the key `key`.
 pub(crate) fn file_content(
     tree: &Tree,
     path: &str,
@@ -109,7 +111,7 @@ pub(crate) fn file_content(
 }
 
 /// Returns the name of a path's source, such as `the bundle`, and the path in it.
-pub(crate) fn holder(path: &str) -> (String, &str) {
+pub(crate) fn source_and_path(path: &str) -> (String, &str) {
     match split_source(path) {
         (Some(source), inner) => (format!("the source `{source}`"), inner),
         (None, path) => ("the bundle".to_owned(), path),

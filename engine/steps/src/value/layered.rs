@@ -1,4 +1,4 @@
-//! The file from which a content is read: a local file, a bundle on another machine, or compressed data inside a file.
+//! The file from which content is read: a local file, a bundle on another machine, or compressed data inside a file.
 //!
 //! Each random read of compressed data decompresses megabytes. Therefore, after a few random reads, all data are
 //! decompressed into an unlinked file.
@@ -32,10 +32,13 @@ use prep_formats::sevenz::{PartSpans, SevenZPart};
 use prep_formats::spans::{SpanReader, Spans};
 use serde::{Deserialize, Serialize};
 
+/// An open file that contains the bytes of other files, such as members of an archive.
 #[derive(Clone)]
 pub(crate) enum BaseFile {
     Local(Arc<File>),
+    /// A bundle on another machine.
     Remote(Arc<dyn Ranges>),
+    /// Compressed data inside another file.
     Layered(Arc<LayeredFile>),
 }
 
@@ -58,7 +61,8 @@ impl ReadAt for BaseFile {
     }
 }
 
-/// Maximum number of decompressed spans in memory.
+/// Maximum number of decompressed spans in memory. A span is a part that can be decompressed without the parts before
+/// it.
 const CACHED_SPANS: usize = 5;
 /// Number of decompressed spans if memory for more is not free. A read that crosses the border of a span needs two spans.
 const MIN_CACHED_SPANS: usize = 2;
@@ -78,10 +82,12 @@ const COPY_BYTES: usize = 1 << 18;
 /// Compressed data inside another file.
 pub struct LayeredFile {
     spans: SpanReader<Box<dyn Spans + Send + Sync>>,
+    /// An unlinked file with all decompressed data, after too many bytes were decompressed repeatedly.
     copy: OnceLock<File>,
     /// Locked while `copy` is created.
     copying: Mutex<()>,
     context: Context,
+    /// The memory of [`CACHED_SPANS`] spans, if it was free.
     _memory: Option<Claim>,
 }
 
@@ -166,6 +172,7 @@ impl ReadAt for LayeredFile {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layers {
+    /// Digest of the file that contains the outermost layer.
     pub base: Digest,
     /// From the outermost to the innermost.
     pub layers: Vec<Layer>,
@@ -174,14 +181,18 @@ pub(crate) struct Layers {
 /// A range of compressed bytes in the next outer layer, or in the base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Layer {
+    /// Start of the range.
     pub offset: u64,
+    /// Length of the range.
     pub bytes: u64,
     pub compression: LayerCompression,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LayerCompression {
+    /// Deflate, and the positions where decompression can start.
     Deflate(InflateIndex),
+    /// The parts of a 7z archive, each of which is decoded separately.
     SevenZip(Vec<SevenZPart>),
 }
 
@@ -190,6 +201,7 @@ pub(crate) struct LayersWriter(RefCell<CountedObject>);
 
 struct CountedObject {
     object: io::BufWriter<ObjectWriter>,
+    /// Number of bytes of windows that were written.
     bytes: u64,
 }
 

@@ -40,6 +40,7 @@ pub(crate) enum Collision {
     },
 }
 
+/// The outputs of a directory or an archive, with their files.
 #[derive(Debug, Default)]
 pub(crate) struct OutputLayout {
     outputs: Vec<String>,
@@ -49,6 +50,7 @@ pub(crate) struct OutputLayout {
 }
 
 impl OutputLayout {
+    /// Adds the output `output`. `add` adds its files to the builder.
     pub(crate) fn add<E>(
         &mut self,
         output: &str,
@@ -84,11 +86,13 @@ impl OutputLayout {
         Ok(self.files.in_order(&order))
     }
 
+    /// Returns the output that contains the file with this index.
     fn output(&self, file: u32) -> String {
         let number = self.ends.partition_point(|end| *end <= file as usize);
         self.outputs.get(number).cloned().unwrap_or_default()
     }
 
+    /// Fails if a path is below the path of a file.
     fn check_files_above(&self, order: &[u32]) -> Result<(), Collision> {
         let file = |index: usize| order.get(index).copied().unwrap_or_default();
         let path = |index: usize| self.files.path(file(index));
@@ -104,6 +108,7 @@ impl OutputLayout {
         }
     }
 
+    /// Fails if two paths, or directories that contain them, differ only in case.
     fn check_case(&self, order: &[u32]) -> Result<(), Collision> {
         let mut seen: HashMap<String, (&str, u32)> = HashMap::new();
         for &file in order {
@@ -160,6 +165,7 @@ pub(crate) fn below_a_file<'a>(
     None
 }
 
+/// Returns the directories that contain `path`, outermost first.
 fn parent_directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/')
         .map(|(at, _)| path.get(..at).unwrap_or_default())
@@ -252,8 +258,8 @@ mod tests {
         };
         for path in taken.keys() {
             for (other, is_file) in &taken {
-                let below = path.starts_with(&format!("{other}/"));
-                if below && *is_file {
+                let is_below = path.starts_with(&format!("{other}/"));
+                if is_below && *is_file {
                     return Err(());
                 }
                 let (parts, others): (Vec<&str>, Vec<&str>) =

@@ -21,16 +21,18 @@ pub(crate) enum RowPositions {
     },
 }
 
+/// Row positions in an object of the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredPositions {
     pub object: Digest,
+    /// Number of selected rows.
     pub rows: u64,
-    /// Whether the object contains runs.
+    /// Whether the object contains runs instead of the number of each row.
     runs: bool,
 }
 
 impl RowPositions {
-    /// Chooses the smaller representation.
+    /// Chooses the smaller representation. A run takes 24 bytes in memory, the number of a row takes 4 bytes.
     pub fn new(rows: Vec<u32>) -> RowPositions {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for &row in &rows {
@@ -202,6 +204,7 @@ pub(crate) fn sorted(
     Ok(order)
 }
 
+/// Appends the sorted indices `left` and `right` to `out`, in sorted order.
 fn merge(
     mut left: &[u32],
     mut right: &[u32],

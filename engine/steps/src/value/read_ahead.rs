@@ -1,5 +1,5 @@
-//! Reads ahead on a separate thread. Inflating a member takes as long as parsing the member, so two threads need half the
-//! time.
+//! Reads ahead on a separate thread. Inflating a file takes about as long as parsing its bytes, so two threads need
+//! half the time of one.
 //!
 //! The thread sends chunks through a bounded channel, and gets the buffers of used chunks back. A read error is returned
 //! after the bytes that were read before the error.
@@ -20,12 +20,14 @@ const MAX_CHUNKS: usize = 4;
 pub(crate) struct ReadAhead {
     /// `None` at the end and after a read error.
     chunks: Option<Receiver<io::Result<Vec<u8>>>>,
+    /// Returns buffers of used chunks to the thread.
     recycled: Sender<Vec<u8>>,
     /// `None` after the thread has ended.
     thread: Option<JoinHandle<Option<()>>>,
     chunk: Vec<u8>,
     /// Number of bytes of the chunk that the caller has consumed.
     used: usize,
+    /// Whether a read has failed. All later reads then fail, too.
     failed: bool,
 }
 
@@ -56,6 +58,7 @@ impl ReadAhead {
         })
     }
 
+    /// Receives the next chunk. At the end, the chunk is empty.
     fn advance(&mut self) -> io::Result<()> {
         if self.failed {
             return Err(io::Error::other("an earlier read failed"));
@@ -82,6 +85,8 @@ impl ReadAhead {
         ended
     }
 
+    /// Waits for the end of the thread. Closing the channel stops a thread that has more chunks. Fails if the thread
+    /// panicked.
     fn join(&mut self) -> io::Result<()> {
         self.chunks = None;
         match self.thread.take().map(JoinHandle::join) {
@@ -205,7 +210,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads ascending numbers, with an odd number of bytes per call. Ends, fails or panics at `end`.
+    /// Returns at most 77,777 bytes per call, so that calls do not end at the borders of chunks. At the offset `end`,
+    /// returns the result of `then`, which ends, fails or panics.
     struct Counting {
         at: usize,
         end: usize,

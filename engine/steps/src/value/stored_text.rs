@@ -1,8 +1,8 @@
 //! The canonical text of a table, which is mapped into memory only when a step needs it.
 //!
-//! The step that writes a text passes the offsets of the rows to later steps of the run. The step may also keep some
-//! columns in memory, and most queries need only these columns. A table that is published unchanged is a hard link to the
-//! text, so the text is not mapped. A text may also exist only in memory ([`TextWriter`](super::TextWriter)).
+//! The step that writes a text passes the offsets of the rows to later steps of the run. The step may also keep the
+//! columns in memory that queries usually need. A table that is published unchanged is a hard link to the text, so the
+//! text is not mapped. A text may also exist only in memory ([`TextWriter`](super::TextWriter)).
 
 use std::io::Write;
 use std::ops::Range;
@@ -40,10 +40,12 @@ pub(crate) fn max_mapped_bytes(context: &Context) -> u64 {
     context.limits.memory / 2
 }
 
+/// Facts about a text that the step passes to later steps, so that they need not scan the text.
 #[derive(Default)]
 pub(crate) struct TextMetadata {
     /// Offsets of the rows. Empty if the text must be scanned for them.
     pub index: RowIndex,
+    /// The columns that are kept in memory, if any.
     pub projection: Option<Projection>,
 }
 
@@ -60,6 +62,7 @@ pub(crate) struct StoredText {
     cached: Option<CachedColumns>,
 }
 
+/// The columns of a text that are kept in memory.
 struct CachedColumns {
     /// Indices in the table, ascending.
     columns: Vec<usize>,
@@ -171,6 +174,7 @@ impl StoredText {
         }
     }
 
+    /// Returns the same text with other types of columns.
     fn with_schema(&self, schema: &Schema) -> Result<StoredText, StepError> {
         let cached = self
             .cached
@@ -188,6 +192,7 @@ impl StoredText {
         })
     }
 
+    /// Returns the memory in bytes of row offsets and cached columns, without the mapped text.
     fn memory(&self) -> u64 {
         let full_table = self.full_table.get().map_or(0, TextTable::index_bytes);
         self.index.lock().bytes()
@@ -277,9 +282,10 @@ impl CachedColumns {
         2 * (self.table.text().len() as u64 + self.table.index_bytes())
     }
 
+    /// Returns the typed values of a cached column. The first call converts the text of its cells.
     fn values(&self, index: usize) -> Result<ArrayRef, CsvError> {
-        let metadata = self.values.get(index);
-        if let Some(values) = metadata.and_then(OnceLock::get) {
+        let slot = self.values.get(index);
+        if let Some(values) = slot.and_then(OnceLock::get) {
             return Ok(values.clone());
         }
         let rows = usize::try_from(self.table.schema().rows).unwrap_or(usize::MAX);
@@ -287,8 +293,8 @@ impl CachedColumns {
         let schema = batches.schema();
         let batches = batches.collect::<Result<Vec<_>, _>>()?;
         let values = concat_batches(&schema, &batches)?.column(0).clone();
-        Ok(match metadata {
-            Some(metadata) => metadata.get_or_init(|| values).clone(),
+        Ok(match slot {
+            Some(slot) => slot.get_or_init(|| values).clone(),
             None => values,
         })
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::positions::{RowPositions, StoredPositions};
 use super::{StoredText, TextMetadata};
 
+/// Creates the schema of a column.
 pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSchema {
     ColumnSchema {
         name: name.to_owned(),
@@ -20,6 +21,7 @@ pub(crate) fn column(name: &str, kind: ColumnType, nullable: bool) -> ColumnSche
     }
 }
 
+/// The object with the stored rows of a table, and its format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "storage", rename_all = "snake_case")]
 pub(crate) enum TableStorage {
@@ -83,6 +85,7 @@ impl TableValue {
         value.decode()
     }
 
+    /// Returns the number of rows of the table, which are the selected rows.
     pub fn len(&self) -> u64 {
         self.rows
             .as_ref()
@@ -129,6 +132,7 @@ impl TableValue {
         })
     }
 
+    /// Returns the value of a step's output. It refers to the objects of the stored rows and of the selection.
     pub fn into_value(self) -> Value {
         let (TableStorage::Text { object }
         | TableStorage::Parquet { object }
@@ -212,12 +216,14 @@ pub(crate) struct TextWriter {
     claim: Option<Claim>,
 }
 
+/// A canonical text in memory, and the claim of this memory.
 pub(crate) struct InMemoryText {
     pub buffer: Buffer,
     pub claim: Claim,
 }
 
 impl TextWriter {
+    /// Creates a writer for the text of a CSV file of `bytes` bytes.
     pub fn new(context: &Context, bytes: u64) -> Result<TextWriter, StepError> {
         // SHA-256 is computed for texts that are published unchanged, which need a file anyway.
         let in_memory = match bytes >= MIN_IN_MEMORY_BYTES && !context.store.computes_sha256() {

@@ -92,6 +92,7 @@ impl<'c> ContentParts<'c> {
                 PartSource::Random(self.opener.base(content)?, *offset)
             }
             ContentRef::Member { base, entry, .. } => {
+                // Steps that read the same member compute the same digest, and so share its inflated bytes.
                 let name = format!("{base} {}", entry.header_offset);
                 let shared =
                     self.context
@@ -110,6 +111,7 @@ impl<'c> ContentParts<'c> {
     }
 }
 
+/// Opens a compressed member for reading from its start.
 fn open_sequential(
     context: &Context,
     opener: &Opener,

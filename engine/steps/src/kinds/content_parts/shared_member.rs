@@ -20,13 +20,14 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::value::{CHUNK_BYTES, Chunks};
 
-/// Maximum number of chunks in the window: 6 MiB. The thread that inflates ahead has up to 6 MiB more.
+/// Maximum number of chunks in the window: 6 MiB. The thread that inflates ahead has a few more chunks.
 const WINDOW_CHUNKS: usize = (6 << 20) / CHUNK_BYTES;
 
+/// Maximum number of buffers that are kept for further chunks.
 const MAX_SPARE_CHUNKS: usize = 4;
 
 /// Time without progress after which a reader is excluded. It is long because an excluded reader must inflate the member
-/// from its beginning. Also, a busy machine can suspend a thread for some tenths of a second.
+/// from its beginning. Also, the system can suspend a thread for some tenths of a second if the processors are busy.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 /// Maximum offset of the window in bytes at which a new reader can join. The other readers wait while the new reader
@@ -48,10 +49,13 @@ struct SharedState {
     window: VecDeque<Vec<u8>>,
     start: u64,
     end: u64,
+    /// Buffers of chunks that have left the window, for reuse.
     spare: Vec<Vec<u8>>,
     /// For each reader that uses the window, by number: the offset from which it needs bytes.
     offsets: BTreeMap<u64, u64>,
+    /// The number of the newest reader. Readers are numbered from 1.
     numbers: u64,
+    /// Number of readers that wait for `moved`.
     waiting: usize,
 }
 
@@ -85,7 +89,7 @@ impl SharedMember {
         self.state.lock()
     }
 
-    /// Returns true after a timeout.
+    /// Waits for the signal `moved`, at most [`MAX_WAIT`]. Returns true if this time passed without a signal.
     fn wait(&self, state: &mut MutexGuard<'_, SharedState>) -> bool {
         state.waiting += 1;
         let waited = self.moved.wait_for(state, MAX_WAIT);
@@ -108,7 +112,7 @@ impl SharedMember {
     ) -> MutexGuard<'s, SharedState> {
         let recycled = state.spare.pop().unwrap_or_default();
         drop(state);
-        let mut turn = InflateGuard {
+        let mut guard = InflateGuard {
             shared: self,
             source: ChunkSource::Ended,
         };
@@ -118,14 +122,14 @@ impl SharedMember {
             let mut state = self.state();
             state.end += chunk.len() as u64;
             state.window.push_back(chunk);
-            turn.source = ChunkSource::Available(chunks);
+            guard.source = ChunkSource::Available(chunks);
         }
-        drop(turn);
+        drop(guard);
         self.state()
     }
 }
 
-/// Wakes the other readers when it is dropped, even if the decoder panics.
+/// When dropped, makes `source` available to all readers and wakes them, even if the decoder panics.
 struct InflateGuard<'t> {
     shared: &'t SharedMember,
     source: ChunkSource,
@@ -140,6 +144,7 @@ impl Drop for InflateGuard<'_> {
 }
 
 impl SharedState {
+    /// Removes chunks that every reader has passed from the window.
     fn evict(&mut self) {
         let slowest = self.offsets.values().min().copied().unwrap_or(self.end);
         while let Some(chunk) = self.window.front() {
@@ -169,6 +174,7 @@ impl SharedState {
         }
     }
 
+    /// Returns the number and the offset of the reader that needs the earliest bytes.
     fn slowest_reader(&self) -> Option<(u64, u64)> {
         let slowest = self.offsets.iter().min_by_key(|(_, offset)| **offset);
         slowest.map(|(number, offset)| (*number, *offset))
@@ -262,6 +268,7 @@ impl SharedReader {
                 (Some((number, offset)), _)
                     if state.window.len() >= WINDOW_CHUNKS && offset < at =>
                 {
+                    // The window is full. Wait for the slowest reader, and exclude it if it makes no progress.
                     let timed_out = self.shared.wait(&mut state);
                     if timed_out && state.offsets.get(&number) == Some(&offset) {
                         state.offsets.remove(&number);
@@ -353,6 +360,7 @@ mod tests {
                 let (content, shared) = (&content, &shared);
                 scope.spawn(move || read(content, shared, step, pause))
             };
+            // The third reader sleeps for three times the maximum wait at the offset 2,222,220.
             let all = [
                 one(71_111, None),
                 one(810_007, None),
@@ -369,6 +377,7 @@ mod tests {
 
     #[test]
     fn decompression_does_not_block_readers() {
+        /// A member whose fifth chunk can be inflated only after two threads have reached the barrier.
         struct Gate(Cursor<Vec<u8>>, Arc<std::sync::Barrier>);
         impl Read for Gate {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -397,6 +406,7 @@ mod tests {
             while shared.state().end < 4 * CHUNK_BYTES as u64 {
                 std::thread::yield_now();
             }
+            // While the other reader waits for the fifth chunk, this reader can read the chunks before it.
             let mut out = Vec::new();
             let read = slow.read(5, 3 * CHUNK_BYTES as u64, &mut out, never);
             both.wait();
@@ -416,11 +426,11 @@ mod tests {
         let mut first = SharedReader::new(Arc::clone(&shared));
         let open =
             || Ok::<_, io::Error>(Box::new(Cursor::new(vec![1_u8, 2, 3])) as SequentialReader);
-        let thrown = std::thread::scope(|scope| {
+        let panicked = std::thread::scope(|scope| {
             let read = scope.spawn(move || first.read(0, 1, &mut Vec::new(), open).is_ok());
             read.join()
         });
-        assert!(thrown.is_err());
+        assert!(panicked.is_err());
         let mut out = Vec::new();
         let mut second = SharedReader::new(shared);
         assert!(second.read(1, 2, &mut out, open).is_ok());

@@ -109,7 +109,7 @@ fn pack(
         context.progress.set_total_bytes(bytes);
         Ok(FileValue::stored(store(context, &tree)?).into_value())
     });
-    // The trees, the combined tree, and the central directory.
+    // Memory for the input trees, the combined tree, and the central directory.
     function
         .memory(|inputs| (96 << 20) + 3 * memory_of_trees(inputs))
         .step()
@@ -145,15 +145,17 @@ pub(crate) fn add_output(
     Ok(())
 }
 
+/// Writes the members of an archive one after another. A *gap* is space in the archive that is reserved for the bytes
+/// of a member, which are written later.
 trait ArchiveWriter<W> {
     fn directory(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
-    /// Returns which bytes the caller must write into gaps.
-    fn bytes(&self) -> GapBytes {
+    /// Returns which bytes of a member the caller must write into its gap.
+    fn gap_bytes(&self) -> GapBytes {
         GapBytes::Plain
     }
-    /// Adds a file with a gap, into which the caller later writes the bytes. Returns `false` if the size of the gap is
-    /// unknown.
+    /// Adds a file with a gap, into which the caller later writes the bytes. Returns `false`, and adds no file, if the
+    /// size of the gap is unknown.
     fn leave_gap(
         &mut self,
         file: TreeFile<'_>,
@@ -163,6 +165,7 @@ trait ArchiveWriter<W> {
     fn finish(self) -> Result<W, StepError>;
 }
 
+/// Stores a tree as an archive. `archive` creates the writer.
 fn store<A: ArchiveWriter<ArchiveOutput>>(
     context: &Context,
     tree: &Tree,
@@ -172,13 +175,13 @@ fn store<A: ArchiveWriter<ArchiveOutput>>(
     let out = ArchiveOutput::new(context, tree)?;
     let gaps = out.gaps();
     let archive = archive(out);
-    let bytes = archive.bytes();
+    let gap_bytes = archive.gap_bytes();
     let out = write(context, &opener, tree, archive, gaps.as_deref())?;
-    out.commit(context, &opener, tree, bytes)
+    out.commit(context, &opener, tree, gap_bytes)
 }
 
-/// Stores a tree as a 7z archive. The header of a 7z archive is at the beginning, but is written last. Objects of the cache
-/// are written from front to back. Therefore the archive needs a temporary file.
+/// Stores a tree as a 7z archive. The header of a 7z archive is at the beginning, but is written last. An object of the
+/// cache can only be written from front to back. Therefore the archive is first written to a temporary file.
 fn store_7z(context: &Context, tree: &Tree) -> Result<Stored, StepError> {
     let file = context.temp_file().map_err(StepError::machine)?;
     let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
@@ -242,6 +245,7 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
 
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
         if let (Some((file, member)), ZipMethod::Deflate) = (content.member(), self.method) {
+            // The compressed bytes are copied, so inflate them only to verify them.
             content.check(&mut self.inflater, &mut self.buffer)?;
             let copied = self.writer.copy_member(path, file, member);
             return copied.map_err(StepError::input);
@@ -252,7 +256,7 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
             .map_err(StepError::input)
     }
 
-    fn bytes(&self) -> GapBytes {
+    fn gap_bytes(&self) -> GapBytes {
         match self.method {
             ZipMethod::Stored => GapBytes::Plain,
             ZipMethod::Deflate => GapBytes::Compressed,

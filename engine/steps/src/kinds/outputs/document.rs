@@ -113,6 +113,7 @@ impl Document {
         });
         let memory_members = self.members.clone();
         let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
+        // The queries run one after another.
         FunctionStep::new("document", 3, params, run).memory(move |inputs| {
             let queries = memory_members.iter().map(|(_, query)| query);
             let memory = queries.map(|query| query_memory(query, inputs));
@@ -161,6 +162,7 @@ impl Document {
         Ok(FileValue::table(stored, rows, Vec::new()).into_value())
     }
 
+    /// Returns the error for a file that cannot be parsed.
     fn failed(&self, cause: impl Into<BoxError>) -> StepError {
         undecodable(DocumentError::Format {
             path: self.path.clone(),
@@ -168,6 +170,8 @@ impl Document {
         })
     }
 
+    /// Returns the keys of the output's members, in order. Fails if `only` names a member that neither the file nor
+    /// `members` has.
     fn keys(&self, mut file: JsonElements<impl Read>) -> Result<Vec<JsonString>, StepError> {
         let mut found: Vec<JsonString> = Vec::new();
         while let Some((key, _)) = file
@@ -202,6 +206,7 @@ impl Document {
             }
         }
         if self.dialect.sort_keys {
+            // Python sorts strings by code point.
             let sorted: BTreeMap<Vec<u32>, JsonString> = keys
                 .into_iter()
                 .map(|key| (key.to_string_lossy().chars().map(u32::from).collect(), key))

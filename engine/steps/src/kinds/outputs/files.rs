@@ -76,6 +76,7 @@ pub(crate) const FILES: StepKind = StepKind {
     },
 };
 
+/// Stores the tree of the files that the query names, at the paths that the query returns.
 fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     let (trees, query) = (trees(run.context, run.inputs)?, run.query);
     let context = run.context;
@@ -98,6 +99,7 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     rows.save(context, &trees, query)
 }
 
+/// Adds the location of the query and a help to an error.
 fn located(query: &Query, failure: Failure, error: FilesError) -> StepError {
     let help = match &error {
         FilesError::Path { .. } => {
@@ -130,6 +132,7 @@ fn repeated_help(query: &Query) -> String {
     }
 }
 
+/// Maximum number of tables that the help names.
 const MAX_TABLES: usize = 5;
 
 #[derive(Default)]
@@ -140,25 +143,26 @@ struct PlacedFiles {
 }
 
 impl PlacedFiles {
+    /// Adds a file at `path`. Fails if no tree contains the file.
     fn push(
         &mut self,
         path: &str,
         trees: &[Arc<Tree>],
         (file, query): (&str, &Query),
     ) -> Result<(), StepError> {
-        let found = trees.iter().enumerate().find_map(|(number, tree)| {
+        let location = trees.iter().enumerate().find_map(|(number, tree)| {
             let found = tree.find(file).filter(|found| !found.is_directory())?;
             Some((
                 u32::try_from(number).ok()?,
                 u32::try_from(found.index()).ok()?,
             ))
         });
-        let found = found.ok_or_else(|| {
+        let location = location.ok_or_else(|| {
             let error = FilesError::UnknownFile(file.to_owned());
             located(query, Failure::Input, error)
         })?;
         self.paths.push(path);
-        self.files.push(found);
+        self.files.push(location);
         Ok(())
     }
 
@@ -230,7 +234,6 @@ pub(crate) const COPY: StepKind = StepKind {
     step: |declaration, _| {
         let from = declaration.text("copy")?.to_owned();
         let params = serde_json::json!({ "from": from });
-        // If `from` ends in `/`, all files of the directory are copied.
         let function = FunctionStep::new("copy", 3, params, move |context, inputs| {
             copied(context, inputs, &from)
         });
@@ -240,6 +243,7 @@ pub(crate) const COPY: StepKind = StepKind {
     },
 };
 
+/// Stores the tree of a file, or of all files of a directory if `from` ends in `/`.
 fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepError> {
     let tree = only_tree(context, inputs)?;
     let mut files = TreeBuilder::default();

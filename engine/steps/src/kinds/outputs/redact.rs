@@ -89,6 +89,7 @@ fn redact(
     Ok(FileValue::stored(out.0.commit()?).into_value())
 }
 
+/// Adds the path of an archive member or of a file to an error.
 fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
     io::Error::other(FileError::new(path, cause))
 }
@@ -96,6 +97,7 @@ fn member_error(path: &str, cause: impl Into<BoxError>) -> io::Error {
 /// A file that this step writes. Write errors are errors of the system, not of the input.
 struct StepFile<F>(F);
 
+/// Marks a write error as an error of the system. `Interrupted` stays as it is, because callers then repeat the write.
 fn machine(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::Interrupted => error,
@@ -145,6 +147,7 @@ enum MatlabContainer {
 }
 
 impl MatlabContainer {
+    /// Returns the format that the suffix of `path` implies. `None` for a file that is copied unchanged.
     fn from_path(path: &str) -> Option<MatlabContainer> {
         let path = path.to_ascii_lowercase();
         let ends = |end: &str| path.ends_with(end);
@@ -195,6 +198,7 @@ impl Redaction<'_> {
         }
     }
 
+    /// Copies a tar archive, and redacts the members that are MATLAB files or contain them.
     fn tar<W: Write>(&self, path: &str, depth: u64, input: &mut dyn Read, out: W) -> io::Result<W> {
         let mut archive = TarWriter::new(out);
         let mut each = |member: &Member<'_>, content: &mut dyn Read| {
@@ -220,6 +224,7 @@ impl Redaction<'_> {
         archive.finish().map_err(io::Error::other)
     }
 
+    /// Same as [`tar`](Self::tar), for a zip archive. Members without MATLAB files are copied in their compressed form.
     fn zip(
         &self,
         path: &str,
@@ -260,6 +265,7 @@ impl Redaction<'_> {
         archive.finish().map_err(io::Error::other).map(drop)
     }
 
+    /// Returns a temporary file that `fill` has written.
     fn in_temp_file(
         &self,
         fill: impl FnOnce(&mut StepFile<File>) -> io::Result<()>,
@@ -288,6 +294,7 @@ mod tests {
         Context::new(store, limits, cancel.clone())
     }
 
+    /// Returns the error of redacting `input`, a file with the name `path`.
     fn failure(
         context: &Context,
         path: &str,
@@ -304,6 +311,7 @@ mod tests {
         StepError::input(ended.expect_err("a failure"))
     }
 
+    /// A reader that cancels the run after `left` reads.
     struct Stopping<'a> {
         inner: &'a [u8],
         left: usize,

@@ -208,6 +208,7 @@ const DIALECTS: &[Word] = &[
     },
 ];
 
+/// Returns the declared JSON format: the library, the indentation, and whether keys are sorted.
 pub(super) fn dialect(declaration: &Declaration) -> JsonFormat {
     let has = |key: &str| declaration.has(key);
     let indent = has("indent")
@@ -226,6 +227,7 @@ pub(super) fn dialect(declaration: &Declaration) -> JsonFormat {
     }
 }
 
+/// Reports `indent` and `sort_keys`, which have no effect with the dialect `ujson`.
 pub(super) fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     if dialect(declaration).writer == JsonLibrary::Python {
         return Vec::new();
@@ -332,6 +334,7 @@ pub(crate) const PARQUET: StepKind = StepKind {
     },
 };
 
+/// Returns the versions of the libraries to reproduce. `None` if `prep` uses its own writer.
 fn versions(declaration: &Declaration) -> Option<WriterVersions> {
     let (fastparquet, pandas) = (
         declaration.text("fastparquet")?,
@@ -346,6 +349,7 @@ fn check_versions(declaration: &Declaration) -> Vec<Diagnostic> {
         (Some(fastparquet), Some(pandas)) => match WriterVersions::new(fastparquet, pandas) {
             Ok(_) => Vec::new(),
             Err(error) => {
+                // With a valid version of pandas, an error can only concern fastparquet.
                 let key = if WriterVersions::new(fastparquet, "2").is_err() {
                     "fastparquet"
                 } else {
@@ -388,6 +392,7 @@ pub(crate) const BSON: StepKind = StepKind {
     },
 };
 
+/// Writes the rows of a query as BSON documents. Reads their long binary values from the bundle.
 fn write_bson(run: QueryRun<'_>) -> Result<Value, StepError> {
     let mut out = run.context.store.writer()?;
     let mut parts = ContentParts::new(run.context, run.inputs)?;

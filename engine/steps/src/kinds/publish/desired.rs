@@ -58,6 +58,7 @@ impl Publish {
             .map_err(StepError::pipeline)
     }
 
+    /// Returns the tree of all outputs. An empty directory stands for an output without files.
     fn layout(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
         let mut layout = OutputLayout::default();
         for (name, path) in &self.outputs {
@@ -77,6 +78,7 @@ impl Publish {
             .map_err(StepError::pipeline)
     }
 
+    /// Describes each published output for the manifest.
     pub(super) fn summary(
         &self,
         context: &Context,

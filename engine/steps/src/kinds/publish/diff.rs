@@ -90,11 +90,14 @@ pub(super) fn compare(
     for section in ["public", "private"] {
         changes.directories.insert(section.to_owned());
     }
+    // Indices of the new files that the listing does not contain. Another program may have written files at their
+    // paths.
     let mut foreign = Vec::new();
     for (index, file) in (0..).zip(desired.files()) {
         if file.index().is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
         }
+        // Add the directories that contain the file, innermost first.
         let mut directory = match file.is_directory() {
             false => parent(file.path()),
             true => Some(file.path()),
@@ -256,6 +259,7 @@ impl Comparison<'_> {
         Ok(true)
     }
 
+    /// Returns whether a new file needs the directory `inner`.
     fn needs_directory(&self, inner: &Path, changes: &Changes) -> bool {
         inner
             .to_str()
@@ -266,6 +270,7 @@ impl Comparison<'_> {
         self.desired_file(inner).is_some()
     }
 
+    /// Returns the index of the new file at the path `inner`, if any.
     fn desired_file(&self, inner: &Path) -> Option<usize> {
         let desired_file = self.desired.find(inner.to_str()?)?;
         (!desired_file.is_directory()).then(|| desired_file.index())

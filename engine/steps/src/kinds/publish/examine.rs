@@ -79,7 +79,7 @@ impl TreeState {
 pub(super) enum Trust {
     /// Files with the recorded metadata are treated as unchanged.
     Metadata,
-    /// Every file is read: in a restart, the system may have lost its content.
+    /// Every file is read, because a restart of the system may have damaged it.
     Nothing,
 }
 
@@ -105,12 +105,14 @@ pub enum ExaminedFiles {
     All,
 }
 
+/// Whether an examination records its results, so that later examinations read fewer files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Remember {
+    /// Record nothing.
     No,
-    /// Record if the directory is writable and no other process publishes into it.
+    /// Record the results if the directory is writable and no other process publishes into it.
     IfUnlocked,
-    /// Record. The caller must hold the lock of the directory.
+    /// Record the results. The caller must hold the lock of the directory.
     Locked,
 }
 
@@ -145,7 +147,7 @@ impl TreeExamination<'_> {
         let listing = PublishedListing::read(&self.home());
         let verified = verified(&listing, &prepared, trust, self.hash)?;
         let mut state = TreeState {
-            is_list_damaged: !listing.is_whole(),
+            is_list_damaged: !listing.is_complete(),
             ..TreeState::default()
         };
         for index in 0..verified.len() {
@@ -172,7 +174,7 @@ impl TreeExamination<'_> {
         };
         search.add(Path::new(""), &mut state.unpublished);
         let mut manifest = match verified == listing {
-            // The metadata are those from before the restart, and the files were just read from the disk.
+            // All files have the metadata and the content from before the restart, so they are known to be on disk.
             true if trust == Trust::Nothing => stamped.into_durable(),
             true => stamped,
             false => stamped.written_in(self.boot, &self.home()),
@@ -180,7 +182,7 @@ impl TreeExamination<'_> {
         manifest.unpublished = state.unpublished.clone();
         let manifest = match state.is_as_published() {
             true => Some(manifest),
-            // Only a comparison of all files finds the difference, so the next check must compare all files.
+            // The times of the directories do not show this difference, so the next check must compare all files.
             false if self.manifest.is_intact(&prepared) => Some(self.manifest.clone().distrusted()),
             false => None,
         };
@@ -204,9 +206,10 @@ impl TreeExamination<'_> {
                 _ => return,
             },
         };
-        let now = Manifest::read(self.data_dir, &self.manifest.competition);
-        // Another process may have published since `self.manifest` was read. Keep its newer records.
-        if matches!(now, Ok(Some(now)) if now == *self.manifest) {
+        let current = Manifest::read(self.data_dir, &self.manifest.competition);
+        // Another process may have published since `self.manifest` was read. Then keep the newer records of this
+        // process.
+        if matches!(current, Ok(Some(current)) if current == *self.manifest) {
             let _ = record.write(&home);
         }
     }
@@ -220,6 +223,7 @@ impl TreeExamination<'_> {
     }
 }
 
+/// The records to write after an examination. `None` for a record that did not change.
 struct Examined<'a> {
     manifest: Option<Manifest>,
     listing: Option<&'a PublishedListing>,
@@ -228,6 +232,7 @@ struct Examined<'a> {
 
 impl Examined<'_> {
     fn write(&self, home: &Path) -> Result<(), ManifestError> {
+        // A file that is modified after this pause has another modification time than the recorded one.
         std::thread::sleep(CLOCK_TICK);
         if let Some(listing) = self.listing {
             listing.write(home, self.began)?;

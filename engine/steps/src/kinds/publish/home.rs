@@ -34,6 +34,7 @@ pub(super) fn mode_of(name: &str) -> u32 {
     }
 }
 
+/// Returns the error for a published file whose content cannot be read.
 pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
     StepError::input(FileError::new(path, cause))
 }
@@ -110,8 +111,10 @@ pub(super) fn replace_with(
     prep_cache::persist(file, &target).map_err(failed)
 }
 
+/// Maximum number of paths in a [`PathSummary`].
 const MAX_RECORDED_PATHS: usize = 20;
 
+/// Maximum number of paths of a [`PathSummary`] in a message.
 const MAX_SHOWN_PATHS: usize = 3;
 
 /// A set of files and directories: their number, and the first of their paths.

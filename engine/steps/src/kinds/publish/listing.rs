@@ -33,6 +33,7 @@ use crate::value::{
 pub(super) const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
+/// Placeholder for the SHA-256 of a file that was not read yet.
 const UNKNOWN_SHA256: Sha256 = Sha256::from_bytes([0; 32]);
 
 /// Metadata of a published file, without its size. Other structs already contain the size. Storing the size twice would
@@ -53,7 +54,7 @@ pub(super) struct PublishedListing {
     files: Vec<ListedFile>,
     bases: Vec<Digest>,
     /// Whether the listing was read to its end.
-    is_whole: bool,
+    is_complete: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,17 +101,19 @@ impl ListedFile {
         }
     }
 
-    fn settled(mut self, began: SystemTime) -> ListedFile {
+    /// Replaces the modification time by [`NEVER`] if it cannot be trusted, see [`trusted_time`].
+    fn with_trusted_time(mut self, began: SystemTime) -> ListedFile {
         self.written.time = trusted_time(self.written.time, began);
         self
     }
 
-    /// Returns false if the file is marked as changed. Otherwise, these metadata imply the recorded content.
+    /// Returns false if the file is marked as changed. Otherwise, a file with these metadata has the recorded content.
     pub(super) fn is_trusted(&self) -> bool {
         self.written.time != NEVER
     }
 }
 
+/// Returns the number of an inode, with 1 in place of 0, so that `Option<WrittenFile>` takes no extra memory.
 fn inode(number: u64) -> NonZeroU64 {
     NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
 }
@@ -136,11 +139,12 @@ pub(super) fn write_published(
     };
     let files = listed().count() as u64;
     replace_with(home, LISTING_FILE, None, |out| {
-        let listed = listed().map(|(path, listed)| (path, listed.settled(began)));
+        let listed = listed().map(|(path, listed)| (path, listed.with_trusted_time(began)));
         write(out, tree.bases(), files, listed)
     })
 }
 
+/// Writes a listing in the format that the module documents.
 fn write<'a>(
     out: &mut dyn Write,
     bases: &[Digest],
@@ -182,7 +186,7 @@ impl PublishedListing {
     ) -> PublishedListing {
         let mut listing = PublishedListing {
             bases: self.bases.clone(),
-            is_whole: self.is_whole,
+            is_complete: self.is_complete,
             ..PublishedListing::default()
         };
         for (index, file) in self.files.iter().enumerate() {
@@ -195,7 +199,8 @@ impl PublishedListing {
         listing
     }
 
-    /// Marks files as changed for whose index `is_trusted` returns false.
+    /// Marks the files as changed for whose index `is_trusted` returns false. Files that are already marked stay
+    /// marked.
     pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
         self.with_metadata(|index| {
             let file = self.files.get(index).filter(|_| is_trusted(index))?;
@@ -252,10 +257,11 @@ impl PublishedListing {
     }
 
     /// Returns false if files are missing, because the listing is damaged.
-    pub(super) fn is_whole(&self) -> bool {
-        self.is_whole
+    pub(super) fn is_complete(&self) -> bool {
+        self.is_complete
     }
 
+    /// Returns whether the listing contains a file below the directory `path`.
     pub(super) fn has_below(&self, path: &str) -> bool {
         let inside = format!("{path}/");
         let index = self.paths.lower_bound(&inside);
@@ -293,7 +299,7 @@ impl PublishedListing {
     pub(super) fn read(home: &Path) -> PublishedListing {
         let mut listing = PublishedListing::default();
         if let Ok(file) = File::open(home.join(LISTING_FILE)) {
-            listing.is_whole = listing.read_from(file).is_ok();
+            listing.is_complete = listing.read_from(file).is_ok();
         }
         listing
     }
@@ -340,10 +346,11 @@ impl PublishedListing {
         Ok(())
     }
 
-    /// For `began`, see [`trusted_time`].
+    /// Writes this listing. For `began`, see [`trusted_time`].
     pub(super) fn write(&self, home: &Path, began: SystemTime) -> Result<(), ManifestError> {
         let files = self.files.iter().enumerate();
-        let listed = files.map(|(index, file)| (self.paths.get(index), file.settled(began)));
+        let listed =
+            files.map(|(index, file)| (self.paths.get(index), file.with_trusted_time(began)));
         replace_with(home, LISTING_FILE, None, |out| {
             write(out, &self.bases, self.files.len() as u64, listed)
         })
@@ -427,28 +434,31 @@ mod tests {
             let found = other.files().find_map(|file| read.with_same_origin(&file));
             assert_eq!(found, None, "{path}");
         }
-        let some = read.trusting(|index| index != 1);
-        assert_eq!((some.len(), some.trusted()), (3, 2));
-        let distrusted = tree.files().find(|file| file.path() == "public/x/1");
-        assert!(some.find("public/x/1").is_some() && read.has_below("public/x"));
+        // Mark `public/x/1` as changed.
+        let marked = read.trusting(|index| index != 1);
+        assert_eq!((marked.len(), marked.trusted()), (3, 2));
+        let changed = tree.files().find(|file| file.path() == "public/x/1");
+        assert!(marked.find("public/x/1").is_some() && read.has_below("public/x"));
         assert_eq!(
-            distrusted.and_then(|file| some.with_same_origin(&file)),
+            changed.and_then(|file| marked.with_same_origin(&file)),
             None
         );
         assert!(!read.has_below("public/x/1") && !read.has_below("public/y"));
-        let desired_file = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
+        // Two of these paths are not in the listing yet.
+        let desired = ["a", "private/a.csv", "public/x/3"].map(|path| TreeEntry {
             path: path.into(),
             content: Some(object(base)),
         });
-        let desired_file = Tree::new(desired_file.into())?;
-        let claimed = read.claiming(&desired_file, &[0, 1, 2]);
+        let desired = Tree::new(desired.into())?;
+        let claimed = read.claiming(&desired, &[0, 1, 2]);
         claimed.write(home.path(), SystemTime::now())?;
         let claimed = PublishedListing::read(home.path());
         assert_eq!((claimed.len(), claimed.trusted()), (5, 3));
         assert_eq!(claimed.find("private/a.csv"), read.find("private/a.csv"));
-        for file in desired_file.files() {
+        for file in desired.files() {
             assert_eq!(claimed.with_same_origin(&file), None, "{}", file.path());
         }
+        // A truncated listing contains the files before the damage.
         read.write(home.path(), SystemTime::now())?;
         let path = home.path().join(LISTING_FILE);
         let bytes = fs::read(&path)?;

@@ -50,8 +50,8 @@ pub struct Manifest {
     pub files: u64,
     /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Id of the boot during which files were last written. `None` if the files are known to be on disk, or if the
-    /// machine provides no id of its boot.
+    /// Id of the system's boot during which files were last written. `None` if the files are known to be on disk, or if
+    /// the system provides no id of its boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) boot: Option<String>,
     /// The machine that wrote the files, if several machines share the file system.
@@ -149,7 +149,8 @@ impl Manifest {
         }
     }
 
-    /// Returns whether the tree at `prepared` is complete and has the recorded times and sizes.
+    /// Returns whether the tree at `prepared` is complete, and its directories and single output files have the
+    /// recorded times and sizes.
     pub fn is_intact(&self, prepared: &Path) -> bool {
         let same = |stamp: &PathStamp, is_directory: bool| {
             let now = PathStamp::of(prepared, &stamp.path, is_directory);
@@ -166,9 +167,9 @@ impl Manifest {
     /// another machine wrote the files, or if an id of a boot is missing, a restart cannot be detected, and the result
     /// is `true`. `boot` is the id of the current boot, if available.
     pub fn is_durable(&self, boot: Option<&str>) -> bool {
-        let other = self.host.is_some() && self.host != prep_cache::host();
+        let is_from_other_host = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {
-            (Some(written), Some(now)) => written == now || other,
+            (Some(written), Some(now)) => written == now || is_from_other_host,
             _ => true,
         }
     }
@@ -192,7 +193,7 @@ impl Manifest {
     pub(super) fn written_in(self, boot: Option<&str>, home: &Path) -> Manifest {
         let boot = boot.map(str::to_owned);
         Manifest {
-            host: writer(home, boot.as_ref()),
+            host: recorded_host(home, boot.as_ref()),
             boot,
             ..self
         }
@@ -220,8 +221,8 @@ impl Manifest {
 
     /// Returns whether `content` was published at `path` (`private/test.csv`).
     pub fn has_published(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
-        let noted = self.outputs.iter().find(|output| output.path == path);
-        if let Some(digest) = noted.and_then(|output| output.digest) {
+        let published = self.outputs.iter().find(|output| output.path == path);
+        if let Some(digest) = published.and_then(|output| output.digest) {
             return digest == Digest::of_bytes(content);
         }
         let listing = PublishedListing::read(&data_dir.join(&self.competition));
@@ -229,6 +230,7 @@ impl Manifest {
         listed == Some(Sha256::of_bytes(content))
     }
 
+    /// Returns the manifest of a complete publication, with the current times of its directories and files.
     pub(super) fn complete(publish: &Publish, key: Digest, tree: PublishedTree<'_>) -> Manifest {
         let (prepared, began) = (tree.prepared, tree.began);
         let singles = tree.outputs.iter();
@@ -239,8 +241,8 @@ impl Manifest {
             complete: true,
             files: tree.outputs.iter().map(|output| output.files).sum(),
             bytes: tree.outputs.iter().map(|output| output.bytes).sum(),
-            host: writer(prepared, tree.boot.as_ref()),
-            directories: PathStamp::unknown(&tree.directories),
+            host: recorded_host(prepared, tree.boot.as_ref()),
+            directories: PathStamp::without_times(&tree.directories),
             singles,
             boot: tree.boot,
             trees: tree.trees,
@@ -276,9 +278,9 @@ impl Manifest {
         }
     }
 
-    /// Writes a manifest that marks the tree as incomplete, before any file is written. The manifest lists `directories`.
-    /// Therefore the next publication recognises these directories after an interruption. Other values come from `before`,
-    /// the earlier manifest.
+    /// Writes a manifest that marks the tree as incomplete, before any file is written. The manifest lists the new
+    /// `directories`, so that the next publication recognises them as published after an interruption. All other values
+    /// come from `before`, the earlier manifest.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,
@@ -293,7 +295,9 @@ impl Manifest {
         let earlier = manifest.directories().into_iter().map(str::to_owned);
         let manifest = Manifest {
             complete: false,
-            directories: PathStamp::unknown(&earlier.chain(directories.iter().cloned()).collect()),
+            directories: PathStamp::without_times(
+                &earlier.chain(directories.iter().cloned()).collect(),
+            ),
             ..manifest
         };
         let manifest = manifest.written_in(publish.boot.as_deref(), &home);
@@ -304,7 +308,8 @@ impl Manifest {
         self.write_with_time(home, SystemTime::now())
     }
 
-    /// Writes the manifest, and keeps the modification time of its file: the data are not more recent.
+    /// Writes the manifest, and keeps the modification time of its file, because the published data are not more
+    /// recent.
     pub(super) fn write_with_old_time(&self, home: &Path) -> Result<(), ManifestError> {
         let before = fs::metadata(home.join(MANIFEST_FILE)).and_then(|found| found.modified());
         self.write_with_time(home, before.unwrap_or(UNIX_EPOCH))
@@ -317,14 +322,16 @@ impl Manifest {
     }
 }
 
-/// Renews the modification time of a writable manifest, because a run found the data complete and up to date. Removes the
-/// lock file that a killed process left, because other users could not copy the directory with it.
+/// Renews the modification time of a writable manifest, because a run found the data complete and up to date. Also
+/// removes a lock file that a killed process left. Other users cannot read the lock file, so they could not copy its
+/// directory.
 pub fn renew_record(data_dir: &Path, competition: &str) {
     let home = data_dir.join(competition);
     let manifest = fs::File::open(home.join(MANIFEST_FILE));
     let _ = manifest.and_then(|file| file.set_modified(SystemTime::now()));
     let lock_file = lock_file(&home);
     if lock_file.exists() {
+        // Releasing the lock removes its file.
         drop(prep_cache::try_lock_at(&lock_file));
     }
 }
@@ -346,7 +353,7 @@ impl PathStamp {
     }
 
     /// Returns stamps without times for `prepared` and for directories in it.
-    fn unknown(directories: &BTreeSet<String>) -> Vec<PathStamp> {
+    fn without_times(directories: &BTreeSet<String>) -> Vec<PathStamp> {
         let paths = std::iter::once("").chain(directories.iter().map(String::as_str));
         let mut stamps: Vec<PathStamp> = paths
             .map(|path| PathStamp {
@@ -362,7 +369,7 @@ impl PathStamp {
 
 /// Returns the host to record together with `boot`. Returns `None` if `boot` is `None`, or if no other machine shares
 /// the file system.
-fn writer(directory: &Path, boot: Option<&String>) -> Option<String> {
+fn recorded_host(directory: &Path, boot: Option<&String>) -> Option<String> {
     (boot.is_some() && prep_cache::is_shared(directory))
         .then(prep_cache::host)
         .flatten()
@@ -376,6 +383,7 @@ fn is_hard_link(mode: &LinkMode) -> bool {
     *mode == LinkMode::HardLink
 }
 
+/// The facts about a complete publication that its manifest records.
 pub(super) struct PublishedTree<'a> {
     pub prepared: &'a Path,
     pub outputs: Vec<PublishedOutput>,

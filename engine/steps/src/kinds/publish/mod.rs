@@ -149,6 +149,7 @@ impl Publish {
     }
 }
 
+/// Fails if the digests of the tree differ from those in the lockfile.
 fn check_locked(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     let locked = LockedDataset::default().with_trees(locked);
     let found = LockedDataset::default().with_trees(found);
@@ -185,7 +186,7 @@ impl Sink for Publish {
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {
-        // The trees, the combined tree, and the listings before and after.
+        // Memory for the input trees, the combined tree, and the listings before and after the publication.
         write::THREAD_BYTES + (32 << 20) + 3 * memory_of_trees(inputs)
     }
 

@@ -27,6 +27,7 @@ pub(super) struct SourceOrder<'a> {
     context: &'a Context,
     desired: &'a Tree,
     opener: Opener,
+    /// Indices of all files to write, in the order in which they are written.
     indices: Cow<'a, [u32]>,
     /// Indices of the files that are written in the order of their source. The indices are ascending. The files of a
     /// tree are sorted by path, so ascending indices are in the order of paths.
@@ -48,10 +49,13 @@ impl<'a> SourceOrder<'a> {
             .iter()
             .filter(|base| opener.is_remote(base))
             .collect();
-        let has_order = |file: &TreeFile<'_>| {
+        let is_read_in_order = |file: &TreeFile<'_>| {
             file.is_layered() || file.base().is_some_and(|base| remote.contains(base))
         };
-        let content = |index: u32| desired.file(index as usize).filter(has_order)?.content();
+        let content = |index: u32| {
+            let file = desired.file(index as usize).filter(is_read_in_order);
+            file?.content()
+        };
         let mut in_archives: Vec<(Digest, u64, u32)> = Vec::new();
         for index in changed {
             if let Some(content) = content(*index) {
@@ -83,10 +87,12 @@ impl<'a> SourceOrder<'a> {
         &self.opener
     }
 
+    /// Returns the index in the tree of the file with this number in the order of writing.
     pub(super) fn index(&self, number: usize) -> Option<u32> {
         self.indices.get(number).copied()
     }
 
+    /// Returns whether [`create_files`](Self::create_files) creates this file.
     pub(super) fn is_created(&self, index: u32) -> bool {
         self.constrained.binary_search(&index).is_ok()
     }
@@ -105,7 +111,7 @@ impl<'a> SourceOrder<'a> {
             let mode = mode_of(file.path()) | 0o200;
             let mut options = OpenOptions::new();
             let created = options.write(true).create_new(true).mode(mode).open(&path);
-            created.map_err(PublishError::io("make", &path))?;
+            created.map_err(PublishError::io("create", &path))?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ pub(super) const FAILED_FILE: &str = "prepared.failed";
 /// How a published tree was prepared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreparationRecord {
-    /// When the last run ended that changed the tree or this record, in seconds since 1970.
+    /// When the last run that changed the tree or this record ended, in seconds since 1970.
     pub at: u64,
     /// When a run compared all published checksums without finding a difference, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct PreparationRecord {
 /// Digests of the pipeline from which data were prepared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedPipeline {
-    /// Digest of the file. While the file is the same, the other digest need not be computed.
+    /// Digest of the pipeline's file. If this digest is unchanged, `data` need not be computed again.
     pub text: Digest,
     /// Digest of the settings that define the data.
     pub data: Digest,
@@ -57,7 +57,7 @@ pub struct FailedRun {
 }
 
 impl FailedRun {
-    /// Reads the record. It only serves to explain, so an unreadable record is treated as absent.
+    /// Reads the record. An unreadable record is treated as absent, because the record only explains a failure.
     pub fn read(data_dir: &Path, competition: &str) -> Option<FailedRun> {
         let bytes = fs::read(data_dir.join(competition).join(FAILED_FILE)).ok()?;
         serde_json::from_slice(&bytes).ok()

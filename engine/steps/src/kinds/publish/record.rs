@@ -30,7 +30,7 @@ impl Publication<'_> {
         };
         // Computing digests may take long. If it is interrupted, the next publication can use this listing.
         write_listing(&files)?;
-        sums::complete(context, &observed.prepared, desired, &mut files)?;
+        sums::add_missing_sha256(context, &observed.prepared, desired, &mut files)?;
         let trees = sums::written_trees(desired, &files);
         write_listing(&files)?;
         drop(files);
@@ -115,6 +115,7 @@ pub fn record_preparation(
     })
 }
 
+/// Changes the manifest of a complete tree, if no other process is publishing and the tree has the key `key`, if given.
 fn update(
     data_dir: &Path,
     competition: &str,

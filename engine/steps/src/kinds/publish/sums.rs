@@ -17,7 +17,7 @@ use crate::value::{ContentError, ContentRef, Opener, Tree, TreeFile};
 pub(super) const THREAD_BYTES: u64 = 4 << 20;
 
 /// Adds the missing SHA-256 of files: from the cache, or by reading the published file.
-pub(super) fn complete(
+pub(super) fn add_missing_sha256(
     context: &Context,
     prepared: &Path,
     desired: &Tree,
@@ -60,7 +60,7 @@ pub(super) fn desired_trees(
     kept: &mut [Option<WrittenFile>],
     write: &[u32],
 ) -> Result<Trees, StepError> {
-    complete(context, prepared, desired, kept)?;
+    add_missing_sha256(context, prepared, desired, kept)?;
     let opener = Opener::new(context);
     let sums = context.map_in_order(write, THREAD_BYTES, |index| {
         context.check()?;
@@ -109,6 +109,8 @@ pub(super) fn written_trees(desired: &Tree, files: &[Option<WrittenFile>]) -> Op
 /// Returns the digests of `public` and `private`. `sums` contains the SHA-256 of each file, in the tree's order, and `None`
 /// for each directory.
 fn section_trees(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
+    // The digest depends on the order of the escaped paths, which differs from that of the paths if they contain line
+    // breaks.
     let has_line_ends = |path: &str| path.contains(['\n', '\r']);
     let hasher = match desired.files().any(|file| has_line_ends(file.path())) {
         true => TreeHasher::default,

@@ -19,6 +19,7 @@ use super::home::{ManifestError, lock_file};
 use super::listing::PublishedListing;
 use super::manifest::Manifest;
 
+/// Memory in bytes of a thread that reads files.
 const READER_BYTES: u64 = 1 << 20;
 
 /// The result of a verification.
@@ -61,7 +62,8 @@ pub fn verify_after_restart(
     if state.has_published_content() {
         return Ok(VerifiedTree::Intact);
     }
-    // All files were read. The damaged ones are marked in the listing, and the others are on disk.
+    // All files were read. The damaged ones are marked in the listing, and the others are on disk. The times of the
+    // directories are dropped, so that the next check compares all files with the listing.
     let written = manifest
         .into_durable()
         .distrusted()
@@ -81,8 +83,8 @@ pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), 
         return Ok(());
     };
     let listing = PublishedListing::read(&home);
-    let others = listing.trusting(|index| listing.get(index).is_some_and(|(one, _)| one != path));
-    others.write(&home, now)?;
+    let marked = listing.trusting(|index| listing.get(index).is_some_and(|(one, _)| one != path));
+    marked.write(&home, now)?;
     match Manifest::read(data_dir, competition)? {
         Some(manifest) => manifest.distrusted().write_with_old_time(&home),
         None => Ok(()),

@@ -25,13 +25,14 @@ use super::order::SourceOrder;
 use super::{Publish, PublishError};
 use crate::value::{ContentError, ContentRef, OpenContent, Tree, TreeFile};
 
-/// Larger contents are streamed.
+/// Maximum size in bytes of a file that is written at once. Larger files are written in chunks.
 const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 
 /// Memory in bytes of a thread. It contains a file, the compressed bytes of the file, and the decoder. At worst, the
 /// compressed bytes are slightly longer than the file.
 pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
+/// Returns whether the file system ignores case: whether a temporary file also has its name in upper case.
 pub(super) fn folds_case(home: &Path) -> bool {
     let probe = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)
@@ -116,11 +117,13 @@ impl Publication<'_> {
         let (prepared, old) = (&observed.prepared, &observed.listing);
         if !changes.is_empty() {
             self.begin()?;
+            // Record the paths of new files before they are written. After an interruption, the next publication then
+            // recognises these files as published.
             let claimed = old.claiming(self.desired, &changes.write);
             let claimed = claimed.write(self.home, observed.began);
             claimed.map_err(StepError::machine)?;
         }
-        // The new tree may need a file where a directory exists, or vice versa.
+        // Remove old files and directories first. The new tree may need a file where a directory exists, or vice versa.
         let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
             remove(path).map_err(PublishError::io("remove", path))
         };
@@ -169,6 +172,7 @@ impl Publication<'_> {
         remove_all(context, &staging)
     }
 
+    /// Writes the new files on several threads, and adds their metadata to `files`.
     fn write_files(
         &self,
         order: &SourceOrder<'_>,
@@ -181,7 +185,7 @@ impl Publication<'_> {
             changes,
             ..
         } = *self;
-        let one = |worker: &mut Worker, number: usize| {
+        let write_one = |worker: &mut Worker, number: usize| {
             let index = order.index(number);
             let file = index.and_then(|index| Some((index, desired.file(index as usize)?)));
             let Some((index, file)) = file else {
@@ -204,11 +208,12 @@ impl Publication<'_> {
             Ok(())
         };
         let count = changes.write.len();
-        context.map_parallel(count, THREAD_BYTES, Worker::default, one)?;
+        context.map_parallel(count, THREAD_BYTES, Worker::default, write_one)?;
         Ok(())
     }
 }
 
+/// Removes the temporary files that an interrupted publication left.
 pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), StepError> {
     let failed = PublishError::io("clean up", home);
     for entry in fs::read_dir(home).map_err(&failed)? {
@@ -233,6 +238,7 @@ fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
     fs::remove_dir(path).map_err(failed)
 }
 
+/// Creates the temporary directory for the new files of a publication.
 fn staging(home: &Path) -> Result<PathBuf, StepError> {
     // Temporary directories are private by default, but this one becomes `prepared`. Let the umask decide.
     let directory = tempfile::Builder::new()
@@ -252,6 +258,7 @@ fn make_directories(root: &Path, changes: &Changes) -> Result<(), StepError> {
     Ok(())
 }
 
+/// Writes the new file with an index and returns its metadata.
 type WriteFn<'a> = &'a (
         dyn Fn(u32, &TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<WrittenFile, StepError>
             + Sync
@@ -282,6 +289,7 @@ impl<'a> NewFile<'a> {
     }
 }
 
+/// The buffers of a thread that writes files.
 #[derive(Default)]
 struct Worker {
     inflater: MemberInflater,
@@ -317,8 +325,9 @@ impl Worker {
             let metadata = metadata.map_err(PublishError::io("inspect", path))?;
             return Ok(WrittenFile::new(&metadata, None));
         }
-        let mut file = new.open().map_err(PublishError::io("make", path))?;
+        let mut file = new.open().map_err(PublishError::io("create", path))?;
         let failed = PublishError::io("write", path);
+        // Sets the time and the permissions of the written file, and returns its metadata.
         let confirm = |file: &File| {
             file.set_modified(time)?;
             if new.is_created {

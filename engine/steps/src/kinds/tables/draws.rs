@@ -20,7 +20,7 @@ use crate::kinds::generator::{
 };
 use crate::kinds::{FunctionStep, StepKind};
 use crate::located::{Subject, error_at};
-use crate::relation::open_table;
+use crate::relation::{BATCH_ROWS, open_table};
 use crate::value::{TableWriter, VALUE_OUTPUT, column, input};
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -257,7 +257,7 @@ impl DrawnValue {
             Draw::Integers { .. } | Draw::Choice { .. } => ColumnType::Int64,
             Draw::Sample { .. } | Draw::Shuffle { .. } => ColumnType::Text,
         };
-        // An empty sample is an empty text, which is a missing cell.
+        // An empty sample is an empty string, which is a missing cell.
         let nullable = !self.when.is_empty() || kind == ColumnType::Text;
         column(&self.name, kind, nullable)
     }
@@ -277,7 +277,7 @@ impl Draws {
         let mut out = TableWriter::new(context, drawn.collect())?;
         let mut number = 0;
         let indices = columns.iter().map(|(_, index)| *index).collect();
-        for values in Arc::clone(&table).scan(indices, 8192) {
+        for values in Arc::clone(&table).scan(indices, BATCH_ROWS) {
             let values = values.map_err(StepError::input)?;
             let arrays = values.columns.iter().map(NumericInput::new);
             let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
@@ -333,8 +333,9 @@ impl Draws {
     }
 }
 
+/// A batch of an input column as numbers.
 struct NumericInput {
-    /// `None` if the column has fractions, which a cast would remove.
+    /// `None` if the column is not of an integer type, because a cast would remove fractions.
     integers: Option<PrimitiveArray<Int64Type>>,
     numbers: PrimitiveArray<Float64Type>,
 }
@@ -387,16 +388,21 @@ fn spaced(drawn: &[u32], low: i64) -> DrawnCell {
     DrawnCell::Text(texts.collect::<Vec<_>>().join(" "))
 }
 
+/// A row of the input table for which values are drawn.
 struct DrawRow<'r> {
+    /// Number of the row in the table, from 1, for errors.
     number: u64,
+    /// Index of the row in its batch.
     index: usize,
+    /// The input columns to which the values refer. `arrays` contains the cells of the batch in the same order.
     columns: &'r [(String, usize)],
     arrays: &'r [NumericInput],
+    /// Name and cell of each value that was already drawn for this row.
     drawn: Vec<(&'r str, Option<DrawnCell>)>,
 }
 
 impl DrawRow<'_> {
-    /// Returns `None` if the value's condition is false.
+    /// Draws a value. Returns `None`, and draws nothing, if the value's condition is false.
     fn draw(&self, value: &DrawnValue, rng: &mut Rng) -> Result<Option<DrawnCell>, StepError> {
         for condition in &value.when {
             let (left, right) = (self.number(&condition.left), self.number(&condition.right));
@@ -459,6 +465,7 @@ impl DrawRow<'_> {
         }))
     }
 
+    /// Returns the error for an operand that is missing or not of the expected type.
     fn missing(&self, value: &DrawnValue, operand: &Operand, expected: &'static str) -> StepError {
         let column = match operand {
             Operand::Column(name) => name.clone(),
@@ -473,6 +480,7 @@ impl DrawRow<'_> {
         error_at(Failure::Input, Subject::At(value.span), error)
     }
 
+    /// Returns the value of an operand: a literal, a value that was drawn for this row, or a cell of the input table.
     fn number(&self, operand: &Operand) -> Option<f64> {
         let name = match operand {
             Operand::Number(number) => return Some(*number),
@@ -488,6 +496,7 @@ impl DrawRow<'_> {
         self.array(name)?.number(self.index)
     }
 
+    /// Same as [`number`](Self::number), but returns only integers.
     fn integer(&self, operand: &Operand) -> Option<i64> {
         let name = match operand {
             Operand::Number(number) => return integer_of(*number),

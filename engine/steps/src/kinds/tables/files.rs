@@ -16,7 +16,8 @@ use crate::kinds::{StepKind, is_archive};
 use crate::located::{Subject, error_at_with_help};
 use crate::relation::listing_schema;
 use crate::value::{
-    BETWEEN_CHECKS, TableStorage, TableValue, Tree, TreeBuilder, holder, memory_of_trees, only_tree,
+    BETWEEN_CHECKS, TableStorage, TableValue, Tree, TreeBuilder, memory_of_trees, only_tree,
+    source_and_path,
 };
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -98,7 +99,7 @@ fn table(
         let (_, path) = split_source(file.path());
         if !file.is_directory() && matcher.is_match(path) {
             chosen.push_row(file.path(), file.bytes());
-            // The columns are parts of the path, some repeatedly.
+            // An estimate: the cells of the row are parts of the path, and overlap.
             bytes += 4 * path.len() as u64;
         }
     }
@@ -117,7 +118,7 @@ fn table(
 }
 
 #[derive(Debug, Error)]
-#[error("{} has no file that matches `{}`", holder(.0).0, holder(.0).1)]
+#[error("{} has no file that matches `{}`", source_and_path(.0).0, source_and_path(.0).1)]
 struct NoMatch(String);
 
 /// Maximum number of files that are compared with a pattern without matches.
@@ -164,31 +165,31 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
 /// `pattern` contains `**`.
 fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
     let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
-    let (ours, theirs): (Vec<&str>, Vec<&str>) =
-        (pattern.split('/').collect(), path.split('/').collect());
-    let last = ours.len() - 1;
-    if ours.contains(&"**") {
+    let wanted: Vec<&str> = pattern.split('/').collect();
+    let existing: Vec<&str> = path.split('/').collect();
+    let last = wanted.len() - 1;
+    if wanted.contains(&"**") {
         return None;
     }
-    if theirs.len() == ours.len() + 1 {
+    if existing.len() == wanted.len() + 1 {
         // For example, the name of an archive.
         let (first, rest) = path.split_once('/')?;
         let found = similar_pattern(pattern, rest)?;
         return Some(format!("{first}/{found}"));
     }
-    if ours.len() != theirs.len() {
+    if wanted.len() != existing.len() {
         return None;
     }
-    let parts = ours.iter().zip(theirs).enumerate();
-    let parts = parts.map(|(at, (our, their))| match is_wild(our) {
-        false => their.to_owned(),
-        true if at < last => (*our).to_owned(),
-        true => match (our.rsplit_once('.'), their.rsplit_once('.')) {
+    let segments = wanted.iter().zip(existing).enumerate();
+    let segments = segments.map(|(at, (wanted, existing))| match is_wild(wanted) {
+        false => existing.to_owned(),
+        true if at < last => (*wanted).to_owned(),
+        true => match (wanted.rsplit_once('.'), existing.rsplit_once('.')) {
             (Some((stem, _)), Some((_, suffix))) => format!("{stem}.{suffix}"),
-            _ => (*our).to_owned(),
+            _ => (*wanted).to_owned(),
         },
     });
-    let found = parts.collect::<Vec<_>>().join("/");
+    let found = segments.collect::<Vec<_>>().join("/");
     let parsed = FilePattern::parse(&found).ok()?;
     let glob = path_glob(&parsed.glob).ok()?;
     let (_, inner) = split_source(path);

@@ -21,6 +21,7 @@ use crate::limits::{limits, undecodable_file};
 use crate::relation::part;
 use crate::value::{OpenContent, TableWriter, column};
 
+/// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 18;
 
 pub(crate) const DIGESTS: StepKind = StepKind {
@@ -127,6 +128,7 @@ struct HeaderError {
     cause: BoxError,
 }
 
+/// The first bytes of every NumPy array file.
 const NPY: [u8; 6] = *b"\x93NUMPY";
 
 enum Header {
@@ -164,6 +166,7 @@ fn push_header(
     table.end_row()
 }
 
+/// Reads the header of a NumPy array if the file begins with [`NPY`], otherwise the header of an image.
 fn header(mut input: impl Read) -> Result<Header, BoxError> {
     let mut first = [0; NPY.len()];
     let mut read = 0;

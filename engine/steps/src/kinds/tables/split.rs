@@ -23,6 +23,7 @@ use crate::relation::{open_table, single_number};
 use crate::value::{TableValue, input};
 use cut::CutColumn;
 
+/// Names of a split's outputs, in the order of the tables in the declaration.
 pub(crate) const SPLIT_OUTPUTS: [&str; 2] = ["first", "second"];
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -56,11 +57,13 @@ pub(crate) const KIND: StepKind = StepKind {
             keys,
             cut: CutColumn::new(declaration),
         };
+        // The version is part of the keys of cached results. Splits whose size a query computes have their own version.
         let version = if is_size_computed(declaration) { 3 } else { 2 };
         let mut params = serde_json::json!({ "method": split.method, "keys": split.keys });
         if let Some(cut) = &split.cut {
             params["cut"] = serde_json::json!(cut);
         }
+        // Estimated memory. A cut needs more, for the values of the column and their ranks.
         let bytes_per_row = if split.cut.is_some() { 96 } else { 24 };
         let run = move |context: &Context, inputs: &Inputs| split.run(context, inputs);
         let function = FunctionStep::with_outputs("split", version, params, run);
@@ -72,9 +75,10 @@ pub(crate) const KIND: StepKind = StepKind {
 
 const ROLES: [KeyRole; 3] = [KeyRole::Groups, KeyRole::Stratify, KeyRole::Within];
 
-/// Placeholder for a size that a query computes. It is part of step keys, so it must not change.
+/// Placeholder for a size that a query computes. The key of the step contains this value, so it must not change.
 const PLACEHOLDER: SplitSize = SplitSize::Fraction(0.5);
 
+/// Returns the declared method of division with its parameters.
 fn method(declaration: &Declaration) -> Option<SplitAlgorithm> {
     let name = declaration.method?.name;
     let method = splits::ALL
@@ -204,7 +208,8 @@ impl SplitRows {
         })?;
         let method = match inputs.get("test_size") {
             Some(size) => {
-                let size = single_number(context, size).map_err(|error| size_fault(&error))?;
+                let size =
+                    single_number(context, size).map_err(|error| size_query_error(&error))?;
                 let size = SplitSize::from_number(size).map_err(size_error)?;
                 self.method.clone().with_test_size(size)
             }
@@ -301,6 +306,7 @@ impl SplitRows {
     }
 }
 
+/// Returns a generator of Python. Fails for another generator.
 fn python(method: &SplitAlgorithm, generator: Rng) -> Result<PythonRandom, StepError> {
     match generator {
         Rng::Python(generator) => Ok(generator),
@@ -314,10 +320,12 @@ fn python(method: &SplitAlgorithm, generator: Rng) -> Result<PythonRandom, StepE
     }
 }
 
+/// Returns the key of the declaration that caused an error. Default: `test_size`.
 fn key_of(error: &SplitError) -> Subject {
     Subject::Key(error.parameter().unwrap_or("test_size"))
 }
 
+/// Adds the location of the size to an error of a split.
 fn size_error(error: SplitError) -> StepError {
     error_at(Failure::Input, key_of(&error), error)
 }
@@ -365,7 +373,7 @@ fn key_error(
 }
 
 /// Adds the location of `test_size` to an error of its query.
-fn size_fault(error: &StepError) -> StepError {
+fn size_query_error(error: &StepError) -> StepError {
     error_at(
         error.failure(),
         Subject::Key("test_size"),

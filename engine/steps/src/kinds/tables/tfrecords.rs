@@ -102,20 +102,21 @@ impl FeatureColumn {
     }
 }
 
+/// Writes a row for each record of a TFRecord file.
 fn write_rows(
     features: &[FeatureColumn],
     table: &mut TableWriter<'_>,
     file: &str,
     opened: &OpenContent<'_>,
 ) -> Result<(), StepError> {
-    let format = |cause| undecodable_file(file, cause);
+    let failed = |cause| undecodable_file(file, cause);
     let records = TfRecords::new(opened.read_ahead()?).with_limits(&limits(table.context));
     for record in records {
-        let record = record.map_err(format)?;
+        let record = record.map_err(failed)?;
         let example = Example::new(&record.payload);
         table.cells().text(file);
         for feature in features {
-            let found = example.feature(&feature.name).map_err(format)?;
+            let found = example.feature(&feature.name).map_err(failed)?;
             let found = found.ok_or_else(|| {
                 StepError::input(RecordError::NoFeature {
                     file: file.to_owned(),
@@ -128,7 +129,7 @@ fn write_rows(
                     file: file.to_owned(),
                     offset: record.offset,
                     feature: feature.name.clone(),
-                    found: name(&found),
+                    found: describe_values(&found),
                 }));
             }
         }
@@ -156,7 +157,8 @@ fn write_first(
     Some(())
 }
 
-fn name(feature: &Feature) -> &'static str {
+/// Returns the type of a feature's values, for messages.
+fn describe_values(feature: &Feature) -> &'static str {
     match feature {
         Feature::Bytes(values) if values.is_empty() => "nothing",
         Feature::Bytes(_) => "bytes",

@@ -11,10 +11,8 @@ use crate::emit::store_values;
 use crate::kinds::StepKind;
 use crate::kinds::function_step::FunctionStep;
 use crate::located::{Subject, error_at_with_help};
-use crate::relation::open_table;
+use crate::relation::{BATCH_ROWS, open_table};
 use crate::value::{TableValue, input};
-
-const BATCH_ROWS: usize = 8192;
 
 pub(crate) const KIND: StepKind = StepKind {
     form: KindSpec {
@@ -73,7 +71,7 @@ fn check_names(declaration: &Declaration) -> Vec<Diagnostic> {
 
 /// Returns the memory in bytes for all values of the table. With less memory, the step reads the table repeatedly.
 fn table_memory(inputs: &Inputs) -> u64 {
-    // A value takes about four times the memory of a short text.
+    // A short value takes about four times as many bytes in memory as its text.
     let table = input(inputs, "unpivot").and_then(TableValue::decode);
     (64 << 20) + table.map_or(0, |table| 4 * table.cell_bytes())
 }

@@ -86,6 +86,7 @@ fn layers(
     Ok(Some(writer.finish(&layers)?))
 }
 
+/// Reads the central directory of the zip archive in the range `range` of `file`.
 fn directory(
     context: &Context,
     file: &impl ReadAt,
@@ -112,6 +113,7 @@ fn references(members: &ZipDirectory, prefix: &str, base: &Digest, layered: bool
     files
 }
 
+/// Lists the members of a tar archive. If they cannot be read in place, extracts them into one object.
 pub(super) fn list_tar(
     context: &Context,
     opener: &Opener,
@@ -139,11 +141,14 @@ fn list_bundled_tar(
     let Some(bundled) = BundledArchive::find(context, opener, content)? else {
         return Ok(None);
     };
+    // The tar archive may be compressed twice: deflated as a member of the bundle (`outer`), and with gzip (`inner`).
     let mut head = Vec::new();
     bundled.reader()?.take(2).read_to_end(&mut head)?;
     let writer = LayersWriter::new(&context.store)?;
     let mut outer = bundled.indexer(&writer)?;
     let mut stored = bundled.reader()?;
+    // Offsets count from the start of the inflated member, or from the start of the bundle if the member is not
+    // deflated.
     let (begin, input): (_, &mut dyn Read) = match &mut outer {
         Some(outer) => (0, outer),
         None => (bundled.range.start, &mut stored),
@@ -179,6 +184,7 @@ fn list_bundled_tar(
     }))
 }
 
+/// Collects the members of a tar archive that is read in place.
 struct TarMembers {
     listed: MemberList,
     budget: ArchiveBudget,
@@ -220,6 +226,7 @@ impl TarMembers {
     }
 }
 
+/// Lists the members of a 7z archive. If they cannot be read in place, extracts them into one object.
 pub(super) fn list_sevenz(
     context: &Context,
     opener: &Opener,

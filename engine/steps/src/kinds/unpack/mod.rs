@@ -32,6 +32,7 @@ use crate::value::layered::{Layer, LayerCompression};
 use crate::value::{BaseFile, ContentRef, Opener, Tree, TreeBuilder, input, missing_file};
 use archives::{list_sevenz, list_tar, list_zip};
 
+/// Returns whether the name of a file is that of a zip, tar or 7z archive.
 pub(crate) fn is_archive(segment: &str) -> bool {
     ArchiveFormat::split_path(segment).is_some()
 }
@@ -46,6 +47,7 @@ pub(crate) fn is_container(segment: &str) -> bool {
     is_archive(segment) || gzipped_file(segment).is_some()
 }
 
+/// Removes the suffix of an archive, such as `.tar.gz`. Returns other paths unchanged.
 pub(crate) fn without_suffix(path: &str) -> &str {
     ArchiveFormat::split_path(path).map_or(path, |(_, stem)| stem)
 }
@@ -77,6 +79,7 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
                 let tree = Tree::load(context, archive)?;
                 match tree.get(path) {
                     Some(content) => members(context, &opener, &content, path)?,
+                    // The bundle may contain the unpacked files instead, or the path may have wildcards.
                     None => match unpacked_directory(&tree, path) {
                         Some(files) => files,
                         None => matching_archives(context, &opener, &tree, path)?
@@ -124,6 +127,7 @@ impl<R: ReadAt> ReadAt for CancellableFile<'_, R> {
     }
 }
 
+/// Extracts the file in a gzipped file. Its path is `x.csv.gz/x.csv`, for example.
 fn list_gzip(
     context: &Context,
     opener: &Opener,
@@ -185,7 +189,8 @@ fn matching_archives(
     Ok((!found.is_empty()).then_some(found))
 }
 
-/// Returns the files of an unpacked archive: the directory `x` for `x.zip`, or the file `x.csv` for `x.csv.zip`.
+/// Returns the files of an unpacked archive: the directory `x` for `x.zip`, or the file `x.csv` for `x.csv.zip` or
+/// `x.csv.gz`. Their paths begin with that of the archive. `None` if the tree has no such files.
 fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let mut inside = TreeBuilder::default();
     let plain = gzipped_file(path).unwrap_or_else(|| without_suffix(path));
@@ -203,8 +208,10 @@ fn unpacked_directory(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     (!inside.is_empty()).then_some(inside)
 }
 
+/// An archive whose bytes are in the bundle, so that its members can be read without copying it.
 struct BundledArchive<'a> {
     context: &'a Context,
+    /// Digest of the bundle.
     pub bundle: Digest,
     file: BaseFile,
     /// The archive's bytes in the bundle.
@@ -239,6 +246,7 @@ impl<'a> BundledArchive<'a> {
         }))
     }
 
+    /// Returns a reader of the archive. If the archive is deflated in the bundle, the reader inflates it.
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ZipError> {
         Ok(match self.entry {
             Some(entry) => Box::new(entry.open(self)?),
@@ -255,6 +263,7 @@ impl<'a> BundledArchive<'a> {
         Ok(indexer.transpose()?.flatten())
     }
 
+    /// Returns the layer of a deflated archive. `index` contains the positions where decompression can start.
     pub fn layer(&self, index: InflateIndex) -> Layer {
         Layer {
             offset: self.range.start,
@@ -274,7 +283,7 @@ impl ReadAt for BundledArchive<'_> {
     }
 }
 
-/// Stores a content, decompressed, as an object. Returns a reference to this object.
+/// Stores the decompressed bytes of a file as an object. Returns a reference to this object.
 pub(crate) fn extract(
     context: &Context,
     opener: &Opener,
@@ -313,7 +322,7 @@ fn copy(
     }
 }
 
-/// Stores the members of a sequential archive as one object.
+/// Stores the members of an archive as one object, one after another in the order in which `read` visits them.
 fn extract_members(
     context: &Context,
     prefix: &str,

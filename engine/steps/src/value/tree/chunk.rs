@@ -5,26 +5,31 @@ use std::io::{self, Read, Write};
 use super::columns::{ColumnReader, ColumnWriter, TextColumn, shared_end};
 use super::{EMPTY_DIRECTORY, FileKind, FileLocation, MemberName, Tree};
 
+use crate::value::compact::{MAX_TEXT_BYTES, difference, value_from, write_number};
+
+/// A file of a tree as it is written to a listing.
 pub(super) struct ListingEntry<'a> {
     pub path: &'a str,
     /// Location of the content. The base is an index into the bases of the listing.
     pub location: FileLocation,
+    /// The name of a member in its archive. Unused for other files.
     pub name: &'a str,
 }
-use crate::value::compact::{MAX_TEXT_BYTES, difference, value_from, write_number};
 
 /// Bytes of a zip member's local header without name and extra fields.
 const ZIP_RECORD_BYTES: u64 = 30;
 
+/// Maximum number of files of a chunk.
 pub(super) const MAX_FILES: usize = 4096;
 
-/// Bytes of paths and names after which a chunk gets no further file.
+/// Total length of paths and names in bytes from which on a chunk gets no further file.
 const CHUNK_TEXT_BYTES: usize = 1 << 20;
 
 /// Maximum bytes of the paths and names of a chunk, including its last file.
 const MAX_CHUNK_TEXT_BYTES: usize = CHUNK_TEXT_BYTES + 2 * MAX_TEXT_BYTES;
 
-/// Consecutive files of a tree, column by column.
+/// Consecutive files of a tree, column by column. A column contains values only for files that have them; see the
+/// stored format in `listing`.
 #[derive(Default)]
 pub(super) struct Chunk {
     kinds: Vec<u8>,
@@ -32,12 +37,19 @@ pub(super) struct Chunk {
     sizes: NumberColumn,
     bases: NumberColumn,
     offsets: NumberColumn,
+    /// Compressed lengths of members.
     compressed: NumberColumn,
+    /// Ends of the records of members in their archive.
     limits: NumberColumn,
+    /// CRC-32 of files, 4 bytes each.
     crcs: Vec<u8>,
+    /// For reading: how many bytes of `crcs` have been taken.
     crcs_taken: usize,
+    /// For each member, the offset in its path of the suffix that path and name share.
     ends: NumberColumn,
+    /// For each member, its name without this suffix.
     fronts: TextColumn,
+    /// Total length of the paths and names so far.
     text: usize,
     /// Base of the previous file. The next one is encoded relative to it.
     base: u32,
@@ -57,8 +69,8 @@ impl NumberColumn {
         self.values.push(value);
     }
 
-    fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
-        packer.numbers(out, &self.values)?;
+    fn write(&mut self, writer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
+        writer.numbers(out, &self.values)?;
         self.values.clear();
         Ok(())
     }
@@ -146,18 +158,18 @@ impl Chunk {
         self.text += name.len();
     }
 
-    pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&mut self, writer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
         write_number(out, self.kinds.len() as u64)?;
-        packer.bytes(out, &self.kinds)?;
-        self.paths.write(packer, out)?;
-        self.sizes.write(packer, out)?;
-        self.bases.write(packer, out)?;
-        self.offsets.write(packer, out)?;
-        self.compressed.write(packer, out)?;
-        self.limits.write(packer, out)?;
+        writer.bytes(out, &self.kinds)?;
+        self.paths.write(writer, out)?;
+        self.sizes.write(writer, out)?;
+        self.bases.write(writer, out)?;
+        self.offsets.write(writer, out)?;
+        self.compressed.write(writer, out)?;
+        self.limits.write(writer, out)?;
         out.write_all(&self.crcs)?;
-        self.ends.write(packer, out)?;
-        self.fronts.write(packer, out)?;
+        self.ends.write(writer, out)?;
+        self.fronts.write(writer, out)?;
         self.kinds.clear();
         self.crcs.clear();
         self.text = 0;

@@ -9,9 +9,10 @@
 //!
 //! A column of strings (`TextColumn`) consists of three columns of numbers and one column of bytes.
 //!
-//! The bytes of numbers are grouped for compression: low bytes of offsets are noise, high bytes are nearly constant. The
-//! reader knows the uncompressed length of a part from earlier data. If the stored length equals the uncompressed length,
-//! the part is not compressed. Damaged data cannot make the reader decompress more bytes than the uncompressed length.
+//! The bytes of numbers are grouped because the groups compress better: the low bytes of offsets are noise, the high
+//! bytes are nearly constant. The reader knows the uncompressed length of a part from earlier data. If the stored
+//! length equals the uncompressed length, the part is not compressed. Damaged data cannot make the reader decompress
+//! more bytes than the uncompressed length.
 //!
 //! Cache keys contain digests of these data. Therefore all machines must compress the same data to the same bytes. The
 //! output of zstd depends only on its version and the compression level, but the output of zlib-rs also depends on the
@@ -30,13 +31,16 @@ const ZSTD_LEVEL: i32 = 1;
 /// Data up to this length in bytes are not compressed, because a zstd frame alone has about this size.
 const MIN_COMPRESSED_BYTES: usize = 16;
 
+/// Converts an error code of zstd.
 fn failed(code: usize) -> io::Error {
     io::Error::other(get_error_name(code))
 }
 
 pub(super) struct ColumnWriter {
     zstd: CCtx<'static>,
+    /// Buffer for a *plane*: one byte of each number of a column, for example the lowest bytes of all numbers.
     plane: Vec<u8>,
+    /// Buffer for compressed data.
     packed: Vec<u8>,
 }
 
@@ -52,9 +56,10 @@ impl ColumnWriter {
         })
     }
 
+    /// Writes a column of numbers, one plane after another.
     pub fn numbers(&mut self, out: &mut impl Write, values: &[u64]) -> io::Result<()> {
-        let used = values.iter().fold(0, |used, value| used | value);
-        let planes = (u64::BITS - used.leading_zeros()).div_ceil(8);
+        let used_bits = values.iter().fold(0, |used, value| used | value);
+        let planes = (u64::BITS - used_bits.leading_zeros()).div_ceil(8);
         write_number(out, u64::from(planes))?;
         let mut plane = std::mem::take(&mut self.plane);
         for shift in (0..planes).map(|plane| 8 * plane) {
@@ -66,6 +71,7 @@ impl ColumnWriter {
         Ok(())
     }
 
+    /// Writes a column of bytes, compressed if this makes it shorter.
     pub fn bytes(&mut self, out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
         self.packed.clear();
         let mut shortest = bytes;
@@ -122,13 +128,13 @@ impl<R: Read> ColumnReader<R> {
         Ok(())
     }
 
-    /// Replaces `bytes` with the next `count` uncompressed bytes.
+    /// Replaces `bytes` with the next `count` bytes of the input, which are stored without compression and length.
     pub fn plain(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.clear();
         self.input.append(count, bytes)
     }
 
-    /// Replaces `bytes` with the next `count` bytes.
+    /// Replaces `bytes` with the next column of bytes. `count` is its uncompressed length.
     pub fn bytes(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let length = usize::try_from(self.input.number()?).unwrap_or(usize::MAX);
         bytes.clear();
@@ -163,11 +169,12 @@ pub(super) struct TextColumn {
     /// Length of the middle of each string.
     lengths: Vec<u64>,
     /// The middles of all strings.
-    between: Vec<u8>,
+    middles: Vec<u8>,
     /// Number of strings that were taken, and the total length of their middles.
     taken: (usize, usize),
     /// The previous string.
     before: Vec<u8>,
+    /// Buffer for the next string.
     spare: Vec<u8>,
 }
 
@@ -178,25 +185,25 @@ impl TextColumn {
         let (of_before, rest) = (before.get(start..), now.get(start..));
         let (of_before, rest) = (of_before.unwrap_or_default(), rest.unwrap_or_default());
         let end = shared_end(of_before, rest);
-        let between = rest.get(..rest.len() - end).unwrap_or_default();
+        let middle = rest.get(..rest.len() - end).unwrap_or_default();
         self.starts.push(start as u64);
         self.ends.push(end as u64);
-        self.lengths.push(between.len() as u64);
-        self.between.extend_from_slice(between);
+        self.lengths.push(middle.len() as u64);
+        self.middles.extend_from_slice(middle);
         before.truncate(start);
         before.extend_from_slice(rest);
     }
 
     /// Writes and clears all strings. `before` stays, because the next string is relative to it.
-    pub fn write(&mut self, packer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
-        packer.numbers(out, &self.starts)?;
-        packer.numbers(out, &self.ends)?;
-        packer.numbers(out, &self.lengths)?;
-        packer.bytes(out, &self.between)?;
+    pub fn write(&mut self, writer: &mut ColumnWriter, out: &mut impl Write) -> io::Result<()> {
+        writer.numbers(out, &self.starts)?;
+        writer.numbers(out, &self.ends)?;
+        writer.numbers(out, &self.lengths)?;
+        writer.bytes(out, &self.middles)?;
         self.starts.clear();
         self.ends.clear();
         self.lengths.clear();
-        self.between.clear();
+        self.middles.clear();
         Ok(())
     }
 
@@ -211,13 +218,13 @@ impl TextColumn {
         input.numbers(count, &mut self.ends)?;
         input.numbers(count, &mut self.lengths)?;
         let lengths = self.lengths.iter();
-        let between = lengths.fold(0_u64, |sum, length| sum.saturating_add(*length));
-        let between = usize::try_from(between).unwrap_or(usize::MAX);
-        if between > max_bytes {
+        let total = lengths.fold(0_u64, |sum, length| sum.saturating_add(*length));
+        let total = usize::try_from(total).unwrap_or(usize::MAX);
+        if total > max_bytes {
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.taken = (0, 0);
-        input.bytes(between, &mut self.between)
+        input.bytes(total, &mut self.middles)
     }
 
     /// Returns the next string. `None` if its lengths are invalid.
@@ -234,13 +241,14 @@ impl TextColumn {
         let end = all.checked_sub(end).filter(|end| *end >= start)?;
         self.spare.clear();
         self.spare.extend_from_slice(self.before.get(..start)?);
-        self.spare.extend_from_slice(self.between.get(from..to)?);
+        self.spare.extend_from_slice(self.middles.get(from..to)?);
         self.spare.extend_from_slice(self.before.get(end..)?);
         std::mem::swap(&mut self.before, &mut self.spare);
         (self.before.len() <= MAX_TEXT_BYTES).then_some(&self.before)
     }
 }
 
+/// Returns the length of the common suffix.
 pub(super) fn shared_end(mut a: &[u8], mut b: &[u8]) -> usize {
     let mut shared = 0;
     while let (Some((before, last)), Some((before_other, other))) =
@@ -263,7 +271,7 @@ mod tests {
 
     use super::*;
 
-    fn unpacker(bytes: &[u8]) -> io::Result<ColumnReader<&[u8]>> {
+    fn reader(bytes: &[u8]) -> io::Result<ColumnReader<&[u8]>> {
         ColumnReader::new(CompactReader::new(bytes))
     }
 
@@ -273,13 +281,13 @@ mod tests {
             numbers in prop::collection::vec(prop_oneof![0..9_u64, 0..1000_u64, any::<u64>()], 0..300),
             bytes in prop_oneof!["a{0,99}", "[ab]{0,99}"],
         ) {
-            let (mut packer, mut out) = (ColumnWriter::new()?, Vec::new());
-            packer.numbers(&mut out, &numbers)?;
-            packer.bytes(&mut out, bytes.as_bytes())?;
+            let (mut writer, mut out) = (ColumnWriter::new()?, Vec::new());
+            writer.numbers(&mut out, &numbers)?;
+            writer.bytes(&mut out, bytes.as_bytes())?;
             let (mut found_numbers, mut found_bytes) = (vec![7], vec![7]);
-            let mut unpacker = unpacker(&out)?;
-            unpacker.numbers(numbers.len(), &mut found_numbers)?;
-            unpacker.bytes(bytes.len(), &mut found_bytes)?;
+            let mut reader = reader(&out)?;
+            reader.numbers(numbers.len(), &mut found_numbers)?;
+            reader.bytes(bytes.len(), &mut found_bytes)?;
             prop_assert_eq!(found_numbers, numbers);
             prop_assert_eq!(found_bytes, bytes.as_bytes());
         }
@@ -292,7 +300,7 @@ mod tests {
         assert!(out.len() < 200, "{} bytes", out.len());
         for requested in [1 << 10, (1 << 20) - 1, (1 << 20) + 1] {
             let mut found = Vec::new();
-            assert!(unpacker(&out)?.bytes(requested, &mut found).is_err());
+            assert!(reader(&out)?.bytes(requested, &mut found).is_err());
             assert!(found.capacity() <= 2 * requested);
         }
         Ok(())

@@ -53,20 +53,21 @@ pub(super) fn write<'a>(
         out.write_all(base.as_bytes())?;
     }
     write_number(out, count)?;
-    let mut packer = ColumnWriter::new()?;
+    let mut writer = ColumnWriter::new()?;
     let mut chunk = Chunk::default();
     for entry in entries {
         chunk.push(&entry);
         if chunk.is_full() {
-            chunk.write(&mut packer, out)?;
+            chunk.write(&mut writer, out)?;
         }
     }
     match chunk.is_empty() {
         true => Ok(()),
-        false => chunk.write(&mut packer, out),
+        false => chunk.write(&mut writer, out),
     }
 }
 
+/// Reads a tree.
 pub(super) fn read(input: impl Read) -> Result<Tree, ListingError> {
     let mut input = CompactReader::new(input);
     if input.bytes::<{ MAGIC.len() }>()? != MAGIC {
@@ -201,9 +202,9 @@ mod tests {
             let mut bytes = Vec::new();
             write_tree(&tree, &mut bytes)?;
             prop_assert_eq!(read(&bytes[..])?, tree);
-            let mut turned = Vec::new();
-            write_tree(&Tree::new(entries.into_iter().rev().collect())?, &mut turned)?;
-            prop_assert_eq!(&turned, &bytes);
+            let mut reversed = Vec::new();
+            write_tree(&Tree::new(entries.into_iter().rev().collect())?, &mut reversed)?;
+            prop_assert_eq!(&reversed, &bytes);
             prop_assert!(read(&bytes[..bytes.len() - 1]).is_err());
         }
 
@@ -290,15 +291,15 @@ mod tests {
         middles: &[u8],
     ) -> io::Result<Vec<u8>> {
         let mut out = MAGIC.to_vec();
-        let mut packer = ColumnWriter::new()?;
+        let mut writer = ColumnWriter::new()?;
         for number in [0, files, chunk] {
             write_number(&mut out, number)?;
         }
-        packer.bytes(&mut out, &vec![0; starts.len()])?;
-        packer.numbers(&mut out, starts)?;
-        packer.numbers(&mut out, &vec![0; starts.len()])?;
-        packer.numbers(&mut out, lengths)?;
-        packer.bytes(&mut out, middles)?;
+        writer.bytes(&mut out, &vec![0; starts.len()])?;
+        writer.numbers(&mut out, starts)?;
+        writer.numbers(&mut out, &vec![0; starts.len()])?;
+        writer.numbers(&mut out, lengths)?;
+        writer.bytes(&mut out, middles)?;
         Ok(out)
     }
 
@@ -312,7 +313,7 @@ mod tests {
         let many = usize::MAX as u64;
         let huge = vec![b'a'; 1 << 26];
         let growing: Vec<u64> = (0..4096).map(|file| file << 8).collect();
-        for (lie, bytes) in [
+        for (wrong, bytes) in [
             ("files", forged_listing(many, 2, &[0, 0], &[1, 1], b"ab")?),
             (
                 "files of a chunk",
@@ -337,14 +338,14 @@ mod tests {
                 "shares more than the previous path has",
                 forged_listing(2, 2, &[0, 2], &[1, 1], b"ab")?,
             ),
-            // Each path contains the previous one, so a few bytes expand to a quarter of a gigabyte.
+            // Each path contains the previous one, so the paths would take two gigabytes.
             (
                 "texts that grow",
                 forged_listing(4096, 4096, &growing, &[256; 4096], &huge[..1 << 20])?,
             ),
         ] {
             let bytes = [&bytes[..], &[0; 10]].concat();
-            assert!(read(&bytes[..]).is_err(), "{lie}");
+            assert!(read(&bytes[..]).is_err(), "{wrong}");
         }
         Ok(())
     }

@@ -50,16 +50,23 @@ pub struct Tree {
     bases: Vec<Digest>,
 }
 
+/// The location of a file's content. The fields that a kind does not need are those of [`EMPTY_DIRECTORY`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileLocation {
     kind: FileKind,
     /// Index into the bases of the tree.
     base: u32,
+    /// CRC-32 of the content, for kinds with a checksum.
     crc32: u32,
+    /// Start in the base: of the content, or of a member's header.
     offset: u64,
+    /// Length of the content in bytes, after decompression.
     bytes: u64,
+    /// End of a member's record in the base.
     limit: u64,
+    /// Compressed length of a member in bytes.
     compressed: u64,
+    /// Name of a member in its archive.
     name: MemberName,
 }
 
@@ -81,6 +88,7 @@ enum FileKind {
 }
 
 impl FileKind {
+    /// Returns whether the listing contains the location of the content.
     fn has_base(self) -> bool {
         !matches!(self, FileKind::Directory | FileKind::Row)
     }
@@ -196,8 +204,10 @@ pub struct TreeFile<'a> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "tree")]
 struct TreeBody {
+    /// Digest of the object with the stored listing.
     listing: Digest,
     files: u64,
+    /// Total size of the files.
     bytes: u64,
 }
 
@@ -230,6 +240,7 @@ impl<'a> TreeFile<'a> {
         self.location().bytes
     }
 
+    /// Returns whether the content is in an archive inside compressed data.
     pub(crate) fn is_layered(&self) -> bool {
         self.location().kind.is_layered()
     }
@@ -241,7 +252,7 @@ impl<'a> TreeFile<'a> {
         has_base.then(|| self.tree.bases.get(location.base as usize))?
     }
 
-    /// Returns `None` for a directory or a row.
+    /// Returns the origin of the content. `None` for a directory or a row of a table of files.
     pub(crate) fn origin(&self) -> Option<ContentOrigin> {
         let FileLocation {
             kind, base, offset, ..
@@ -292,6 +303,7 @@ impl<'a> TreeFile<'a> {
         })
     }
 
+    /// Returns the name of a member in its archive.
     fn name(&self, location: FileLocation) -> &'a str {
         match location.name {
             MemberName::EndOfPath(from) => self.path().get(from as usize..).unwrap_or_default(),
@@ -348,7 +360,7 @@ impl Tree {
         files.take_while(move |file| file.path().starts_with(prefix))
     }
 
-    /// In the order in which files use them.
+    /// Returns the digests of the bases, in the order in which the files first use them.
     pub(crate) fn bases(&self) -> &[Digest] {
         &self.bases
     }
@@ -368,6 +380,7 @@ impl Tree {
         Tree::load_listing(context, &body.listing)
     }
 
+    /// Loads the tree of a stored listing.
     pub(crate) fn load_listing(context: &Context, object: &Digest) -> Result<Arc<Tree>, StepError> {
         context.objects.shared(object, || {
             let object = context.store.open_object(object)?;
@@ -435,8 +448,10 @@ impl Tree {
     }
 }
 
+/// Number of files between two checks for cancellation.
 pub(crate) const BETWEEN_CHECKS: usize = 1024;
 
+/// Stores a listing. Returns its digest, and the digests of the objects that it refers to.
 fn save_entries<'a>(
     context: &Context,
     bases: &[Digest],
@@ -445,8 +460,8 @@ fn save_entries<'a>(
 ) -> Result<(Digest, Vec<Digest>), StepError> {
     let mut out = std::io::BufWriter::new(context.store.writer()?);
     let watched = entries.enumerate().map_while(|(number, entry)| {
-        let is_on = !number.is_multiple_of(BETWEEN_CHECKS) || !context.cancel.is_cancelled();
-        is_on.then_some(entry)
+        let is_running = !number.is_multiple_of(BETWEEN_CHECKS) || !context.cancel.is_cancelled();
+        is_running.then_some(entry)
     });
     listing::write(bases, count, watched, &mut out).map_err(StepError::machine)?;
     context.check()?;
@@ -481,7 +496,7 @@ struct BaseNumbers {
 impl BaseNumbers {
     /// Returns the number of a base. A new base gets the next number.
     fn number(&mut self, base: &Digest) -> u32 {
-        // Neighbours usually have the same base.
+        // Consecutive files usually have the same base.
         if self.all.last() == Some(base) {
             return u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX);
         }
@@ -492,18 +507,20 @@ impl BaseNumbers {
         })
     }
 
+    /// Returns the number of a base that already has one.
     fn number_of(&self, base: &Digest) -> u32 {
         self.numbers.get(base).copied().unwrap_or(u32::MAX)
     }
 }
 
-/// Returns the name as a suffix of `path`, if it is one.
+/// Returns the position in `path` from which on `path` equals `name`, if `name` is a suffix of `path`.
 fn end_of_path(path: &str, name: &str) -> Option<MemberName> {
     let from = path.len().checked_sub(name.len())?;
     let from = u32::try_from(from).ok()?;
     path.ends_with(name).then_some(MemberName::EndOfPath(from))
 }
 
+/// Collects the files of a tree in any order.
 #[derive(Debug, Default)]
 pub(crate) struct TreeBuilder {
     tree: Tree,
@@ -511,6 +528,7 @@ pub(crate) struct TreeBuilder {
 }
 
 impl TreeBuilder {
+    /// Adds a file, or an empty directory if `content` is `None`.
     pub fn push(&mut self, path: &str, content: Option<&ContentRef>) {
         let location = match content {
             None => EMPTY_DIRECTORY,
@@ -579,11 +597,12 @@ impl TreeBuilder {
             bytes: member.size,
             limit: member.limit,
             compressed: member.compressed_size,
-            name: self.name(path, member.path),
+            name: self.store_name(path, member.path),
         };
         self.add(path, location);
     }
 
+    /// Adds a row of a table of files: the path and the size of a file, without its content.
     pub(crate) fn push_row(&mut self, path: &str, bytes: u64) {
         let location = FileLocation {
             kind: FileKind::Row,
@@ -600,7 +619,7 @@ impl TreeBuilder {
             location.base = self.bases.number(base);
         }
         if location.kind.is_member() {
-            location.name = self.name(path, file.name(location));
+            location.name = self.store_name(path, file.name(location));
         }
         self.add(path, location);
     }
@@ -618,7 +637,8 @@ impl TreeBuilder {
         self.tree.locations.push(location);
     }
 
-    fn name(&mut self, path: &str, name: &str) -> MemberName {
+    /// Returns the representation of a member's name. Stores the name, unless it is a suffix of `path`.
+    fn store_name(&mut self, path: &str, name: &str) -> MemberName {
         end_of_path(path, name).unwrap_or_else(|| {
             self.tree.names.push(name);
             let number = self.tree.names.len() - 1;
@@ -626,6 +646,7 @@ impl TreeBuilder {
         })
     }
 
+    /// Returns the path of the file with this index. Files are numbered in the order of their addition.
     pub(super) fn path(&self, index: u32) -> &str {
         self.tree.paths.get(index as usize)
     }
@@ -642,7 +663,7 @@ impl TreeBuilder {
         sorted(count, cancel, by_path).map_err(TreeError::Stopped)
     }
 
-    /// Builds the tree of these files, which must be sorted by path and have unique paths.
+    /// Builds the tree of the files with the indices `order`, which must be sorted by path and have unique paths.
     pub(super) fn in_order(self, order: &[u32]) -> Tree {
         let TreeBuilder { mut tree, bases } = self;
         tree.bases = bases.all;
@@ -671,7 +692,8 @@ impl TreeBuilder {
 }
 
 impl Tree {
-    /// Sorts bases and names of members by first use, so that trees with the same files are equal. Releases unused memory.
+    /// Numbers bases and names of members in the order of their first use, so that trees with the same files are equal.
+    /// Releases unused memory.
     fn renumber(&mut self) {
         let mut bases = vec![u32::MAX; self.bases.len()];
         let mut used = Vec::with_capacity(self.bases.len());

@@ -17,16 +17,20 @@ use thiserror::Error;
 
 use crate::value::{ContentError, OpenContent, Opener, Tree};
 
+/// Bytes of a member that are read and written at once.
 const WRITE_BYTES: usize = 1 << 18;
 
+/// The object in the cache to which an archive is written.
 pub(super) enum ArchiveOutput {
-    OrderedBatches(ObjectWriter),
+    /// Written from front to back, without gaps.
+    Sequential(ObjectWriter),
     WithGaps(GappedObject),
 }
 
 pub(super) struct GappedObject {
     object: ScatteredWriter,
     gaps: Rc<Gaps>,
+    /// Whether the last write ended in a gap.
     is_in_gap: bool,
 }
 
@@ -34,6 +38,7 @@ pub(super) struct GappedObject {
 pub(super) struct Gaps {
     /// Number of zeros from a [`Gap`] that the archive writer has read but not yet passed on.
     announced: Cell<u64>,
+    /// Offset of each gap in the archive.
     offsets: RefCell<Vec<u64>>,
     /// Indices of the tree's files that fill the gaps.
     files: RefCell<Vec<usize>>,
@@ -41,6 +46,7 @@ pub(super) struct Gaps {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GapBytes {
+    /// The decompressed bytes of the member.
     Plain,
     /// The compressed bytes of the source archive.
     Compressed,
@@ -68,6 +74,8 @@ impl Read for Gap<'_> {
 }
 
 impl Gaps {
+    /// Registers a gap for `bytes` bytes of the tree's file with the index `file`. The archive writer must read the
+    /// returned reader instead of the file's content.
     pub(super) fn add_gap(&self, file: usize, bytes: u64) -> Gap<'_> {
         if bytes > 0 {
             self.files.borrow_mut().push(file);
@@ -80,10 +88,10 @@ impl Gaps {
 }
 
 impl ArchiveOutput {
-    /// Supports gaps if a file of `tree` comes from a compressed archive.
+    /// Creates the object. It supports gaps if a file of `tree` comes from a compressed archive.
     pub(super) fn new(context: &Context, tree: &Tree) -> Result<ArchiveOutput, StepError> {
         if !tree.files().any(|file| file.is_layered()) {
-            return Ok(ArchiveOutput::OrderedBatches(context.store.writer()?));
+            return Ok(ArchiveOutput::Sequential(context.store.writer()?));
         }
         Ok(ArchiveOutput::WithGaps(GappedObject {
             object: context.store.scattered_writer()?,
@@ -94,11 +102,12 @@ impl ArchiveOutput {
 
     pub(super) fn gaps(&self) -> Option<Rc<Gaps>> {
         match self {
-            ArchiveOutput::OrderedBatches(_) => None,
+            ArchiveOutput::Sequential(_) => None,
             ArchiveOutput::WithGaps(out) => Some(Rc::clone(&out.gaps)),
         }
     }
 
+    /// Fills the gaps with the bytes of files of `tree`, and adds the object to the cache.
     pub(super) fn commit(
         self,
         context: &Context,
@@ -107,7 +116,7 @@ impl ArchiveOutput {
         bytes: GapBytes,
     ) -> Result<Stored, StepError> {
         match self {
-            ArchiveOutput::OrderedBatches(object) => Ok(object.commit()?),
+            ArchiveOutput::Sequential(object) => Ok(object.commit()?),
             ArchiveOutput::WithGaps(out) => {
                 out.fill(context, opener, tree, bytes)?;
                 Ok(out.object.commit(&|| Ok(context.cancel.check()?))?)
@@ -117,6 +126,7 @@ impl ArchiveOutput {
 }
 
 impl GappedObject {
+    /// Fills all gaps, in the order of the files in their source archives.
     fn fill(
         &self,
         context: &Context,
@@ -125,6 +135,8 @@ impl GappedObject {
         bytes: GapBytes,
     ) -> Result<(), StepError> {
         let (offsets, files) = (self.gaps.offsets.borrow(), self.gaps.files.borrow());
+        // For each gap: index of the source archive, offset of the file in this archive, index of the file, offset of
+        // the gap.
         let mut by_position: Vec<(u32, u64, usize, u64)> = Vec::with_capacity(files.len());
         for (file, offset) in files.iter().zip(offsets.iter()) {
             if let Some(origin) = tree.file(*file).and_then(|file| file.origin()) {
@@ -163,14 +175,18 @@ struct MemberReadError {
     source: io::Error,
 }
 
+/// Writes members into their gaps, and reuses its buffers from member to member.
 struct Filler {
     bytes: GapBytes,
     inflater: MemberInflater,
+    /// Buffer for the content of a short member that is verified.
     content_buffer: Vec<u8>,
+    /// Buffer for the next bytes to write.
     buffer: Vec<u8>,
 }
 
 impl Filler {
+    /// Writes the bytes of a member into its gap at `offset` of `object`.
     fn fill(
         &mut self,
         object: &ScatteredWriter,
@@ -232,7 +248,7 @@ impl Write for GappedObject {
 impl Write for ArchiveOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            ArchiveOutput::OrderedBatches(out) => out.write(bytes),
+            ArchiveOutput::Sequential(out) => out.write(bytes),
             ArchiveOutput::WithGaps(out) => out.write(bytes),
         }
     }

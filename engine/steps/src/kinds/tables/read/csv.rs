@@ -55,25 +55,26 @@ fn read(
     let bytes = content.bytes();
     let text = match &rewritten {
         RewriteResult::Canonical(_) => text,
-        // Reading the written cells is faster than inflating the file again.
+        // Some cells must be rewritten. Reading the written cells is faster than inflating the file again.
         RewriteResult::Cells(scan, options) => {
             let (mut cells, _claim) = text.read_back()?;
-            printed(context, bytes, |out| {
+            written_text(context, bytes, |out| {
                 normalise(context.cancel.reader(&mut cells), scan, options, out)
             })?
         }
+        // The written cells cannot be divided into rows again.
         RewriteResult::Unreadable(scan) => {
             drop(text);
             let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
             let raw = opened.reader().map_err(|cause| failed(read, cause))?;
             let raw = read.encoding.reader(raw);
-            printed(context, bytes, |out| {
+            written_text(context, bytes, |out| {
                 normalise(context.cancel.reader(raw), scan, &options, out)
             })?
         }
     };
     let (object, in_memory) = text.finish()?;
-    // The second pass changes the offsets of rows.
+    // The second pass changes the offsets of rows, so the metadata of the first pass are then wrong.
     let metadata = metadata.filter(|_| matches!(rewritten, RewriteResult::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
@@ -92,13 +93,14 @@ fn read(
     Ok(table)
 }
 
-fn printed(
+/// Returns a text that `write` has written. `bytes` is the size of the CSV file.
+fn written_text(
     context: &Context,
     bytes: u64,
-    print: impl FnOnce(&mut TextWriter) -> Result<(), CsvError>,
+    write: impl FnOnce(&mut TextWriter) -> Result<(), CsvError>,
 ) -> Result<TextWriter, StepError> {
     let mut out = TextWriter::new(context, bytes)?;
-    let done = print(&mut out);
+    let done = write(&mut out);
     context.check()?;
     done.map_err(StepError::machine)?;
     Ok(out)
@@ -128,20 +130,21 @@ fn with_cell(
     let Some(mismatch) = mismatch else {
         return error;
     };
-    let number = mismatch.missing || mismatch.cell.parse::<f64>().is_ok();
+    let is_number = mismatch.missing || mismatch.cell.parse::<f64>().is_ok();
     ReadError::OtherCell {
         path: path.clone(),
         column: column.clone(),
         declared: declared.name(),
         // pandas reads integers with missing values as numbers.
         other: match declared {
-            ColumnKind::Integer if number => "number",
+            ColumnKind::Integer if is_number => "number",
             _ => "text",
         },
         mismatch: Box::new(mismatch),
     }
 }
 
+/// The result of the first pass over a CSV file.
 struct ScanResult {
     rewritten: RewriteResult,
     /// Row offsets, and columns in memory, if the scan recorded them.
@@ -149,6 +152,8 @@ struct ScanResult {
     text: TextWriter,
 }
 
+/// Makes the first pass over a CSV file: determines the types of the columns, and writes the cells with quotes as
+/// needed.
 fn scan(
     context: &Context,
     opener: &Opener,
@@ -195,6 +200,7 @@ fn scan(
 /// Name of the column with the path of a row's file.
 const FILE_COLUMN: &str = "file";
 
+/// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 18;
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -270,7 +276,7 @@ fn read_files(
 ) -> Result<TableValue, StepError> {
     let options = read.csv_options();
     let names = read.columns.iter().map(|column| column.name.value.clone());
-    let mut together = Concatenation::new(names);
+    let mut concatenation = Concatenation::new(names);
     let mut scans: Vec<CsvScan> = Vec::new();
     for_each_file(context, inputs, &mut |file, opened| {
         let mut scanner = CsvScanner::new(&options);
@@ -291,27 +297,28 @@ fn read_files(
         let scan = scanner
             .finish()
             .map_err(|cause| undecodable_file(file, cause))?;
-        together
+        concatenation
             .add(&scan)
             .map_err(|cause| undecodable_file(file, cause))?;
         scans.push(scan);
         Ok(())
     })?;
     let mut columns = vec![column(FILE_COLUMN, ColumnType::Text, false)];
-    columns.extend(together.columns());
+    columns.extend(concatenation.columns());
     let rows = scans.iter().map(|scan| scan.schema.rows).sum();
     let mut schema = Schema { columns, rows };
     let declared = check_columns(read, &mut schema).map_err(|error| error.error_at(read))?;
     let mut out = context.store.writer()?;
-    let mut head = CsvWriter::new(&mut out);
-    head.header(schema.columns.iter().map(|column| column.name.as_str()))
+    let mut header = CsvWriter::new(&mut out);
+    header
+        .header(schema.columns.iter().map(|column| column.name.as_str()))
         .map_err(StepError::machine)?;
-    head.finish().map_err(StepError::machine)?;
+    header.finish().map_err(StepError::machine)?;
     let mut scans = scans.into_iter();
     for_each_file(context, inputs, &mut |file, opened| {
         let scan = scans.next();
         let scan = scan.ok_or_else(|| StepError::internal("a file was not scanned"))?;
-        together
+        concatenation
             .write(
                 file,
                 read.encoding.reader(opened.reader()?),

@@ -182,7 +182,8 @@ fn documents<'r>(
     )
 }
 
-/// Converts 64-bit integers, and doubles such as NaN, from MongoDB Extended JSON. Returns `None` for other values.
+/// Converts a member that MongoDB Extended JSON encodes as an object: a 64-bit integer, or a double such as NaN.
+/// Returns `None` for other values.
 fn plain(member: &JsonValue) -> Option<JsonValue> {
     if let Some(digits) = member.get("$numberLong") {
         return digits.as_str()?.parse().ok().map(JsonValue::Int);
@@ -216,7 +217,7 @@ const DIALECTS: &[Word] = &[
     },
     Word {
         name: "ujson",
-        doc: "`pandas.read_json`: like `dataframe`, with three differences. ujson parses decimals, and not always to the nearest double. Text columns that contain only numbers become numbers. Columns of doubles without fractions become integers",
+        doc: "`pandas.read_json`: like `dataframe`, with three differences. ujson does not always parse a decimal as the nearest double. Text columns that contain only numbers become numbers. Columns of doubles without fractions become integers",
     },
 ];
 
@@ -268,7 +269,9 @@ pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
         let message =
             "with `chunksize`, the column `piece` is reserved for the number of a row's chunk";
         let fault = Diagnostic::error("duplicate-column", column.name.span, message);
-        return Some(fault.help("remove it from `columns`, and read the member from `record`"));
+        return Some(fault.help(
+            "remove `piece` from `columns`; a query can read the member `piece` from the column `record`",
+        ));
     }
     if size == 0 {
         let fault = declaration.fault("chunksize", "bad-parameter", "`chunksize` is 0");

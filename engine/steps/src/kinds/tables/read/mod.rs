@@ -372,6 +372,7 @@ fn extracted(
     Ok((content, file))
 }
 
+/// Returns the error for a file that cannot be read or parsed.
 fn failed(read: &ReadSpec, cause: impl Into<BoxError>) -> StepError {
     let cause = cause.into();
     match cause.is::<json::PathError>() {
@@ -384,6 +385,7 @@ fn failed(read: &ReadSpec, cause: impl Into<BoxError>) -> StepError {
     }
 }
 
+/// Describes a cell that does not have the declared type, as the end of a message.
 fn describe_cell(mismatch: &TypeMismatch) -> String {
     match mismatch.cell.as_str() {
         "" => "is empty".to_owned(),
@@ -391,6 +393,7 @@ fn describe_cell(mismatch: &TypeMismatch) -> String {
     }
 }
 
+/// Returns the column in which the values of a declared column are stored.
 fn stored(declared: &Column) -> StoredColumn {
     let kind = match declared.kind {
         ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
@@ -485,6 +488,7 @@ fn is_float(stored: ColumnType) -> bool {
     matches!(stored, ColumnType::Float64 | ColumnType::Float32)
 }
 
+/// Returns whether a column of the type `stored` may be declared as `declared`.
 fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
     match declared {
         ColumnKind::Text | ColumnKind::Json | ColumnKind::Inferred => true,

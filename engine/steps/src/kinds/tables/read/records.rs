@@ -128,6 +128,8 @@ impl RecordFile<'_> {
     }
 }
 
+/// Reads a file of records as a table, see the module's documentation. `parse` returns the records of the file's
+/// format.
 pub(super) fn records(
     context: &Context,
     opener: &Opener,
@@ -149,10 +151,11 @@ pub(super) fn records(
     let types = match read.dialect.typing() {
         None => MemberTypes::Members(infer_members(&file, &declared)?),
         Some(typing) => {
-            let none = MemberTypes::Members(Vec::new());
+            let unchanged = MemberTypes::Members(Vec::new());
             let mut rows = RecordTable::new(context, read, &declared)?;
-            let mut keep = |number, record| match rows.push(number, record, &none) {
-                // The record lacks a member or has another type. The conversion to a row of pandas' table may correct this.
+            let mut keep = |number, record| match rows.push(number, record, &unchanged) {
+                // The record lacks a declared member, or the member has another type. The row of pandas' table may have
+                // a valid cell instead, so the second pass must decide.
                 Err(error) if error.failure() == Failure::Input => Ok(false),
                 pushed => pushed.map(|()| true),
             };
@@ -171,6 +174,7 @@ pub(super) fn records(
     rows.finish(&types)
 }
 
+/// Writes the table of records: one column per declared member, and the column `record`.
 struct RecordTable<'a> {
     read: &'a ReadSpec,
     declared: &'a [&'a Column],
@@ -313,6 +317,7 @@ fn compact(value: &JsonValue) -> Result<String, StepError> {
     String::from_utf8(text).map_err(StepError::internal)
 }
 
+/// Returns the beginning of a value's JSON, for messages.
 fn value_start(value: &JsonValue) -> String {
     shortened(&compact(value).unwrap_or_default(), MAX_SHOWN_CHARACTERS)
 }
@@ -341,7 +346,7 @@ impl MemberTypes {
         }
     }
 
-    /// Returns `None` if the cell is the member itself.
+    /// Returns the value to write as the cell of a member, if it differs from the member itself.
     pub fn cell(&self, index: usize, plain: PlainMember<'_>) -> Option<JsonValue> {
         let inferred = match self {
             MemberTypes::Members(inferred) => inferred.get(index).copied().flatten(),
@@ -392,6 +397,7 @@ fn infer_members(
     file.for_each(&Cell::new(NestedValues::Skip), &mut |_, record| {
         for (column, seen) in declared.iter().zip(&mut seen) {
             let member = record.content.get(&column.name.value);
+            // A missing member is treated as null.
             seen.add(Some(
                 match member.as_deref().map(|member| plain(file.read, member)) {
                     None => &JsonValue::Null,
@@ -426,16 +432,16 @@ fn infer_chunks(
         error_at(Failure::Input, Subject::Key("dialect"), error)
     };
     let nested = Cell::new(NestedValues::Read);
-    let change = || nested.set(NestedValues::Skip);
+    let stop_keeping = || nested.set(NestedValues::Skip);
     let mut chunks = BTreeMap::new();
     let (limits, mut cells) = (limits(file.context), 0_u64);
-    let mut end = |chunk: u64, frame: FrameBuilder| {
+    let mut end_chunk = |chunk: u64, frame: FrameBuilder| {
         // In pandas' table, each record has a cell for each key of any record in its chunk.
         cells = cells.saturating_add(frame.cells());
         let checked = limits.check_cells(file.bytes(), cells);
         checked.map_err(|exceeded| undecodable_file(&file.read.path, exceeded))?;
         if !frame.keeps_records() {
-            change();
+            stop_keeping();
         }
         chunks.insert(chunk, frame.finish().map_err(failed)?);
         Ok::<_, StepError>(())
@@ -445,7 +451,7 @@ fn infer_chunks(
     file.for_each(&nested, &mut |number, record| {
         file.context.check()?;
         if let Some((chunk, frame)) = current.take_if(|(chunk, _)| *chunk != record.chunk) {
-            end(chunk, frame)?;
+            end_chunk(chunk, frame)?;
         }
         let (_, frame) = current.get_or_insert_with(|| (record.chunk, FrameBuilder::new(typing)));
         match &record.content {
@@ -459,14 +465,14 @@ fn infer_chunks(
         // Check after 1, 2, 4, 8 ... records whether the types that were inferred so far leave records unchanged. If they
         // change a record, the types of the entire chunk almost certainly change it, too. Then keeping more records is
         // useless. The check is not made after every record, because it is slow.
-        let is_likely = !seen.is_power_of_two() || frame.keeps_records();
-        if !is_likely || !keep(number, record)? {
-            change();
+        let may_be_unchanged = !seen.is_power_of_two() || frame.keeps_records();
+        if !may_be_unchanged || !keep(number, record)? {
+            stop_keeping();
         }
         Ok(())
     })?;
     if let Some((chunk, frame)) = current {
-        end(chunk, frame)?;
+        end_chunk(chunk, frame)?;
     }
     Ok((chunks, nested.get() == NestedValues::Read))
 }
@@ -477,6 +483,7 @@ enum PlainMember<'m> {
     Other(JsonValue),
 }
 
+/// Returns the value of a member in the file's format.
 fn plain<'m>(read: &ReadSpec, member: &'m JsonValue) -> PlainMember<'m> {
     let plain = read.format.plain.and_then(|plain| plain(member));
     plain.map_or(PlainMember::Same(member), PlainMember::Other)

@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use crate::kinds::splits::QUICKSORT;
 use crate::located::{Subject, error_at, error_at_with_help};
-use crate::relation::single_value;
+use crate::relation::{BATCH_ROWS, single_value};
 
 /// The keys that can determine the cut. A declaration must have exactly one of them.
 pub(super) const POINTS: [&str; 3] = ["from", "test_size", "train_size"];
@@ -49,7 +49,7 @@ enum CutError {
         column: String,
         kind: &'static str,
     },
-    #[error("`from` is missing")]
+    #[error("the query of `from` returns a missing value")]
     NoFrom,
     #[error("no row has a `{column}` of at least `{from}`, so the second table would be empty")]
     AllBefore { column: String, from: String },
@@ -132,7 +132,7 @@ impl CutColumn {
         };
         let mut values: Vec<ArrayRef> = Vec::new();
         let mut rows = 0;
-        for batch in table.scan(vec![index], 8192) {
+        for batch in table.scan(vec![index], BATCH_ROWS) {
             context.check()?;
             let batch = batch.map_err(StepError::input)?;
             let array = batch.columns.first();
@@ -164,6 +164,7 @@ impl CutColumn {
         let from = from
             .map(|from| self.value_at_cut(&from, &data_type))
             .transpose()?;
+        // The value at the cut is ranked together with the rows, as the last value.
         if let Some((value, _)) = &from {
             values.push(Arc::clone(value));
         }
@@ -224,7 +225,7 @@ impl CutColumn {
         if values.null_count() > 0 {
             let row = (0..values.len()).find(|row| values.is_null(*row));
             let row = before + row.unwrap_or(0) + 1;
-            let help = "leave such rows out, or give them a value, in a query".to_owned();
+            let help = "use a query to leave such rows out or to give them a value".to_owned();
             let error = CutError::NoValue { column, row };
             return Err(fault_with_help("by", error, help));
         }
@@ -293,12 +294,14 @@ fn quicksort_places(ranks: &[u32]) -> Vec<u32> {
     places
 }
 
+/// Parses strings as times. The inner error names a string that does not have the format.
 fn read_times(values: &ArrayRef, format: &str) -> Result<Result<ArrayRef, TimeError>, StepError> {
     let texts = cast(values, &DataType::Utf8).map_err(StepError::internal)?;
     let times = times(texts.as_string::<i32>(), format);
     Ok(times.map(|times| Arc::new(times) as ArrayRef))
 }
 
+/// Returns the name of a type for messages, in the plural.
 fn kind_of(data_type: &DataType) -> &'static str {
     match data_type {
         DataType::Boolean => "booleans",
@@ -313,10 +316,11 @@ fn kind_of(data_type: &DataType) -> &'static str {
 /// Returns whether a text looks like `31.12.2019`, `12/31/19` or `1-2-2019 10:00`.
 fn is_day_first(text: &str) -> bool {
     let mut parts = text.splitn(3, ['.', '/', '-']);
-    let mut digits = |most: usize| {
+    // Returns the number of digits at the start of the next part, and the length of this part.
+    let mut digits = |max_digits: usize| {
         let part = parts.next().unwrap_or_default();
         let count = part.bytes().take_while(u8::is_ascii_digit).count();
-        (count > 0 && count <= most).then_some((count, part.len()))
+        (count > 0 && count <= max_digits).then_some((count, part.len()))
     };
     let (Some(first), Some(second), Some(year)) = (digits(2), digits(2), digits(4)) else {
         return false;

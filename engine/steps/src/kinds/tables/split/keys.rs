@@ -22,13 +22,14 @@ use prep_sql::Relation;
 use thiserror::Error;
 
 use crate::located::{Subject, error_at};
+use crate::relation::BATCH_ROWS;
 
 #[derive(Debug, Error)]
 enum KeyError {
     #[error("the table has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
     NoColumn { column: String, found: Vec<String> },
     #[error(
-        "row {row} has no value in `{column}`, and `stratify` needs a class in every row; leave such rows out, or give them a class, in a query"
+        "row {row} has no value in `{column}`, and `stratify` needs a class in every row; use a query to leave such rows out or to give them a class"
     )]
     NoClass { column: String, row: usize },
     #[error(
@@ -49,7 +50,7 @@ pub(super) fn codes(
     role: KeyRole,
     inferred: Option<ColumnType>,
 ) -> Result<Vec<u32>, StepError> {
-    let word = Subject::Key(role.name());
+    let subject = Subject::Key(role.name());
     let mut columns = table.columns().iter().enumerate();
     let Some((index, found)) = columns.find(|(_, one)| one.name == column) else {
         let found = table.columns().iter().map(|one| one.name.clone());
@@ -57,15 +58,15 @@ pub(super) fn codes(
             column: column.to_owned(),
             found: found.collect(),
         };
-        return Err(error_at(Failure::Pipeline, word, error));
+        return Err(error_at(Failure::Pipeline, subject, error));
     };
     let data_type = inferred.map_or_else(|| found.data_type.clone(), arrow_type);
     let mut keys = KeyNumbers {
-        floating: data_type.is_floating(),
+        is_floating: data_type.is_floating(),
         ..KeyNumbers::default()
     };
     let mut codes = Vec::with_capacity(usize::try_from(table.rows()).unwrap_or(0));
-    for values in table.scan(vec![index], 8192) {
+    for values in table.scan(vec![index], BATCH_ROWS) {
         let values = values.map_err(StepError::input)?;
         let array = values.columns.first();
         let array = array.ok_or_else(|| StepError::internal("a scan returned no column"))?;
@@ -77,7 +78,7 @@ pub(super) fn codes(
                 let column = column.to_owned();
                 return Err(error_at(
                     Failure::Input,
-                    word,
+                    subject,
                     KeyError::NoClass { column, row },
                 ));
             }
@@ -93,7 +94,7 @@ pub(super) fn codes(
                 value: value.into(),
                 row,
             };
-            error_at(Failure::Input, word, error)
+            error_at(Failure::Input, subject, error)
         })?;
         for code in &mut codes {
             *code = positions.get(*code as usize).copied().unwrap_or(*code);
@@ -110,7 +111,7 @@ pub(super) fn value(
 ) -> Result<String, StepError> {
     let index = table.columns().iter().position(|one| one.name == column);
     let mut before = 0;
-    for values in Arc::clone(table).scan(vec![index.unwrap_or(0)], 8192) {
+    for values in Arc::clone(table).scan(vec![index.unwrap_or(0)], BATCH_ROWS) {
         let values = values.map_err(StepError::input)?;
         if let Some(array) = values.columns.first()
             && row < before + values.rows
@@ -130,7 +131,8 @@ pub(super) fn value(
 /// The distinct values so far, in order of first appearance.
 #[derive(Default)]
 struct KeyNumbers {
-    floating: bool,
+    /// Whether the values are texts of doubles.
+    is_floating: bool,
     numbers: HashMap<Box<str>, u32>,
     /// The values by their number. The missing value is empty.
     names: Vec<Box<str>>,
@@ -139,6 +141,7 @@ struct KeyNumbers {
 }
 
 impl KeyNumbers {
+    /// Returns the number of a value. A new value gets the next number.
     fn number(&mut self, key: Option<&str>) -> u32 {
         let next = self.names.len() as u32;
         let Some(key) = key else {
@@ -150,7 +153,7 @@ impl KeyNumbers {
         };
         // 0.0 and -0.0 are the same value.
         let key = match key {
-            "-0.0" if self.floating => "0.0",
+            "-0.0" if self.is_floating => "0.0",
             key => key,
         };
         if let Some(number) = self.numbers.get(key) {
