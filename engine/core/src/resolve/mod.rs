@@ -110,7 +110,8 @@ impl ResolveError {
     }
 }
 
-/// Returns the states of the nodes of a connected component `part`, which has inputs first. An error comes with its node.
+/// Returns the states of the nodes in `part`, a connected component in topological order. On an error, returns it with the
+/// node that cannot be examined.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
@@ -253,7 +254,8 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the key record `new` runs. If the last run had the same record and did not fail, returns `same`.
+/// Returns why a node with the key record `new` runs. `same` is the reason if the last run had the same record and
+/// succeeded.
 fn reason(
     last: &LastRuns,
     node: &Node,
