@@ -59,8 +59,7 @@ pub(crate) fn hash(
     }
 }
 
-/// Reads bytes into `buffer`, and repeats the read if a signal interrupted it. Returns the number of bytes read, or 0 at the
-/// end.
+/// Reads bytes into `buffer`, and repeats the read if a signal interrupted it. Returns the number of bytes, or 0 at the end.
 pub(crate) fn read_chunk(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(buffer) {

@@ -21,7 +21,7 @@ use crate::system::threads::Consumer;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
 /// A writer collects this number of bytes before it hashes and writes them. If an object is longer, a separate thread does
-/// this work.
+/// this work, if one is free.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
 /// Mode of objects and published files: readable for all users, writable for none. The umask may remove permissions.

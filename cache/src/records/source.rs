@@ -53,7 +53,7 @@ pub struct SourceRecord {
     /// When the record was stored under its name, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     named_at: Option<u64>,
-    /// Highest serial number of the records that a remote returned for this name ([`Store::remote_serial`]).
+    /// Highest known serial number of a remote's record of this name ([`Store::remote_serial`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     serial: Option<u64>,
 }

@@ -181,8 +181,8 @@ impl Store {
         Ok(collection)
     }
 
-    /// Drops unreadable and unused histories. For each step key of the other histories, returns the time of the last run that
-    /// used it, in seconds since 1970.
+    /// Drops unreadable and unused histories. For each step key of the other histories, returns the time of the last run
+    /// that used it, in seconds since 1970.
     fn survey_history(
         &self,
         options: &GcOptions,
@@ -435,8 +435,8 @@ impl Collection {
     }
 }
 
-/// Returns whether the file `path` was removed. If its directory is missing too, returns `false`, because the disk may not be
-/// mounted.
+/// Returns whether the file `path` was removed. If its directory is missing too, returns `false`, because the disk may not
+/// be mounted.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_dir)
         && matches!(path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)

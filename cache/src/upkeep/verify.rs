@@ -1,8 +1,8 @@
 //! Checks all files of the store.
 //!
 //! The check continues after a problem, and the report contains all problems. A repair moves damaged objects to quarantine.
-//! It removes unreadable records, and entries that name damaged or missing objects. The next run then produces the missing outputs
-//! again.
+//! It removes unreadable records, and entries that name damaged or missing objects. The next run then produces the missing
+//! outputs again.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;

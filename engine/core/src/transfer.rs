@@ -6,7 +6,7 @@ use std::time::Duration;
 const MIN_BYTES_PER_SECOND: u32 = 4 << 10;
 
 /// Checks whether a transfer is fast enough. The caller measures how long it waits for bytes. A minimum number of bytes,
-/// the quota, must arrive before the waiting times add up to one period. When the quota has arrived, the next period begins.
+/// the quota, must arrive before the waiting times add up to one period. Then the next period begins.
 #[derive(Debug, Clone)]
 pub struct RateCheck {
     period: Duration,

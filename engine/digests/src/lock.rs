@@ -16,8 +16,8 @@
 //! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so changes to two competitions rarely conflict in
 //! version control. The file contains no host names, times or paths.
 //!
-//! `prep run --locked` compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The
-//! other facts record how the data were prepared.
+//! `prep run --locked` compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores.
+//! The other facts record how the data were prepared.
 //!
 //! In version 1 of the format, `bundle` contained the published MD5 even if the bundle had a different MD5, and the fact
 //! `comparable_with_v1` did not exist.

@@ -235,7 +235,8 @@ impl<'a> PipelineChecker<'a> {
         !query.tables.is_disjoint(&self.doubtful)
     }
 
-    /// Returns the columns of a table that turns columns into rows. Reports an error if the declaration does not fit `columns`.
+    /// Returns the columns of a table that turns columns into rows. Reports an error if the declaration does not fit
+    /// `columns`.
     fn unpivoted(&mut self, declaration: &Declaration, columns: &Columns) -> Option<Columns> {
         let text = |key| declaration.text(key).unwrap_or_default();
         let values = declaration.texts("columns");

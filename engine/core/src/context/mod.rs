@@ -139,8 +139,8 @@ impl Context {
 
     /// Returns the objects of a ledger entry that are not available.
     ///
-    /// Steps look in memory only for objects that the entry lists as unstored. Therefore an object that is only in memory and
-    /// not listed as unstored is not available.
+    /// Steps look in memory only for objects that the entry lists as unstored. Therefore an object that is only in memory
+    /// and not listed as unstored is not available.
     ///
     /// If an object could not be fetched from the remote, it is not available until the end of the run.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {

@@ -439,7 +439,7 @@ fn field(arg: &Expr) -> FieldRef {
     Arc::new(Field::new("argument", arg.data_type.clone(), true))
 }
 
-/// Creates a call of a scalar function. Casts the result to a type in which queries compute, for example from 32 to 64 bits.
+/// Creates a call of a scalar function. Casts the result to a type in which queries compute, for example to 64 bits.
 pub(super) fn scalar_call(
     function: Arc<ScalarUDF>,
     args: Vec<Expr>,

@@ -74,8 +74,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Decorrelates `plan`, a part of a subquery. `can_fail` states whether an operator that reads the rows of `plan` can fail
-    /// because of a value.
+    /// Decorrelates `plan`, a part of a subquery. `can_fail` states whether an operator that reads the rows of `plan` can
+    /// fail because of a value.
     fn pull(
         &mut self,
         plan: Relational,

@@ -162,7 +162,7 @@ pub(super) fn canonical(expr: Expr) -> Expr {
     Expr::call(canonical_key(), vec![expr], DataType::Float64, at)
 }
 
-/// Casts the two sides of a comparison to a common type. `texts` return the sides as SQL, and `what` ends the error message.
+/// Casts both sides of a comparison to a common type. `texts` return the sides as SQL, and `what` ends the error message.
 pub(super) fn compared(
     (left, right): (Expr, Expr),
     texts: (&dyn Fn() -> String, &dyn Fn() -> String),

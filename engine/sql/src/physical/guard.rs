@@ -49,8 +49,8 @@ impl Guard {
         Node::plan(Guard::default(), vec![input], properties)
     }
 
-    /// Guards rows that the operator above stores without reserving memory, and reserves this memory. If `copied` is true, the
-    /// operator stores each row twice.
+    /// Guards rows that the operator above stores without reserving memory, and reserves this memory. If `copied` is true,
+    /// the operator stores each row twice.
     pub(crate) fn count(input: Plan, copied: bool, rows: u64) -> Plan {
         let (copies, rows) = (1 + usize::from(copied), Some(rows));
         Guard { copies, rows }.above(input)
@@ -67,8 +67,8 @@ impl Guard {
     }
 }
 
-/// Converts DataFusion's error about a lack of memory to [`MemoryError`]. Otherwise the operator above would treat the error
-/// as its own lack of memory.
+/// Converts DataFusion's error about a lack of memory to [`MemoryError`]. Otherwise the operator above would treat the
+/// error as its own lack of memory.
 fn of_input(error: DataFusionError) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(text) => {
