@@ -49,7 +49,7 @@ pub(crate) fn hash(
     let mut buffer = vec![0; chunk_bytes];
     let mut len = 0;
     loop {
-        let read = next(&mut input, &mut buffer)?;
+        let read = read_chunk(&mut input, &mut buffer)?;
         if read == 0 {
             return Ok((hasher.finalize().into(), len));
         }
@@ -59,8 +59,8 @@ pub(crate) fn hash(
     }
 }
 
-/// Reads into `buffer`, retrying interrupted reads. Returns the number of bytes, 0 at the end.
-pub(crate) fn next(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+/// Reads bytes into `buffer`, and repeats the read if a signal interrupted it. Returns the number of bytes, or 0 at the end.
+pub(crate) fn read_chunk(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

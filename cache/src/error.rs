@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use crate::system::permissions::obstacle;
 use crate::{Digest, free_space};
 
-/// Actions that write nothing. For other actions, the error adds advice about shared directories.
+/// Actions that write nothing. If another action lacks a permission, the error also explains how several users can share a
+/// directory.
 const READING: [&str; 4] = ["read", "open", "examine", "find"];
 
 /// An error of the cache.

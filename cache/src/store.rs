@@ -47,10 +47,11 @@ pub struct Store {
 struct Inner {
     root: PathBuf,
     read_only: bool,
+    /// The objects that this process has verified, with the stamps of their files at that time.
     verified: Mutex<HashMap<Digest, Stamp>>,
     /// SHA-256 of objects that this process wrote with `with_sha256`.
     sums: Mutex<HashMap<Digest, [u8; 32]>>,
-    /// One lock for each object that a thread is verifying, so that only one thread hashes the object.
+    /// One lock for each object that a thread is verifying or fetching, so that only one thread does so.
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
     /// Link modes that do not work, by destination device.
     unsupported_modes: Mutex<HashSet<(u64, LinkMode)>>,
@@ -188,6 +189,7 @@ impl Store {
         self.inner.sums.lock().insert(digest, sum);
     }
 
+    /// Takes a thread for a writer, if one is free.
     pub(crate) fn thread(&self) -> Option<Permit> {
         match &self.threads {
             Some(threads) => threads.try_take(),
@@ -263,10 +265,11 @@ impl Store {
         self.inner.verified.lock().remove(digest);
     }
 
-    pub(crate) fn exclusively<T>(&self, digest: &Digest, verify: impl FnOnce() -> T) -> T {
+    /// Runs `work` while no other thread of this process runs this function for the same object.
+    pub(crate) fn exclusively<T>(&self, digest: &Digest, work: impl FnOnce() -> T) -> T {
         let gate = Arc::clone(self.inner.verifying.lock().entry(*digest).or_default());
         let entered = gate.lock();
-        let result = verify();
+        let result = work();
         self.inner.verifying.lock().remove(digest);
         drop(entered);
         result
@@ -329,6 +332,7 @@ impl Store {
         Ok(Some(entry))
     }
 
+    /// Announces to the tier the lengths of those objects of `entry` that are not in the store.
     pub(crate) fn announce_lengths<R>(&self, entry: &LedgerEntry<R>) {
         let Some(tier) = &self.tier else { return };
         for (object, length) in entry.objects().zip(&entry.lengths) {
@@ -464,13 +468,14 @@ impl FromStr for LinkMode {
 /// An implementation must limit its waiting time. It must report its errors to the user, because these methods do not return
 /// them. After an error, the implementation must act as if it had no results.
 pub trait Tier: Debug + Send + Sync {
-    /// Returns a trusted entry for a step key of the competition with the id `competition`.
+    /// Returns the entry of a step key, if the tier has one that it trusts. `competition` is the id of the step's
+    /// competition.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
 
     /// Announces the length of an object in bytes, which limits a later [`fetch`](Self::fetch).
     fn expect(&self, object: &Digest, length: u64);
 
-    /// Returns `false` if the tier is known not to have this object. Sends no request.
+    /// Returns `false` if it is known that the tier does not have this object. Sends no request.
     fn may_have(&self, object: &Digest) -> bool;
 
     /// Writes the bytes of an object to `to`, at most as many bytes as [`expect`](Self::expect) announced. The caller

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 
 use common::{
-    Outcome, bytes, count, empty_store, entry, file_of, flip, object_file, second_handle, truncate,
+    Outcome, bytes, count, empty_store, entry, file_of, flip, object_file, second_handle, set_len,
 };
 use prep_cache::{Digest, LinkMode, Store, StoreError};
 
@@ -19,12 +19,12 @@ const DAMAGES: [(&str, Damage); 6] = [
     }),
     ("one byte shorter", |s, d| {
         let len = s.len_of(d).ok_or("absent")?;
-        truncate(&object_file(s, d), len - 1)
+        set_len(&object_file(s, d), len - 1)
     }),
-    ("emptied", |s, d| truncate(&object_file(s, d), 0)),
+    ("emptied", |s, d| set_len(&object_file(s, d), 0)),
     ("one byte longer", |s, d| {
         let len = s.len_of(d).ok_or("absent")?;
-        truncate(&object_file(s, d), len + 1)
+        set_len(&object_file(s, d), len + 1)
     }),
     ("replaced by a directory", |s, d| {
         fs::remove_file(object_file(s, d))?;
@@ -162,7 +162,7 @@ fn verify_reports_all_damage_and_repairs_it() -> Outcome {
 
     flip(&object_file(&store, &bad), 0)?;
     fs::remove_file(object_file(&store, &lost))?;
-    truncate(&file_of(&store, "ledger-v1", &keys[3]), 80)?;
+    set_len(&file_of(&store, "ledger-v1", &keys[3]), 80)?;
     fs::write(store.root().join("objects-v1/notes.txt"), "foreign")?;
 
     let mut dangling = vec![keys[1], keys[2]];

@@ -141,11 +141,7 @@ fn history_round_trips_by_competition_variant_and_directory() -> Outcome {
     for n in [1, 2, 2, 3] {
         history = history.followed_by(n, run(n).steps, run(n).failed);
     }
-    let earlier: Vec<u64> = history
-        .earlier
-        .iter()
-        .map(|moment| moment.recorded)
-        .collect();
+    let earlier: Vec<u64> = history.earlier.iter().map(|run| run.recorded).collect();
     assert_eq!((history.recorded, earlier), (3, vec![2, 1]));
     for n in 4..100 {
         history = history.followed_by(n, run(n).steps, run(n).failed);

@@ -224,8 +224,8 @@ fn objects_can_be_opened_and_published_concurrently() -> Outcome {
     Ok(())
 }
 
-/// Name of the variable with the directory of the test, set only in the process in which a file access waits: a preloaded
-/// library ([`faults`]) delays the access until the test has acted.
+/// Name of the environment variable that contains the directory of the test. It is set only in the process in which a
+/// preloaded library ([`faults`]) delays one file access until the test has acted.
 const ROOT: &str = "PREP_GATED";
 
 /// Runs `test` again in another process, in which the first access of the kind `meets` to a path with `part` waits.

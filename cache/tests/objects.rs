@@ -11,7 +11,7 @@ use std::thread;
 use common::{Outcome, bytes, count, empty_store, make_old, object_file, second_handle};
 use prep_cache::{Buffer, Digest, Store, StoreError};
 
-/// Lengths around the sizes of the writer's buffer, the reader's chunk, and a BLAKE3 chunk.
+/// Lengths around a chunk of BLAKE3 (1 KiB), around 64 KiB, and around the chunk in which objects are verified (1 MiB).
 const LENGTHS: [usize; 10] = [
     0,
     1,

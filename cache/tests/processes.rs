@@ -55,12 +55,12 @@ fn ready_and_wait() -> Outcome {
     Ok(())
 }
 
-struct Other {
+struct OtherProcess {
     process: Child,
     _stdout: BufReader<ChildStdout>,
 }
 
-impl Other {
+impl OtherProcess {
     fn start(store: &Store, task: &str) -> Result<Self, Box<dyn Error>> {
         let mut process = Command::new(env::current_exe()?)
             .args(["processes::child", "--exact", "--ignored", "--nocapture"])
@@ -106,7 +106,10 @@ impl Other {
 #[test]
 fn two_processes_can_write_the_same_objects() -> Outcome {
     let (_dir, store) = empty_store()?;
-    let mut others = [Other::start(&store, "many")?, Other::start(&store, "many")?];
+    let mut others = [
+        OtherProcess::start(&store, "many")?,
+        OtherProcess::start(&store, "many")?,
+    ];
     for other in &mut others {
         other.resume();
     }
@@ -125,8 +128,8 @@ fn two_processes_can_write_the_same_objects() -> Outcome {
 fn second_commit_finds_the_object_of_the_first() -> Outcome {
     let (_dir, store) = empty_store()?;
     let others = [
-        Other::start(&store, "write")?,
-        Other::start(&store, "write")?,
+        OtherProcess::start(&store, "write")?,
+        OtherProcess::start(&store, "write")?,
     ];
     assert_eq!(store.stat()?.objects.files, 0, "no object before commit");
     for other in others {
@@ -144,8 +147,8 @@ fn second_commit_finds_the_object_of_the_first() -> Outcome {
 fn process_killed_before_commit_leaves_no_object() -> Outcome {
     let (_dir, store) = empty_store()?;
     let (killed, alive) = (
-        Other::start(&store, "write")?,
-        Other::start(&store, "write")?,
+        OtherProcess::start(&store, "write")?,
+        OtherProcess::start(&store, "write")?,
     );
     killed.kill()?;
     assert_eq!(store.len_of(&Digest::of_bytes(&bytes(LEN, 1))), None);
@@ -169,7 +172,7 @@ fn process_killed_before_commit_leaves_no_object() -> Outcome {
 #[test]
 fn lock_excludes_other_processes_and_ends_with_its_holder() -> Outcome {
     let (_dir, store) = empty_store()?;
-    let holder = Other::start(&store, "lock")?;
+    let holder = OtherProcess::start(&store, "lock")?;
     assert!(store.try_lock("name")?.is_none());
     assert!(store.try_lock("another name")?.is_some());
     holder.kill()?;
@@ -183,7 +186,7 @@ fn lock_excludes_other_processes_and_ends_with_its_holder() -> Outcome {
 #[test]
 fn run_of_another_process_prevents_collection() -> Outcome {
     let (_dir, store) = empty_store()?;
-    let run = Other::start(&store, "use")?;
+    let run = OtherProcess::start(&store, "use")?;
     let refused = store.gc(&GcOptions::default());
     assert!(matches!(refused, Err(StoreError::InUse { .. })));
     assert!(

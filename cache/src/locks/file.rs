@@ -28,6 +28,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two attempts to take a lock that processes hold for milliseconds.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
+/// The leases of the lock file `NAME` are in the directory `NAME.holders`.
 pub(crate) const HOLDERS_SUFFIX: &str = ".holders";
 
 /// Holds a lock until it is dropped.
@@ -131,6 +132,7 @@ fn close_to_readers(file: &File) {
     let Ok(found) = file.metadata() else {
         return;
     };
+    // The permission to read is the bit to the left of the permission to write.
     let writable = found.mode() & WRITE;
     let mode = writable << 1 | writable;
     if found.mode() & 0o777 != mode {
@@ -158,6 +160,7 @@ pub(crate) fn acquire(
     acquire_with(path, mode, wait, Lease::try_take)
 }
 
+/// Same as [`acquire`]. If the lock needs a lease, takes it with `take`.
 pub(crate) fn acquire_with(
     path: &Path,
     mode: Mode,
@@ -176,6 +179,7 @@ fn open(path: &Path, mode: u32) -> io::Result<File> {
     options.mode(mode).open(path)
 }
 
+/// Same as [`acquire_with`], for the open file `file` at `path`.
 fn acquire_open(
     file: File,
     path: &Path,
@@ -251,8 +255,8 @@ fn lock_open_file(file: &File, mode: Mode, wait: bool) -> io::Result<Option<bool
 }
 
 fn is_unsupported(error: &io::Error) -> bool {
-    let none_left = rustix::io::Errno::NOLCK.raw_os_error();
-    error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(none_left)
+    let no_locks = rustix::io::Errno::NOLCK.raw_os_error();
+    error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(no_locks)
 }
 
 /// Returns whether `path` still names the open file `file`.
@@ -293,6 +297,7 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 impl LockGuard {
+    /// Returns a guard whose lock another process has taken over.
     pub(crate) fn lost(path: &Path) -> io::Result<LockGuard> {
         let lease = Lease::try_take(&holders(path), Mode::Exclusive)?;
         let lease = lease.ok_or(ErrorKind::WouldBlock)?;

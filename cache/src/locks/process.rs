@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::system::machine::{boot, host};
 
+/// Identifies a process on any machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessId {
     /// The machine, boot and namespaces inside which `number` is unique. Empty if unknown.
@@ -35,7 +36,7 @@ impl ProcessId {
         }
     }
 
-    /// Returns the state of this process, as far as `observer`, a process of this machine, can determine it.
+    /// Returns the state of the process that `self` identifies. `observer` identifies the current process.
     pub(crate) fn state(&self, observer: &ProcessId) -> ProcessState {
         if self.space.is_empty() || self.space != observer.space {
             return ProcessState::Unknown;
@@ -71,7 +72,7 @@ fn space() -> String {
 }
 
 /// Returns the start time of a process: field 22 of `/proc/PID/stat`. The second field is the program's name in parentheses
-/// and may contain `)`, so the fields after the last `)` are counted.
+/// and may contain `)`. Therefore this function counts the fields after the last `)`, which begin with field 3.
 fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;

@@ -62,17 +62,17 @@ impl Store {
         };
         let mut mode = cheapest;
         loop {
-            let refused = self.is_unsupported_mode(device, mode);
-            let done = match mode {
-                _ if refused => Err(ErrorKind::Unsupported.into()),
+            let is_unsupported = self.is_unsupported_mode(device, mode);
+            let published = match mode {
+                _ if is_unsupported => Err(ErrorKind::Unsupported.into()),
                 LinkMode::HardLink => hard_link(&object, dir, dest),
                 LinkMode::Reflink => reflink(&object, dir, dest),
                 LinkMode::Copy => self.copy(&object, dir, dest),
             };
-            match (done, mode.next()) {
+            match (published, mode.next()) {
                 (Ok(()), _) => return Ok(mode),
                 (Err(source), Some(next)) if falls_back(&source) => {
-                    if !refused && is_for_all(&source) {
+                    if !is_unsupported && is_for_all(&source) {
                         self.set_unsupported_mode(device, mode);
                     }
                     mode = next;
@@ -108,6 +108,7 @@ impl Store {
     }
 }
 
+/// Returns the number of the device on which the directory `dir` is. Creates the directory if it is missing.
 fn device_of(dir: &Path) -> io::Result<u64> {
     match dir.metadata() {
         Ok(metadata) => Ok(metadata.dev()),
@@ -132,6 +133,7 @@ fn falls_back(error: &io::Error) -> bool {
 
 /// Returns whether every file on the device would fail with this error in the same mode.
 fn is_for_all(error: &io::Error) -> bool {
+    // The file system does not know the request to create a reflink.
     let not_an_ioctl = Some(rustix::io::Errno::NOTTY.raw_os_error());
     error.raw_os_error() == not_an_ioctl
         || matches!(

@@ -46,6 +46,7 @@ impl Object {
         Ok(())
     }
 
+    /// Returns the same object with `file`, which contains a copy of its bytes.
     pub(crate) fn copied_to(&self, file: File) -> Object {
         Object {
             digest: self.digest,
@@ -132,7 +133,7 @@ impl Store {
         Ok(object)
     }
 
-    /// Same as [`open_object`](Self::open_object), but never queries the tier.
+    /// Same as [`open_object`](Self::open_object), but never fetches the object from the tier, a cache behind the store.
     pub(crate) fn open_here(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_unverified(digest)?;
         self.verify_once(&object)?;
@@ -160,7 +161,7 @@ impl Store {
         let mut bytes = Vec::with_capacity(usize::try_from(object.len).unwrap_or(0));
         match object.reader().read_to_end(&mut bytes) {
             Err(cause) if cause.kind() == ErrorKind::IsADirectory => {
-                return Err(self.damaged(&object, of_directory()));
+                return Err(self.damaged(&object, directory_digest()));
             }
             read => read.map_err(error)?,
         };
@@ -211,7 +212,8 @@ impl Store {
         })
     }
 
-    /// Hashes an object even if it was verified earlier. Returns `None` if the object does not exist.
+    /// Hashes an object even if it was verified earlier. If `quarantine` is true, moves a damaged object to the quarantine
+    /// directory. Returns the object's length, or `None` if the object does not exist.
     pub(crate) fn verify_object(
         &self,
         digest: &Digest,
@@ -271,6 +273,7 @@ impl Store {
         }
     }
 
+    /// Moves the object's file to the quarantine directory. Returns its new path, or `None` if it stays.
     fn quarantine(&self, object: &Object) -> Option<PathBuf> {
         // Another process may have replaced the file with an intact copy, which must stay.
         if self.is_read_only() || !is_file_at(&object.file, &object.path).unwrap_or(false) {
@@ -300,12 +303,12 @@ fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     let bytes = object.reader().take(object.len);
     match digest::hash(bytes, chunk_bytes, progress) {
         Ok((digest, _)) => Ok(digest),
-        Err(error) if error.kind() == ErrorKind::IsADirectory => Ok(of_directory()),
+        Err(error) if error.kind() == ErrorKind::IsADirectory => Ok(directory_digest()),
         Err(error) => Err(StoreError::io("read", &object.path, error)),
     }
 }
 
 /// Returns a digest that no object has, for a directory at the path of an object.
-fn of_directory() -> Digest {
+fn directory_digest() -> Digest {
     Digest::of_bytes(b"a directory in place of an object")
 }

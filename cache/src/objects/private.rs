@@ -40,7 +40,7 @@ use crate::locks::file::is_file_at;
 use crate::objects::object::Object;
 use crate::{Digest, Store, StoreError};
 
-/// The owner's execute permission.
+/// The bit of the mode that marks a private file: the owner's execute permission. Other objects do not have it.
 const MARK: u32 = 0o100;
 
 /// An object whose bytes do not change while it is open. Only [`Store::open_private`] returns such objects.

@@ -13,14 +13,15 @@ use std::os::unix::fs::{FileExt, PermissionsExt};
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::digest::next;
+use crate::digest::read_chunk;
 use crate::layout::Bucket;
 use crate::store::write_all;
 use crate::system::machine::Stamp;
 use crate::system::threads::Consumer;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
-/// Bytes are collected until they have this length. Longer objects are written on a separate thread.
+/// A writer collects this number of bytes before it hashes and writes them. If an object is longer, a separate thread does
+/// this work, if one is free.
 pub(crate) const CHUNK_BYTES: usize = 512 * 1024;
 
 /// Mode of objects and published files: readable for all users, writable for none. The umask may remove permissions.
@@ -97,7 +98,7 @@ impl PartialObject {
 
 type WriteResult = Result<Box<PartialObject>, StoreError>;
 
-/// A longer queue would not make the writing thread faster.
+/// Maximum number of chunks that wait for the writing thread. A longer queue would not make this thread faster.
 const MAX_QUEUED_CHUNKS: usize = 2;
 
 /// Continues writing an object on another thread. Returns the object if no thread can be started.
@@ -123,6 +124,7 @@ fn wait_until_written(consumer: Consumer<WriteResult>) -> WriteResult {
     })
 }
 
+/// The BLAKE3 hash of an object, and its SHA-256 if the store's writers compute it.
 #[derive(Debug)]
 pub(crate) struct Hashes {
     blake3: blake3::Hasher,
@@ -187,6 +189,7 @@ impl Store {
         write_all(temp.as_file(), temp.path(), bytes)
     }
 
+    /// Returns a temporary file that contains `bytes`.
     fn file_of(&self, bytes: &[u8]) -> Result<NamedTempFile, StoreError> {
         let temp = self.temp_file()?;
         self.append(&temp, bytes)?;
@@ -228,6 +231,7 @@ impl Store {
         }
     }
 
+    /// Adds the object in the file `temp`, unless the store has an intact file of the same object.
     pub(crate) fn add_object(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         match self.has_verified(&digest)? {
             true => Ok(()),
@@ -235,6 +239,7 @@ impl Store {
         }
     }
 
+    /// Renames `temp` to the path of the object `digest`. The caller has computed the digest, so the object needs no check.
     pub(crate) fn install(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         let path = self.object_path(&digest);
         let metadata = temp
@@ -271,6 +276,7 @@ impl ObjectWriter {
         self.pass_on(chunk).map_err(StoreError::into_io)
     }
 
+    /// Hashes and writes `chunk`, on another thread if one is free. Returns a buffer for reuse, if there is one.
     fn pass_on(&mut self, chunk: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
         self.len += chunk.len() as u64;
         let mut consumer = match std::mem::replace(&mut self.state, WriterState::Failed) {
@@ -479,7 +485,7 @@ impl ScatteredWriter {
         let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             watch().map_err(error)?;
-            let count = next(&mut file, &mut chunk).map_err(error)?;
+            let count = read_chunk(&mut file, &mut chunk).map_err(error)?;
             if count == 0 {
                 break;
             }

@@ -223,6 +223,7 @@ pub struct EarlierRun {
     pub steps: BTreeMap<String, Digest>,
 }
 
+/// Maximum number of earlier runs in a history.
 const MAX_EARLIER_RUNS: usize = 20;
 
 impl History {
@@ -241,7 +242,7 @@ impl History {
         let earlier = self
             .earlier
             .iter()
-            .flat_map(|moment| moment.steps.values().copied());
+            .flat_map(|run| run.steps.values().copied());
         last.chain(earlier)
     }
 
@@ -377,14 +378,18 @@ impl Store {
     }
 }
 
+/// Length of the hexadecimal hash in the first line of a record.
 const SEAL_LEN: usize = 2 * Digest::LEN;
 
-/// The store never writes a longer record.
+/// A longer file is treated as garbled without reading it, because no record is this long.
 const MAX_RECORD_BYTES: u64 = 1 << 30;
 
+/// The result of reading a record.
 pub(crate) enum RecordRead<T> {
     Absent,
+    /// The file was truncated, modified, or copied from another path.
     Garbled,
+    /// The record, and the open file that contains it.
     Found(T, RecordFile),
 }
 

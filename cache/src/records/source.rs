@@ -8,7 +8,8 @@
 //! removed. Each name has one record for the content that was seen last, and one for the content from which results were
 //! produced ([`Store::confirm_source`]).
 //!
-//! All data directories share these records. So a record does not show from which content one directory was prepared.
+//! All data directories share these records. Therefore a record does not show from which content a particular directory was
+//! prepared.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,7 +21,7 @@ use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::digest::{hash, hex, next};
+use crate::digest::{hash, hex, read_chunk};
 use crate::layout::Bucket;
 use crate::records::ledger::RecordRead;
 use crate::system::machine::Stamp;
@@ -29,7 +30,7 @@ use crate::{Digest, Permit, Store, StoreError, unix_seconds};
 
 const CHUNK_BYTES: usize = 1024 * 1024;
 
-/// MD5 is slower than BLAKE3, so a longer queue for the MD5 thread would not help.
+/// Maximum number of chunks that wait for the MD5 thread. MD5 is slower than BLAKE3, so a longer queue would not help.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
 /// Digests of a file outside the store.
@@ -52,7 +53,7 @@ pub struct SourceRecord {
     /// When the record was stored under its name, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     named_at: Option<u64>,
-    /// Highest serial number of a remote's record about the name ([`Store::remote_serial`]).
+    /// Highest known serial number of a remote's record of this name ([`Store::remote_serial`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     serial: Option<u64>,
 }
@@ -73,7 +74,7 @@ pub struct Content {
 }
 
 impl SourceRecord {
-    /// Returns a record of a content that is not in a local file.
+    /// Returns a record of content that is not in a local file.
     pub fn of_content(content: &Content) -> SourceRecord {
         SourceRecord {
             path: String::new(),
@@ -256,7 +257,7 @@ impl Store {
             let (mut sha256, mut len) = (Sha256::new(), 0);
             let mut chunk = vec![0; CHUNK_BYTES];
             loop {
-                let read = next(&mut reader, &mut chunk)?;
+                let read = read_chunk(&mut reader, &mut chunk)?;
                 let bytes = chunk.get(..read).unwrap_or_default();
                 if bytes.is_empty() {
                     return Ok((hex(&sha256.finalize()), len));
@@ -412,7 +413,7 @@ fn hash_twice(
     loop {
         let mut chunk = std::mem::take(&mut spare);
         chunk.resize(CHUNK_BYTES, 0);
-        let read = next(&mut input, &mut chunk)?;
+        let read = read_chunk(&mut input, &mut chunk)?;
         if read == 0 {
             break;
         }

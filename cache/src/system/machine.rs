@@ -25,6 +25,7 @@ pub fn boot() -> Option<String> {
     line("/proc/sys/kernel/random/boot_id")
 }
 
+/// Returns the content of a file with one line, without spaces around it. `None` if the line is empty.
 fn line(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();

@@ -107,6 +107,7 @@ pub fn check_threads(count: usize) -> std::io::Result<()> {
     std::thread::scope(|scope| {
         let mut alive = Vec::new();
         for _ in 0..count {
+            // The thread ends when `end` is dropped, after all threads were started.
             let (end, ended) = channel::<()>();
             let wait = move || ended.recv().is_ok();
             Builder::new().spawn_scoped(scope, wait)?;
@@ -198,11 +199,14 @@ impl Usage {
 /// A handle to a running worker thread. Dropping it ends the thread and waits for its end.
 #[derive(Debug)]
 pub(crate) struct Consumer<T> {
+    /// Sends chunks to the worker.
     full: Option<SyncSender<Vec<u8>>>,
+    /// Receives the buffers of chunks that the worker has processed.
     empty: Receiver<Vec<u8>>,
     thread: Option<JoinHandle<Option<T>>>,
 }
 
+/// The worker's end of the queue of chunks.
 pub(crate) struct Chunks {
     full: Receiver<Vec<u8>>,
     recycled: Sender<Vec<u8>>,
@@ -252,12 +256,12 @@ impl<T: Send + 'static> Consumer<T> {
             .is_some_and(|full| full.send(chunk).is_ok())
     }
 
-    /// Returns a buffer that the worker has finished with, if there is one. It still contains the old bytes.
+    /// Returns the buffer of a chunk that the worker has processed, if there is one. The buffer still contains the chunk.
     pub(crate) fn recycled(&self) -> Option<Vec<u8>> {
         self.empty.try_recv().ok()
     }
 
-    /// Returns `None` if the thread panicked.
+    /// Ends the queue, and waits for the result of `work`. Returns `None` if the thread panicked.
     pub(crate) fn finish(mut self) -> Option<T> {
         self.join()
     }

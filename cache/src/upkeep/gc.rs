@@ -84,7 +84,9 @@ impl GcReport {
 struct ObjectInfo {
     len: u64,
     modified: SystemTime,
+    /// Number of hard links of the object's file.
     links: u64,
+    /// Number of entries that name the object.
     named: usize,
 }
 
@@ -96,6 +98,8 @@ struct Entry {
     objects: Vec<Digest>,
 }
 
+/// The state of a collection: the objects and entries that stay, and the report of those that are removed. To *drop* an
+/// object or entry means to move it to the report. [`Store::remove`] then removes the files.
 pub(crate) struct Collection {
     now: SystemTime,
     objects: BTreeMap<Digest, ObjectInfo>,
@@ -184,6 +188,8 @@ impl Store {
         Ok(collection)
     }
 
+    /// Drops unreadable and unused histories. For each step key of the other histories, returns the time of the last run
+    /// that used it, in seconds since 1970.
     fn survey_history(
         &self,
         options: &GcOptions,
@@ -210,6 +216,7 @@ impl Store {
         Ok(uses)
     }
 
+    /// Drops unreadable records of sources, and records without a name whose file no longer exists.
     fn survey_sources(&self, report: &mut GcReport) -> Result<(), StoreError> {
         for key in stat::list(self.root(), Bucket::Sources)?.digests {
             let is_garbage = match self.load::<SourceRecord>(Bucket::Sources, &key) {
@@ -231,8 +238,7 @@ impl Store {
         Ok(())
     }
 
-    /// Adds to the removed records: unused member lists of bundles, and temporary files of killed processes in the
-    /// directory of the lists.
+    /// Drops unused member lists of bundles, and temporary files that killed processes left in the directory of these lists.
     fn survey_bundles(
         &self,
         options: &GcOptions,
@@ -244,9 +250,9 @@ impl Store {
             let Ok(modified) = path.symlink_metadata().and_then(|found| found.modified()) else {
                 continue;
             };
-            let is_left =
+            let is_leftover =
                 !name.ends_with(".gz") && age(collection.now, modified) >= MIN_GARBAGE_AGE;
-            if is_left || is_unused(collection.now, seconds(modified), options.keep_days) {
+            if is_leftover || is_unused(collection.now, seconds(modified), options.keep_days) {
                 collection.report.records.push(path);
             }
         }
@@ -309,6 +315,7 @@ fn is_unused(now: SystemTime, last_use: u64, keep_days: Option<u32>) -> bool {
 }
 
 impl Collection {
+    /// Adds a ledger entry, or drops it if its objects are missing for an unknown reason.
     fn add(&mut self, key: Digest, last_use: u64, is_recorded: bool, entry: &StepResult) {
         let mut objects: Vec<_> = entry.objects().copied().collect();
         objects.sort_unstable();
@@ -384,12 +391,13 @@ impl Collection {
         }
     }
 
+    /// Drops the entry and the objects that only it names. Returns the total length of these objects.
     fn drop_entry(&mut self, entry: &Entry) -> u64 {
         self.report.entries.push(entry.key);
         self.drop_objects_of(entry)
     }
 
-    /// Drops the objects that only this entry names, and keeps the entry.
+    /// Drops the objects that only this entry names, and keeps the entry. Returns the total length of these objects.
     fn discard(&mut self, entry: &Entry) -> u64 {
         if !entry.objects.is_empty() {
             self.report.discarded.push(entry.key);
@@ -434,7 +442,8 @@ impl Collection {
     }
 }
 
-/// Returns `false` if the directory is missing too, because its disk may not be mounted.
+/// Returns whether the file `path` was removed. If its directory is missing too, returns `false`, because the disk may not
+/// be mounted.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_dir)
         && matches!(path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)

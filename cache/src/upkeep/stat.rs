@@ -79,6 +79,7 @@ impl Store {
         Ok(sum(files.map(|digest| bucket.file(self.root(), digest))))
     }
 
+    /// Same as `amount_of`, for a bucket whose files are not in subdirectories.
     fn flat_amount_of(&self, bucket: Bucket) -> Result<Amount, StoreError> {
         let files = entries(&bucket.dir(self.root()))?;
         Ok(sum(files.into_iter().map(|(_, path)| path)))
@@ -163,8 +164,8 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes unlocked lock files, and the directories of leases that no process holds. A process that locks a removed file
-/// notices the removal, and tries again.
+/// Removes unlocked lock files, and the directories of leases that no process holds. If a process has opened a lock file
+/// before its removal, it notices this and opens the file again.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in entries(&Bucket::Locks.dir(root))? {

@@ -1,8 +1,8 @@
 //! Checks all files of the store.
 //!
-//! The check continues after a problem, and the report contains all problems. A repair moves damaged objects to quarantine,
-//! and removes unreadable records and entries that name missing objects. The next run then produces the missing outputs
-//! again.
+//! The check continues after a problem, and the report contains all problems. A repair moves damaged objects to quarantine.
+//! It removes unreadable records, and entries that name damaged or missing objects. The next run then produces the missing
+//! outputs again.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -70,7 +70,7 @@ impl Store {
         if repair {
             self.must_be_writable()?;
         }
-        let _keep_collectors_out = self.in_use()?;
+        let _no_collection = self.in_use()?;
         let mut report = VerifyReport {
             repaired: repair,
             ..VerifyReport::default()
@@ -164,7 +164,8 @@ impl Store {
         self.readable::<T>(bucket, repair, report).map(drop)
     }
 
-    /// Returns the intact records of a bucket, and reports the damaged ones. Removes these if `repair` is true.
+    /// Returns the intact records of a bucket, and reports the damaged records. Removes the damaged records if `repair` is
+    /// true.
     fn readable<T: DeserializeOwned>(
         &self,
         bucket: Bucket,

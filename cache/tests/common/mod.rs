@@ -34,6 +34,7 @@ pub fn object_file(store: &Store, digest: &Digest) -> PathBuf {
     file_of(store, "objects-v1", digest)
 }
 
+/// Inverts a bit of the byte at `offset`.
 pub fn flip(path: &Path, offset: u64) -> Outcome {
     fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
     let file = OpenOptions::new().read(true).write(true).open(path)?;
@@ -43,18 +44,21 @@ pub fn flip(path: &Path, offset: u64) -> Outcome {
     Ok(())
 }
 
-pub fn truncate(path: &Path, len: u64) -> Outcome {
+/// Sets the length of a file. New bytes at its end are zero.
+pub fn set_len(path: &Path, len: u64) -> Outcome {
     fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
     OpenOptions::new().write(true).open(path)?.set_len(len)?;
     Ok(())
 }
 
+/// Sets the modification time of a file to `days` days ago.
 pub fn make_old(path: &Path, days: u64) -> Outcome {
     let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
     File::open(path)?.set_modified(then)?;
     Ok(())
 }
 
+/// Returns an entry that was created `days` days ago.
 pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error>> {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     let named = outputs.iter().enumerate();
@@ -73,10 +77,12 @@ pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error
     })
 }
 
+/// Returns the number of files and directories in a directory of the store.
 pub fn count(store: &Store, bucket: &str) -> Result<usize, Box<dyn Error>> {
     Ok(fs::read_dir(store.root().join(bucket))?.count())
 }
 
+/// Returns pseudorandom bytes that depend only on `len` and `seed`.
 pub fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut state = 2 * seed + 1;
     let next = || {

@@ -5,7 +5,7 @@
 
 use crate::model::search::{Model, check};
 
-/// The rules of the protocol. The tests disable one at a time.
+/// The rules of the protocol. A test disables rules to show that the protocol needs them.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// A holder is dead if its process id now belongs to a process that started later.
@@ -16,9 +16,11 @@ struct Rules {
     compares_before_removing: bool,
     /// If a file disappears while the directory is examined, the directory is listed again.
     lists_again: bool,
+    /// After writing a heartbeat, a process checks that its file still has its name.
     verifies_heartbeat: bool,
     /// A heartbeat is repeated if it took too long.
     measures_heartbeat: bool,
+    /// A process does not wait for processes that requested the lock after its first listing.
     ignores_later: bool,
 }
 
@@ -50,13 +52,16 @@ const RENAMED: usize = 100;
 /// Added to a name that its process no longer uses. In the model, a process announces itself repeatedly under one name.
 const OLD: usize = 200;
 
+/// The next step of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Next {
     Announce,
     List,
     /// The files to read, and the processes found so far that only request the lock.
     Examine(Vec<usize>, Vec<usize>),
+    /// Renames the file of a dead holder: its name, the heartbeat in it, and the lists of `Examine`.
     Rename(usize, u8, Vec<usize>, Vec<usize>),
+    /// Compares the heartbeat in the renamed file with the earlier one. Same fields as `Rename`.
     Compare(usize, u8, Vec<usize>, Vec<usize>),
     /// Opens the file for a heartbeat. The next step writes to the opened file, whose name may change in between.
     Open,
@@ -73,6 +78,7 @@ enum Status {
     Runs,
     Suspended,
     Dead,
+    /// The process is dead, and another process now has its id.
     Reused,
 }
 
@@ -84,7 +90,9 @@ struct Process {
     /// The processes that requested the lock at the first listing. This process waits only for these.
     rivals: Option<Vec<usize>>,
     heartbeats: u8,
+    /// Whether the process was not suspended since it opened its file for the last heartbeat.
     is_timely: bool,
+    /// Whether the process knows that it has the lock.
     is_certain: bool,
     may_be_suspended: bool,
     may_die: bool,
@@ -181,11 +189,11 @@ impl Leases {
                 });
                 Next::Examine(others.map(|file| file.name).collect(), Vec::new())
             }
-            Next::Examine(mut names, mut asking) => {
+            Next::Examine(mut names, mut requesting) => {
                 let Some(name) = names.pop() else {
-                    let is_free = asking.is_empty();
-                    asking.sort_unstable();
-                    state.processes[number].rivals = Some(asking);
+                    let is_free = requesting.is_empty();
+                    requesting.sort_unstable();
+                    state.processes[number].rivals = Some(requesting);
                     return match is_free {
                         true => Next::Open,
                         false => Next::List,
@@ -194,46 +202,47 @@ impl Leases {
                 let Some(file) = state.file(name).cloned() else {
                     return match rules.lists_again {
                         true => Next::List,
-                        false => Next::Examine(names, asking),
+                        false => Next::Examine(names, requesting),
                     };
                 };
                 if self.is_dead(state, &file) {
-                    return Next::Rename(name, file.heartbeat, names, asking);
+                    return Next::Rename(name, file.heartbeat, names, requesting);
                 }
                 let rivals = &state.processes[number].rivals;
                 let is_later = rivals
                     .as_ref()
                     .is_some_and(|rivals| file.is_abandoned || !rivals.contains(&file.holder));
                 match file.has_lock {
-                    false if is_later && rules.ignores_later => Next::Examine(names, asking),
+                    false if is_later && rules.ignores_later => Next::Examine(names, requesting),
                     false if file.name > number => {
-                        asking.push(file.holder);
-                        Next::Examine(names, asking)
+                        requesting.push(file.holder);
+                        Next::Examine(names, requesting)
                     }
                     _ => Next::Withdraw,
                 }
             }
-            Next::Rename(name, heartbeat, names, asked) => {
+            Next::Rename(name, heartbeat, names, requesting) => {
                 if !rules.compares_before_removing {
                     state.remove(name);
-                    return Next::Examine(names, asked);
+                    return Next::Examine(names, requesting);
                 }
                 match state.file(name) {
                     None => Next::List,
                     Some(file) => {
                         file.name = RENAMED + number;
-                        Next::Compare(name, heartbeat, names, asked)
+                        Next::Compare(name, heartbeat, names, requesting)
                     }
                 }
             }
-            Next::Compare(name, heartbeat, names, asked) => match state.file(RENAMED + number) {
+            Next::Compare(name, heartbeat, names, requesting) => match state.file(RENAMED + number)
+            {
                 Some(file) if file.heartbeat != heartbeat => {
                     file.name = name;
                     Next::List
                 }
                 Some(_) => {
                     state.remove(RENAMED + number);
-                    Next::Examine(names, asked)
+                    Next::Examine(names, requesting)
                 }
                 None => Next::List,
             },

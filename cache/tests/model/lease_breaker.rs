@@ -13,6 +13,7 @@ struct File {
 enum Next {
     Create,
     Read,
+    /// Creates the second file. The number is the silent holder of the lock file.
     CreateBreaker(usize),
     ReadBreaker,
     Compare(usize),
@@ -132,6 +133,7 @@ impl Model for Breaker {
     }
 
     fn violation(&self, state: &State) -> Option<String> {
+        // Process 0 is dead, and process 1 may be suspended at any time. Only two holders among the others are a violation.
         let holders = state.processes.iter().skip(2);
         let holders = holders.filter(|process| process.next == Next::Hold);
         (holders.count() > 1).then(|| "two holders".to_owned())

@@ -6,7 +6,8 @@
 //! The search visits every state that any order of steps leads to. It checks a condition, and that the goal can still be
 //! reached. With one rule of the protocol disabled, it must find a violation.
 //!
-//! With the crates for such a search (stateright, loom), DataFusion would be compiled twice.
+//! The models do not use a crate for such a search (stateright, loom), because the dependencies of these crates would cause
+//! DataFusion to be compiled twice.
 
 mod lease;
 mod lease_breaker;

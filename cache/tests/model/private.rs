@@ -3,7 +3,7 @@
 
 use crate::model::search::{Model, check};
 
-/// The rules of the protocol. It is wrong if any one is disabled.
+/// The rules of the protocol. If one of them is disabled, the search must find a violation.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     /// The linker examines the file that it linked, and not the file that it opened.

@@ -8,12 +8,16 @@ pub trait Model {
     type State: Clone + Eq + Hash + Debug;
     type Step: Debug;
 
+    /// Returns the states in which the search starts.
     fn starts(&self) -> Vec<Self::State>;
 
+    /// Returns all possible next steps, each with the state to which it leads.
     fn steps(&self, state: &Self::State) -> Vec<(Self::Step, Self::State)>;
 
+    /// Describes how `state` violates the condition that the protocol guarantees. `None` if it does not.
     fn violation(&self, state: &Self::State) -> Option<String>;
 
+    /// Returns whether the protocol has ended in this state. Every state must have a path to such a state.
     fn is_goal(&self, state: &Self::State) -> bool;
 }
 
@@ -31,7 +35,8 @@ struct Visited {
     is_goal: bool,
 }
 
-/// Visits all states. Fails if a state violates the condition, or if no goal can be reached from it.
+/// Visits all states and returns their number. Fails if a state violates the condition, or if no goal can be reached from
+/// it.
 pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     let mut numbers: HashMap<M::State, usize> = HashMap::new();
     let mut states: Vec<M::State> = Vec::new();
@@ -71,19 +76,21 @@ pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
     }
 }
 
+/// Returns the number of a state from which no goal can be reached, if there is one.
 fn stuck(visited: &[Visited]) -> Option<usize> {
     let mut reaches: Vec<bool> = visited.iter().map(|state| state.is_goal).collect();
-    let mut open: Vec<usize> = (0..visited.len()).filter(|state| reaches[*state]).collect();
-    while let Some(state) = open.pop() {
+    let mut unprocessed: Vec<usize> = (0..visited.len()).filter(|state| reaches[*state]).collect();
+    while let Some(state) = unprocessed.pop() {
         for before in &visited[state].before {
             if !std::mem::replace(&mut reaches[*before], true) {
-                open.push(*before);
+                unprocessed.push(*before);
             }
         }
     }
     reaches.iter().position(|reaches| !reaches)
 }
 
+/// Returns the steps of a shortest path to the state `number`.
 fn counterexample<M: Model>(
     model: &M,
     states: &[M::State],

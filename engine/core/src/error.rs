@@ -78,7 +78,7 @@ impl StepError {
         }
     }
 
-    /// Returns the help that the error or one of its causes gives.
+    /// Returns an action with which the user can resolve the error, if the error or one of its causes names one.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             StepError::Value { .. } => Some(Remedy::RepairCache),
@@ -124,7 +124,10 @@ mod tests {
 
     use super::*;
 
+    const ENOENT: i32 = 2;
     const EIO: i32 = 5;
+    const EMFILE: i32 = 24;
+    const ENOSPC: i32 = 28;
 
     #[derive(Debug, thiserror::Error)]
     enum Codec {
@@ -152,7 +155,7 @@ mod tests {
     }
 
     fn full() -> io::Error {
-        io::Error::from_raw_os_error(28)
+        io::Error::from_raw_os_error(ENOSPC)
     }
 
     #[test]
@@ -185,9 +188,9 @@ mod tests {
             ),
             // `tempfile` hides the system's error, but not its kind.
             (StepError::pipeline(WithPath::os_error(EIO)), Machine),
-            (StepError::pipeline(WithPath::os_error(24)), Machine),
-            (StepError::pipeline(WithPath::os_error(28)), Machine),
-            (StepError::input(WithPath::os_error(2)), Input),
+            (StepError::pipeline(WithPath::os_error(EMFILE)), Machine),
+            (StepError::pipeline(WithPath::os_error(ENOSPC)), Machine),
+            (StepError::input(WithPath::os_error(ENOENT)), Input),
             (StepError::input(StepError::internal(Codec::Odd)), Internal),
         ] {
             assert_eq!(error.failure(), expected, "{error:?}");

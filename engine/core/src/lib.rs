@@ -12,7 +12,7 @@
 //! context     the services that a step may use: cache, threads, cancellation, progress counters
 //!   memory      the memory budget
 //!   objects     open objects, results that are only in memory, content outside the cache
-//! transfer    the minimum rate of downloads
+//! transfer    the minimum rate of downloads; which hosts are this machine
 //! ```
 //!
 //! A node of the graph has one of three kinds of action:

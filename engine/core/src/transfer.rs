@@ -5,13 +5,16 @@ use std::time::Duration;
 
 const MIN_BYTES_PER_SECOND: u32 = 4 << 10;
 
-/// Checks whether a transfer is fast enough. The caller measures how long it waits for bytes. Before the waiting times add
-/// up to one period, a minimum number of bytes must arrive. Then the next period begins.
+/// Checks whether a transfer is fast enough. The caller measures how long it waits for bytes. A minimum number of bytes,
+/// the quota, must arrive before the waiting times add up to one period. Then the next period begins.
 #[derive(Debug, Clone)]
 pub struct RateCheck {
     period: Duration,
+    /// Minimum number of bytes per period.
     quota: u64,
+    /// Waiting time in the current period.
     waited: Duration,
+    /// Bytes that arrived in the current period.
     bytes: u64,
 }
 
@@ -70,7 +73,8 @@ pub fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn reads(bytes: u64, millis: u64) -> Option<usize> {
+    /// Each read waits for `millis` and returns `bytes`. Returns the index of the read after which the transfer is too slow.
+    fn first_slow_read(bytes: u64, millis: u64) -> Option<usize> {
         let mut check = RateCheck::new(Duration::from_secs(30));
         (0..10_000).position(|_| !check.add(bytes, Duration::from_millis(millis)))
     }
@@ -85,7 +89,8 @@ mod tests {
             (200_000, 29_000, None),
             (1 << 20, 40_000, None),
         ] {
-            assert_eq!(reads(bytes, millis), expected, "{bytes} B in {millis} ms");
+            let found = first_slow_read(bytes, millis);
+            assert_eq!(found, expected, "{bytes} B in {millis} ms");
         }
     }
 

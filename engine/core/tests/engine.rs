@@ -312,7 +312,8 @@ fn failed_check_stays_recorded_in_runs_without_it() {
     assert_eq!(last["c"].failed, None);
 }
 
-/// The directory is at the same path.
+/// A user can replace a target directory by another one at the same path. Then the directory records a publication that
+/// the history does not contain, and the history is not used.
 #[test]
 fn history_belongs_to_a_target_directory() {
     let engine = TestEngine::new();
@@ -401,7 +402,7 @@ fn raised_version_runs_the_step_again_and_is_the_reason() {
     let fields: Vec<&str> = changes.iter().map(|change| change.field.as_str()).collect();
     assert_eq!(fields, ["version"]);
     engine.run(&raised);
-    // The text depends on the version, so the steps after it run, too.
+    // The output of `Join` contains the version (`2@2`), so it has changed, and the next step also runs.
     assert_eq!(raised.counts(), [0, 1, 1]);
     let again = engine.chain(["1", "2@2", "3"], false);
     engine.run(&again);
@@ -529,8 +530,8 @@ fn independent_steps_run_after_a_failure_only_with_keep_going() {
 
 #[test]
 fn node_with_the_largest_inputs_starts_first() {
-    struct Began(Mutex<Vec<String>>);
-    impl Reporter for Began {
+    struct StartedSteps(Mutex<Vec<String>>);
+    impl Reporter for StartedSteps {
         fn event(&self, event: &Event) {
             if let Event::StepStarted { step, .. } = event {
                 self.0.lock().unwrap().push(step.clone());
@@ -573,7 +574,7 @@ fn node_with_the_largest_inputs_starts_first() {
         };
         let mut context = engine.context();
         context.limits.jobs = 1;
-        let began = Arc::new(Began(Mutex::default()));
+        let began = Arc::new(StartedSteps(Mutex::default()));
         engine.run_with(&chain, context, began.clone());
         let began = began.0.lock().unwrap();
         let users: Vec<&str> = began

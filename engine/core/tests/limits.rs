@@ -207,6 +207,7 @@ fn total_threads_hardly_exceed_the_jobs() {
     assert_eq!(report.failures().count(), 0);
     assert_eq!(DONE.load(Ordering::SeqCst), 400);
     let max = MAX_THREADS.load(Ordering::SeqCst);
+    // `RunLimits::jobs` allows four more threads.
     assert!((2..=JOBS + 4).contains(&max), "{max} threads");
     let helped = report
         .figures

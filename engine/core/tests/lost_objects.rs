@@ -191,12 +191,15 @@ struct Shared {
     store: Store,
     unreadable: HashSet<Digest>,
     fault: Fault,
+    /// Objects that the tier reports as missing, because they could not be read.
     absent: Mutex<HashSet<Digest>>,
+    /// Number of the next queries that the tier does not answer.
     paused: AtomicUsize,
 }
 
 impl Shared {
-    fn is_used(&self) -> bool {
+    /// Returns whether the tier answers this query. A paused tier counts down the queries that it does not answer.
+    fn answers(&self) -> bool {
         let next = |paused: usize| paused.checked_sub(1);
         self.paused
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, next)
@@ -206,13 +209,13 @@ impl Shared {
 
 impl Tier for Shared {
     fn entry(&self, key: &Digest, _competition: &str) -> Option<LedgerEntry> {
-        self.is_used().then(|| self.store.lookup(key).unwrap())?
+        self.answers().then(|| self.store.lookup(key).unwrap())?
     }
 
     fn expect(&self, _object: &Digest, _length: u64) {}
 
     fn may_have(&self, object: &Digest) -> bool {
-        self.is_used() && !self.absent.lock().unwrap().contains(object)
+        self.answers() && !self.absent.lock().unwrap().contains(object)
     }
 
     fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool> {
@@ -293,6 +296,7 @@ fn unreadable_objects_of_a_tier_are_computed_again() {
         let objects = all_objects(&first, &report);
         let mut random = Random(seed);
         for case in 0..8 {
+            // Case 0 makes all objects unreadable, cases 1 to 3 about one, and the others about half.
             let chosen = |random: &mut Random| match case {
                 0 => true,
                 1..4 => random.below(objects.len()) == 0,

@@ -11,6 +11,7 @@ use prep_core::{
 
 use crate::last_runs;
 
+/// Shows whether the text is still in memory.
 type Seen = Arc<Mutex<Weak<String>>>;
 
 #[derive(Clone)]
@@ -94,12 +95,14 @@ struct Fan {
     nodes: Vec<NodeId>,
     runs: Vec<Arc<AtomicUsize>>,
     seen: Seen,
+    /// Number of references to the text when the step `late` ran.
     found_late: Arc<AtomicUsize>,
 }
 
 const NAMES: [&str; 5] = ["make", "pass", "one", "two", "late"];
 
 impl Fan {
+    /// `two` is the parameter of the step `two`.
     fn new(two: &str) -> Fan {
         let (seen, found_late) = (Seen::default(), Arc::default());
         let works = [
@@ -141,6 +144,7 @@ impl Fan {
         }
     }
 
+    /// Returns how often each step ran, in the order of `NAMES`.
     fn counts(&self) -> [usize; 5] {
         let mut counts = self.runs.iter().map(|count| count.load(Ordering::SeqCst));
         std::array::from_fn(|_| counts.next().unwrap())

@@ -216,8 +216,8 @@ fn run_continues_while_all_threads_are_taken() {
 #[test]
 fn oldest_first_reverses_the_order_of_ready_nodes() {
     #[derive(Default)]
-    struct Began(Mutex<Vec<String>>);
-    impl Reporter for Began {
+    struct StartedSteps(Mutex<Vec<String>>);
+    impl Reporter for StartedSteps {
         fn event(&self, event: &Event) {
             if let Event::StepStarted { step, .. } = event {
                 self.0.lock().unwrap().push(step.clone());
@@ -230,7 +230,7 @@ fn oldest_first_reverses_the_order_of_ready_nodes() {
         for name in ["a", "b", "c"] {
             engine.add(name, &[]);
         }
-        let began = Arc::new(Began::default());
+        let began = Arc::new(StartedSteps::default());
         engine.run(began.clone());
         began.0.lock().unwrap().clone()
     });

@@ -1,6 +1,7 @@
 //! Compares two directories: their files, the members of archives, and the rows and cells of tables.
 //!
-//! `prep-contents` reads the files and pairs rows. Values are reported as they are in the file, never rounded.
+//! The crate `prep-contents` reads the files, and pairs each row of the old table with a row of the new table. Values are
+//! reported as they are in the file, never rounded.
 
 mod tables;
 
@@ -21,6 +22,7 @@ pub use tables::{ChangedCell, Counts, TableDifference, tables};
 pub struct DiffOptions<'a> {
     /// Maximum number of files that are compared at the same time.
     pub threads: usize,
+    /// Limits for reading the files, and the directory for temporary copies.
     pub resources: Resources<'a>,
 }
 
@@ -50,7 +52,8 @@ impl FileDifference {
     }
 }
 
-/// Compares two directories. A missing directory is empty. A damaged file is a difference, not an error.
+/// Compares two directories. A missing directory is treated as empty. A damaged file is reported as a difference, not as
+/// an error.
 pub fn directories(
     old: &Path,
     new: &Path,
@@ -74,19 +77,21 @@ fn listing(directory: &Path) -> Result<Listing> {
     }
 }
 
-/// Returns the files that exist on one side only. Files with equal content are reported as renamed.
+/// Returns the files that exist in one directory only. If a removed and an added file have equal content, they are
+/// reported as one renamed file.
 fn one_sided(
     old: &Path,
     before: &Listing,
     new: &Path,
     after: &Listing,
 ) -> Result<Vec<FileDifference>> {
-    let (gone, mut come) = (before.missing_from(after), after.missing_from(before));
+    let (removed, mut added) = (before.missing_from(after), after.missing_from(before));
     // Only files whose length occurs on both sides are read.
-    let lengths: HashSet<u64> = gone.values().copied().collect();
+    let lengths: HashSet<u64> = removed.values().copied().collect();
     let mut by_content: HashMap<blake3::Hash, Vec<String>> = HashMap::new();
     let mut read_lengths = HashSet::new();
-    for (path, length) in come.iter().rev() {
+    // In reverse order, because `Vec::pop` below takes the path that was pushed last.
+    for (path, length) in added.iter().rev() {
         if lengths.contains(length) {
             let hash = read::content(&new.join(path))?;
             by_content.entry(hash).or_default().push(path.clone());
@@ -94,23 +99,23 @@ fn one_sided(
         }
     }
     let mut found = Vec::new();
-    for (path, length) in gone {
+    for (path, length) in removed {
         let mut difference = FileDifference::new(path, [Some(length), None]);
         if read_lengths.contains(&length) {
             let hash = read::content(&old.join(&difference.path))?;
             difference.renamed_to = by_content.get_mut(&hash).and_then(Vec::pop);
         }
-        if let Some(other) = &difference.renamed_to {
-            come.remove(other);
+        if let Some(new_path) = &difference.renamed_to {
+            added.remove(new_path);
         }
         found.push(difference);
     }
-    let new = |(path, length)| FileDifference::new(path, [None, Some(length)]);
-    found.extend(come.into_iter().map(new));
+    let as_added = |(path, length)| FileDifference::new(path, [None, Some(length)]);
+    found.extend(added.into_iter().map(as_added));
     Ok(found)
 }
 
-/// Compares the files `old` and `new`, which the returned differences call `path`.
+/// Compares the files `old` and `new`. The returned differences name the file `path`, and its members below this path.
 pub fn two_files(
     path: &str,
     old: &Path,
@@ -122,7 +127,8 @@ pub fn two_files(
     files(path, old, new, &context)
 }
 
-/// Same as [`two_files`]. An archive that is nested too deeply is only compared by its bytes.
+/// Same as [`two_files`], for files that may be members of archives. If an archive is nested too deeply, only its bytes are
+/// compared.
 fn files(
     path: &str,
     old: &Path,
@@ -156,7 +162,8 @@ fn files(
     Ok(vec![difference])
 }
 
-/// Compares the members of two archives. Returns `None` if one is not an archive, or if only the compression differs.
+/// Compares the members of two archives. Returns `None` if no member differs, for example because only the compression
+/// differs, or if one file cannot be read as an archive.
 fn archives(
     path: &str,
     old: &Path,
@@ -164,7 +171,8 @@ fn archives(
     context: &ReadContext<'_>,
 ) -> Result<Option<Vec<FileDifference>>> {
     let mut found = BTreeMap::new();
-    // `theirs` is the new archive: members that only `ours` contains were removed.
+    // In `members::compare`, `theirs` is the new archive here and `ours` the old one. So a member that only `ours` contains
+    // (`OnlyHere`) was removed.
     let compared = members::compare(path, new, old, context, &mut |name, member| {
         let inner = format!("{path}/{name}");
         let mut add = |difference: FileDifference| {
@@ -258,7 +266,8 @@ mod directories_tests {
         assert_eq!(directories(&a, &a, &options).unwrap(), []);
     }
 
-    /// Regression test: with a budget for each nested archive, a few kilobytes had millions of members.
+    /// Regression test: each nested archive had its own budget, so a file of a few kilobytes could contain millions of
+    /// members.
     #[test]
     fn nested_archives_share_the_budget_for_members() {
         use prep_formats::zip::{ZipMethod, ZipWriter};

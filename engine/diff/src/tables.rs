@@ -10,11 +10,11 @@ use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Result, Row, TableReader};
 use serde::Serialize;
 
-/// Limits on the number of listed cells and ids, and on the bytes of cells. Further differences are counted.
+/// Limits of each list of changed cells or ids, and of the bytes of the listed cells. Further differences are only counted.
 const MAX_LISTED: usize = 1000;
 const MAX_LISTED_BYTES: usize = 16 << 20;
 
-/// Only columns with few distinct values are counted.
+/// Maximum number of distinct values of a column whose values are counted ([`Counts`]).
 const MAX_COUNTED_VALUES: usize = 30;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -35,7 +35,7 @@ pub struct TableDifference {
     pub reordered: bool,
     pub cells_changed: u64,
     pub cells: Vec<ChangedCell>,
-    /// Changed counts of values, for columns with few distinct values.
+    /// The columns with few distinct values in which the number of rows with a value differs.
     pub counts: Vec<Counts>,
 }
 
@@ -79,7 +79,8 @@ pub fn tables(
 }
 
 fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifference> {
-    // `theirs` is the new table: rows that it does not contain were removed.
+    // `prep-contents` calls the two tables `theirs` and `ours`. Here, `theirs` is the new table, so rows that it does not
+    // contain were removed.
     let columns = ColumnComparison::compare(new, old)?;
     let keys = Keys {
         known: &|_| false,
@@ -87,7 +88,7 @@ fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifferen
         strict: true,
         examples: MAX_LISTED,
     };
-    let cells = || Cells {
+    let cells = || CellDifferences {
         columns: &columns.common,
         changed: 0,
         first: Vec::new(),
@@ -104,6 +105,7 @@ fn compare(old: &dyn TableReader, new: &dyn TableReader) -> Result<TableDifferen
         let ids = rows.iter().map(|row| format_cell(row.cell(column(key))));
         ids.collect()
     };
+    // Rows that the new table has more often than the old one (`repeated`) are also reported as added.
     let mut new_rows = paired.added.examples.clone();
     new_rows.extend(paired.repeated.examples.clone());
     Ok(TableDifference {
@@ -131,14 +133,16 @@ fn format_cell(cell: &[u8]) -> String {
     unquoted(cell).into_owned()
 }
 
-struct Cells<'a> {
+/// Counts the cells in which paired rows differ, and lists the first of them.
+struct CellDifferences<'a> {
     columns: &'a [CommonColumn],
     changed: u64,
     first: Vec<ChangedCell>,
+    /// Total length of the texts in `first`.
     bytes: usize,
 }
 
-impl RowDifferences for Cells<'_> {
+impl RowDifferences for CellDifferences<'_> {
     fn pair(&mut self, pair: &RowPair<'_>) -> bool {
         for column in self.columns {
             let (new, old) = (pair.theirs.cell(column.there), pair.ours.cell(column.here));
@@ -198,6 +202,7 @@ fn counts(
         }
     }
     let changed_counts = columns.iter().zip(all).filter_map(|(column, values)| {
+        // Counts are of no use if almost every row has its own value. `rows` counts the rows of both tables.
         let values = values.filter(|values| values.len() * 2 <= rows)?;
         let changed = values.values().any(|[before, after]| before != after);
         let text = |cell: Vec<u8>| String::from_utf8_lossy(&cell).into_owned();

@@ -1,7 +1,7 @@
 //! `prep.lock`: a text file with the digests of the prepared data in a data directory.
 //!
 //! ```text
-//! # comments, to be skipped
+//! # Lines that begin with `#` are comments.
 //! version 2
 //! spaceship-titanic v1 answers sha256:9f2c... 1 file 12345 bytes
 //! spaceship-titanic v1 bundle md5:4c8b... verified
@@ -16,11 +16,11 @@
 //! Each fact is a line `ID VARIANT FACT VALUE`. The lines are sorted, so changes to two competitions rarely conflict in
 //! version control. The file contains no host names, times or paths.
 //!
-//! A locked run compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores. The
-//! other facts record how the data were prepared.
+//! `prep run --locked` compares the facts `answers`, `leaderboard`, `public` and `rules`, because they determine scores.
+//! The other facts record how the data were prepared.
 //!
-//! In version 1, `bundle` contained the published MD5 even if the bundle had a different MD5. The fact `comparable_with_v1`
-//! did not exist.
+//! In version 1 of the format, `bundle` contained the published MD5 even if the bundle had a different MD5, and the fact
+//! `comparable_with_v1` did not exist.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,6 +30,7 @@ use thiserror::Error;
 
 use crate::tree::{Sha256, TreeDigest, Trees};
 
+/// The version of the format that this program writes. It also reads all earlier versions.
 const VERSION: u32 = 2;
 
 const HEAD: &str = "\
@@ -72,6 +73,7 @@ pub enum LockfileError {
 /// The content of a lockfile: the facts of all competitions in a data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lockfile {
+    /// The facts by name, for each pair of competition id and variant.
     entries: BTreeMap<(String, String), BTreeMap<String, String>>,
 }
 
@@ -117,8 +119,9 @@ impl fmt::Display for BundleDigest {
 
 const VERIFIED: &str = "verified";
 
-fn is_verified(bundle: &str) -> bool {
-    bundle
+/// Returns whether `value`, the value of a fact `bundle`, has the status `verified`.
+fn is_verified(value: &str) -> bool {
+    value
         .split_once(' ')
         .is_some_and(|(_, status)| status == VERIFIED)
 }
@@ -211,7 +214,7 @@ impl LockedDataset {
     /// Returns the facts that determine scores and differ between two entries. `self` is the entry of the lockfile, and
     /// `found` is the entry of the data that were found.
     ///
-    /// Ignores `answers` and `public` if `found` does not contain them, because the data are not prepared yet.
+    /// If `found` does not contain `answers` and `public`, the data are not prepared yet. These facts are then ignored.
     pub fn differences(&self, found: &LockedDataset) -> Vec<LockDifference> {
         let names = self.0.keys().chain(found.0.keys());
         let names: std::collections::BTreeSet<&String> = names.collect();
@@ -326,7 +329,8 @@ impl Lockfile {
             return;
         }
         let is_better = |old: &String, new: &String| {
-            // Version 1 always recorded the published MD5, without a status.
+            // Version 1 always recorded the published MD5, without a status. So such a value does not show which bundle
+            // was used, and is replaced.
             !old.contains(' ') || is_verified(new) && !is_verified(old)
         };
         for fact in [BUNDLE, COMPARABLE] {
@@ -398,7 +402,8 @@ impl DatasetDigests {
         }
     }
 
-    /// Returns name and value of each digest and of the variant, sorted by name. A missing digest is `none`.
+    /// Returns the names and values of the variant and of all digests except `description`, whose file is a part of
+    /// `public`. The pairs are sorted by name. A missing digest is `none`.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let or_none = |digest: &Option<Sha256>| digest.map_or_else(none, |one| one.to_string());
         vec![
@@ -448,7 +453,7 @@ pub struct DataOrigin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "checksums", rename_all = "snake_case")]
 pub enum ChecksumStatus {
-    /// Every output has its published checksum, if its bytes do not depend on the version of a library.
+    /// Every output has its published checksum, except outputs whose bytes depend on the version of a library.
     Passed,
     /// No checksums of outputs are published, and the bundle is not known to differ from the published one.
     NotPublished,

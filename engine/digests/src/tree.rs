@@ -77,14 +77,15 @@ impl TreeHasher {
     pub fn add(&mut self, path: &str, sha256: Sha256, bytes: u64) {
         self.bytes += bytes;
         match self.sorted {
-            true => self.line(&escaped(path), sha256),
+            true => self.hash_line(&escaped(path), sha256),
             false => {
                 self.lines.insert(escaped(path).into_owned(), sha256);
             }
         }
     }
 
-    fn line(&mut self, path: &str, sha256: Sha256) {
+    /// Hashes the line of a file whose path is already escaped.
+    fn hash_line(&mut self, path: &str, sha256: Sha256) {
         let mark = if path.contains('\\') { "\\" } else { "" };
         let line = format!("{mark}{sha256}  ./{path}\n");
         self.hasher.update(line.as_bytes());
@@ -94,7 +95,7 @@ impl TreeHasher {
     /// Returns the digest of all added files.
     pub fn finish(mut self) -> TreeDigest {
         for (path, sha256) in std::mem::take(&mut self.lines) {
-            self.line(&path, sha256);
+            self.hash_line(&path, sha256);
         }
         TreeDigest {
             sha256: self.hasher.finish(),
@@ -123,7 +124,7 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
     digest_of_reader(&mut File::open(path)?)
 }
 
-/// Reads the rest of `reader`. Returns the digest and the number of these bytes.
+/// Reads `reader` to its end. Returns the digest and the number of the bytes that were read.
 ///
 /// # Errors
 /// An I/O error while reading.
@@ -157,6 +158,7 @@ pub fn digest_of_directory(
     let mut paths = Vec::new();
     files_below(directory, "", &mut paths)?;
     let next = AtomicUsize::new(0);
+    // The digests so far, and an error of a thread.
     let done = Mutex::new((TreeHasher::default(), None));
     let work = || {
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -166,6 +168,7 @@ pub fn digest_of_directory(
             match found {
                 Ok((sha256, bytes)) => done.0.add(path, sha256, bytes),
                 Err(error) => {
+                    // No thread then begins another file.
                     next.store(paths.len(), Ordering::Relaxed);
                     done.1 = Some((full_path, error));
                 }
@@ -217,7 +220,7 @@ fn files_below(
 }
 
 /// Number of hex digits in the short form. 48 bits are enough to distinguish all prepared files.
-const SHORT: usize = 12;
+const SHORT_DIGITS: usize = 12;
 
 /// A SHA-256 digest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -248,7 +251,7 @@ impl Sha256 {
     /// Returns the first 12 hex digits.
     pub fn short(&self) -> String {
         let mut text = self.to_string();
-        text.truncate(SHORT);
+        text.truncate(SHORT_DIGITS);
         text
     }
 }
@@ -319,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digest_equals_that_of_the_shell_command() {
+    fn digest_equals_the_output_of_the_shell_command() {
         let directory = tempfile::tempdir().unwrap();
         let files = [
             ("b.csv", "id\n1\n"),
@@ -341,16 +344,17 @@ mod tests {
             let found = digest_of_directory(directory.path(), threads).unwrap();
             assert_eq!(found.files, files.len() as u64);
             assert_eq!(found.bytes, 44);
-            assert_eq!(found.sha256.to_string(), of_the_shell(directory.path()));
+            let expected = digest_from_shell(directory.path());
+            assert_eq!(found.sha256.to_string(), expected);
         }
         let empty = directory.path().join("empty");
         let found = digest_of_directory(&empty, 2).unwrap();
-        assert_eq!(found.sha256.to_string(), of_the_shell(&empty));
+        assert_eq!(found.sha256.to_string(), digest_from_shell(&empty));
         let missing = digest_of_directory(&directory.path().join("missing"), 2).unwrap();
         assert_eq!(missing, found);
     }
 
-    fn of_the_shell(directory: &Path) -> String {
+    fn digest_from_shell(directory: &Path) -> String {
         let line = "find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum";
         let output = Command::new("sh")
             .args(["-c", line])

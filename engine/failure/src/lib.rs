@@ -81,7 +81,8 @@ pub fn causes<'a>(
 
 /// Returns the messages of an error and its causes on one line, separated by `: `.
 ///
-/// A message is skipped if the message before it ends with the same text, as some errors repeat their cause.
+/// Some errors repeat the message of their cause. Therefore a message is skipped if the message before it ends with the
+/// same text.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut messages: Vec<String> = causes(error).map(ToString::to_string).collect();
     messages.dedup_by(|cause, before| before.ends_with(&**cause));
@@ -160,6 +161,7 @@ impl fmt::Display for QuotedValue<'_> {
     }
 }
 
+/// Maximum number of characters of a quoted name or value. The rest is replaced by `...`.
 const MAX_CHARACTERS: usize = 1_000;
 
 fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Result {
@@ -171,6 +173,7 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, quote: char, text: &str) -> fmt::Res
         }
         match c {
             '\n' | '\r' | '\t' => write!(f, "{}", c.escape_default())?,
+            // These characters change the direction of the text that follows.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 write!(f, "{}", c.escape_unicode())?
             }
@@ -237,7 +240,7 @@ pub enum Remedy {
     },
     /// Show the list of competitions.
     ListCompetitions,
-    /// Add the pack of a competition.
+    /// Install the pack that contains a competition. A pack is a directory of competitions that are not built in.
     AddPack {
         /// The name of the pack.
         name: String,
@@ -261,11 +264,11 @@ pub enum Remedy {
     },
     /// Create a key that signs results, or select one of several keys.
     ChooseKey,
-    /// Send the intact results of another machine, in place of damaged ones.
+    /// Replace damaged results in the remote by the intact results of another machine.
     RepairRemote,
     /// Name the file with a secret key that opens sealed answers.
     NameIdentity,
-    /// Prepare a competition whose answers are sealed, and write its plain answers again.
+    /// Prepare a competition whose answers are sealed (encrypted), so that its answers are also written unencrypted.
     Unseal {
         /// The competition.
         id: String,
@@ -378,12 +381,12 @@ mod tests {
     #[test]
     fn missing_file_is_not_a_system_fault() {
         for (number, at_fault) in [
-            (2, false),
-            (5, true),
-            (13, true),
-            (24, true),
-            (28, true),
-            (104, false),
+            (2, false),   // ENOENT: no such file
+            (5, true),    // EIO: input/output error
+            (13, true),   // EACCES: permission denied
+            (24, true),   // EMFILE: too many open files
+            (28, true),   // ENOSPC: no space left
+            (104, false), // ECONNRESET: connection reset
         ] {
             let error = io::Error::from_raw_os_error(number);
             assert!(is_from_system(&error), "{error}");

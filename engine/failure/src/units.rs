@@ -17,15 +17,17 @@ pub fn bytes(bytes: u64) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    let digits = match value {
+    // Values from 9.995 and from 99.95 would be rounded to 10.0 and 100, which have one more digit before the point.
+    let decimals = match value {
         value if value < 9.995 => 2,
         value if value < 99.95 => 1,
         _ => 0,
     };
-    format!("{value:.digits$} {}", UNITS[unit])
+    format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// The smallest number that is a size in bytes without a unit. A smaller number usually lacks its unit.
+/// The smallest number that [`parse_bytes`] accepts without a unit. A user who writes `8` usually means gigabytes, so
+/// smaller numbers except 0 are errors.
 const MIN_WITHOUT_UNIT: f64 = 1e6;
 
 /// Parses a size: `20GB`, `512 MiB`, `1.5G`, `16000000`. Units are decimal unless they contain an `i`.

@@ -144,6 +144,7 @@ impl<'a> PipelineChecker<'a> {
         }
     }
 
+    /// Checks a table, and returns its columns if they are known.
     fn table(&mut self, name: &str) -> Option<Columns> {
         if let Some(known) = self.known.get(name) {
             return known.clone();
@@ -234,6 +235,8 @@ impl<'a> PipelineChecker<'a> {
         !query.tables.is_disjoint(&self.doubtful)
     }
 
+    /// Returns the columns of a table that turns columns into rows. Reports an error if the declaration does not fit
+    /// `columns`.
     fn unpivoted(&mut self, declaration: &Declaration, columns: &Columns) -> Option<Columns> {
         let text = |key| declaration.text(key).unwrap_or_default();
         let values = declaration.texts("columns");
@@ -310,6 +313,7 @@ impl<'a> PipelineChecker<'a> {
         is_valid
     }
 
+    /// Reports an error and returns false if a table has no column `file`, or if its columns are unknown.
     fn require_file(&mut self, table: &str, span: Span) -> bool {
         let Some(columns) = self.table(table) else {
             return false;
@@ -340,6 +344,7 @@ impl<'a> PipelineChecker<'a> {
         true
     }
 
+    /// Checks the query of a pipeline key. Returns false after an error.
     fn query_fits(&mut self, key_type: &KeyType, query: &Query) -> bool {
         let columns = match key_type {
             KeyType::Entries => self.plan_query(query, RowDemand::Ordered),
@@ -349,6 +354,7 @@ impl<'a> PipelineChecker<'a> {
             }
             _ => self.query(query, RowDemand::Ordered),
         };
+        // `None` after an error of the query, and `Some(None)` if its columns meet the requirements.
         let fitting = columns
             .as_ref()
             .map(|columns| match self.is_doubtful(query) {
@@ -404,6 +410,7 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
+    /// Plans a query. Reports errors, and returns the columns.
     fn plan_query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let mut declared = BTreeMap::new();
         for name in &query.tables {
@@ -455,6 +462,7 @@ impl<'a> PipelineChecker<'a> {
         Some(columns.collect())
     }
 
+    /// Reports an error of a query, unless it may be a consequence of an error in another table. Always returns `None`.
     fn report<T>(
         &mut self,
         query: &Query,
@@ -499,6 +507,7 @@ impl<'a> PipelineChecker<'a> {
         self.allows_undeclared && self.reads_file(tables)
     }
 
+    /// Returns whether one of these tables is read from a file, directly or through other tables.
     fn reads_file(&self, tables: &BTreeSet<String>) -> bool {
         tables.iter().any(|name| {
             let mut all = self.pipeline.tables.iter();
@@ -520,6 +529,7 @@ impl<'a> PipelineChecker<'a> {
     }
 }
 
+/// Code, message and help of an error.
 type Fault = (&'static str, String, &'static str);
 
 /// Returns the error of a query whose columns do not meet the requirements of a pipeline key.

@@ -61,6 +61,7 @@ pub enum QueryError {
 #[error("{0}")]
 pub(crate) struct MemoryError(pub String);
 
+/// The error of a function of this crate.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub(crate) struct FunctionError {
@@ -112,6 +113,7 @@ impl LocatedError {
     }
 }
 
+/// A relation that could not be read.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct UnreadableRelation(#[source] pub ScanError);
@@ -247,8 +249,8 @@ pub(crate) fn place(at: Position) -> Option<(u64, u64)> {
     (at.line > 0).then_some((u64::from(at.line), u64::from(at.column)))
 }
 
-/// Returns an error and its causes, outermost first. Unwraps an `Arc` around an error that several
-/// operators share.
+/// Returns an error and its causes, outermost first. If several operators share an error in an `Arc`, returns the error
+/// inside the `Arc`.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
     prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
         Some(shared) => shared.as_ref(),
@@ -263,6 +265,7 @@ pub(crate) fn is_of_value(error: &DataFusionError) -> bool {
         && !causes(error).any(|cause| cause.is::<UnreadableRelation>())
 }
 
+/// Returns the message of an error that reports a lack of memory. Does not examine its causes.
 fn lacking_memory<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
     match (error.downcast_ref(), error.downcast_ref()) {
         (Some(MemoryError(text)), _) => Some(text),
@@ -271,6 +274,7 @@ fn lacking_memory<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e str> {
     }
 }
 
+/// Returns the class and the message of an error.
 fn classify(error: &DataFusionError, pool: Option<&QueryPool>) -> (Failure, String) {
     for cause in causes(error) {
         if let Some(located) = cause.downcast_ref::<LocatedError>() {
@@ -375,6 +379,7 @@ fn classify_arrow(error: &ArrowError) -> Option<(Failure, String)> {
 fn out_of_memory(text: &str, pool: Option<&QueryPool>) -> String {
     match pool.map(QueryPool::required_bytes) {
         Some(bytes) if bytes > 0 => {
+            // Rounded up to a multiple of 10 MB.
             let megabytes = bytes.div_ceil(10_000_000) * 10;
             format!("not enough memory: {megabytes} MB are probably enough for the query")
         }
@@ -430,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_temporary_file_error_is_a_system_failure() {
-        // EIO and ESTALE have no stable `ErrorKind`.
+        // EIO, EACCES, ENOSPC, EROFS and ESTALE. EIO has no stable `ErrorKind`.
         for number in [5, 13, 28, 30, 116] {
             let error = io::Error::from_raw_os_error(number);
             let (failure, _) = classify(&with_path(&error), None);

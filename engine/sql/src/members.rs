@@ -108,7 +108,7 @@ pub fn absent_members(
     Ok(absent)
 }
 
-/// Calls `found` for each member that an expression of the plan names.
+/// Calls `found` for each member of a JSON value that an expression of the plan names.
 fn visit(plan: &Relational, trace: &Trace<'_>, found: &mut dyn FnMut(Origin)) {
     plan.node.visit_exprs(&mut |expr| {
         expr.visit(&mut |expr| {

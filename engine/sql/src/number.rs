@@ -223,9 +223,10 @@ fn plan_with_unknown(
             return Err(error.into());
         };
         let lacks = |columns: &[RelationColumn]| columns.iter().all(|one| one.name != missing);
-        let open = tables.iter().zip(&mut columns);
-        let mut open = open.filter(|((_, known), columns)| known.is_none() && lacks(columns));
-        match open.next() {
+        let candidates = tables.iter().zip(&mut columns);
+        let mut candidates =
+            candidates.filter(|((_, known), columns)| known.is_none() && lacks(columns));
+        match candidates.next() {
             Some((_, columns)) => columns.push(column(missing)),
             None => {
                 let mut known: Vec<String> = Vec::new();
@@ -276,7 +277,7 @@ pub fn number(
         let run = || {
             let runtime = Builder::new_current_thread().build();
             let runtime = runtime.map_err(|error| system(&error))?;
-            runtime.block_on(first_number(query, tables, limits))
+            runtime.block_on(only_number(query, tables, limits))
         };
         let thread = std::thread::Builder::new().spawn_scoped(scope, run);
         let thread = thread.map_err(|error| system(&error))?;
@@ -285,7 +286,8 @@ pub fn number(
     })
 }
 
-async fn first_number(
+/// Runs a query, and returns the number in its only row and column.
+async fn only_number(
     query: &Query,
     tables: Tables,
     limits: &QueryLimits,

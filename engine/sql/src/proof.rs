@@ -27,16 +27,20 @@ use crate::physical::{
     Unnested, WindowsInParts,
 };
 
+/// The proven properties of an operator's rows.
 #[derive(Debug, Clone, Default)]
 struct Facts {
+    /// Whether the order of the rows is determined.
     is_ordered: bool,
     /// Sets of columns. Each set is a unique key of the rows. An empty set means at most one row.
     unique: Vec<BTreeSet<usize>>,
 }
 
+/// Maximum number of unique keys that are derived for a join. Nested joins would multiply their number.
 const MAX_SETS: usize = 16;
 
 impl Facts {
+    /// Returns whether any two rows differ in one of these columns.
     fn differ_in(&self, columns: &BTreeSet<usize>) -> bool {
         self.unique.iter().any(|unique| unique.is_subset(columns))
     }
@@ -185,6 +189,7 @@ fn kept(plan: &dyn ExecutionPlan, first: Facts) -> Result<Facts> {
     }
 }
 
+/// Returns the index of the column, if the expression is a column.
 fn column(expr: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     Some(expr.downcast_ref::<Column>()?.index())
 }
@@ -287,6 +292,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
                 Some((left, right)) => (build.differ_in(&left), probe.differ_in(&right)),
                 None => (false, false),
             };
+            // In the joined rows, the columns of `probe` follow those of `build`.
             let moved: Vec<BTreeSet<usize>> = probe
                 .unique
                 .iter()

@@ -56,7 +56,7 @@ pub trait Relation: Debug + Send + Sync {
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<RelationBatch, ScanError>> + Send>;
 
-    /// Returns the rows of [`Relation::scan`] in the fastest order.
+    /// Same as [`Relation::scan`], but the rows may come in any order, if this is faster.
     fn scan_unordered(
         self: Arc<Self>,
         columns: Vec<usize>,

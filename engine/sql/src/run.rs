@@ -60,11 +60,13 @@ pub struct QueryRows {
     is_fresh: bool,
 }
 
+/// A resolved query, with all that is needed to run it, possibly more than once.
 struct PreparedQuery {
     session: Session,
     bound: BoundQuery,
     tables: Tables,
     demand: RowDemand,
+    /// The columns whose batches contain the origins of cells, not values.
     opaque: BTreeSet<ColumnId>,
     limits: QueryLimits,
 }
@@ -131,6 +133,7 @@ impl Session {
         })
     }
 
+    /// Resolves a query for a form of its rows.
     fn prepared(
         &self,
         query: &Query,
@@ -222,6 +225,7 @@ impl PreparedQuery {
         options
     }
 
+    /// Plans the query, and proves its row order. If `is_traced` is true, errors of expressions name the row.
     fn plan(
         &self,
         sides: Sides,

@@ -16,8 +16,9 @@ use crate::lower::Sides;
 pub struct Session {
     /// Directory for temporary files. `None` for a session that only plans.
     temp: Option<Arc<Path>>,
+    /// Maximum number of rows in a batch.
     pub(crate) batch_rows: usize,
-    /// How joins treat their sides.
+    /// Whether joins keep one side in memory or sort both sides.
     pub(crate) sides: Sides,
 }
 

@@ -64,9 +64,9 @@ impl Unpivot {
             });
             positions.push((position, column.clone()));
         }
-        let turned: BTreeSet<usize> = positions.iter().map(|(position, _)| *position).collect();
+        let unpivoted: BTreeSet<usize> = positions.iter().map(|(position, _)| *position).collect();
         let others = table.iter().enumerate();
-        let others = others.filter(|(index, column)| !column.hidden && !turned.contains(index));
+        let others = others.filter(|(index, column)| !column.hidden && !unpivoted.contains(index));
         let (others, mut columns): (Vec<usize>, Vec<RelationColumn>) = others
             .map(|(index, column)| (index, column.clone()))
             .unzip();

@@ -63,6 +63,7 @@ fn arguments() -> (ArrayRef, ArrayRef) {
     )
 }
 
+/// Returns the FNV-1a hash of the bits of doubles.
 fn digest(values: impl Iterator<Item = f64>) -> u64 {
     let bytes = values.flat_map(|value| value.to_bits().to_le_bytes());
     bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {

@@ -22,9 +22,11 @@ const MB: u64 = 1 << 20;
 const MEMORY: u64 = 64 * MB;
 /// Additional memory in bytes, for the table and for strings that a call reads or returns.
 const MARGIN: u64 = 150 * MB;
+/// Number of calls of each function.
 const CALLS: usize = 12;
 
-fn pool(argument: &str) -> &'static [&'static str] {
+/// Returns SQL expressions for an argument that has this name in `list.txt`.
+fn candidates(argument: &str) -> &'static [&'static str] {
     match argument {
         "text" | "a" => &["long", "s", "repeat(s, 100)", "''"],
         "b" | "part" | "characters" | "fill" | "from" | "missing" | "path" => {
@@ -58,6 +60,7 @@ fn pool(argument: &str) -> &'static [&'static str] {
     }
 }
 
+/// Returns calls of a function with different arguments. `call` shows the names of the arguments.
 fn calls(call: &str) -> Vec<String> {
     let call = call
         .split("), ")
@@ -72,8 +75,8 @@ fn calls(call: &str) -> Vec<String> {
         .collect();
     let each = |round: usize| {
         let chosen = arguments.iter().enumerate().map(|(place, argument)| {
-            let pool = pool(argument);
-            pool[(round * (place + 1) + round / pool.len()) % pool.len()]
+            let all = candidates(argument);
+            all[(round * (place + 1) + round / all.len()) % all.len()]
         });
         format!("{name}({})", chosen.collect::<Vec<_>>().join(", "))
     };
@@ -82,6 +85,7 @@ fn calls(call: &str) -> Vec<String> {
     calls
 }
 
+/// Returns the maximum memory in bytes that this process has used so far.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

@@ -28,14 +28,14 @@ fn tables(bad: i64) -> Tables {
     let divisors = (1..=ROWS).map(|row| i64::from(row != bad));
     let divisors = Arc::new(Int64Array::from_iter_values(divisors)) as ArrayRef;
     let key = || rows(|row, _| row);
-    let turned = Arc::new(Int64Array::from_iter_values((1..=ROWS).rev())) as ArrayRef;
+    let reversed = Arc::new(Int64Array::from_iter_values((1..=ROWS).rev())) as ArrayRef;
     let t = table(vec![
         ("a", key()),
         ("b", texts),
         ("c", rows(|row, _| row % 7)),
         ("d", divisors),
     ]);
-    let u = table(vec![("k", turned), ("e", key())]);
+    let u = table(vec![("k", reversed), ("e", key())]);
     BTreeMap::from([("t".to_owned(), t), ("u".to_owned(), u)])
 }
 

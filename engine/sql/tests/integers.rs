@@ -188,7 +188,7 @@ fn assert_overflow_error(text: &str, error: &QueryError) {
         }
         _ => panic!("{text}: {error:?}"),
     };
-    let told = [
+    let expected_words = [
         "64-bit",
         "division by zero",
         "divides by zero",
@@ -197,7 +197,7 @@ fn assert_overflow_error(text: &str, error: &QueryError) {
         "Cannot compute absolute",
     ];
     assert!(
-        told.iter().any(|word| message.contains(word)),
+        expected_words.iter().any(|word| message.contains(word)),
         "{text}: {message}"
     );
 }

@@ -39,6 +39,7 @@ fn tables() -> Tables {
     ])
 }
 
+/// Returns the maximum memory in bytes that this process has used so far.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -220,6 +221,7 @@ async fn queries_stay_within_the_memory_limit() {
             _ => panic!("{text}: {found:?}, not {expected:?}"),
         }
         let taken = peak().saturating_sub(before) / MB;
+        // The limit of the query is 64 MB. The tables and the returned rows need up to 150 MB.
         assert!(taken < 64 + 150, "{text}: {taken} MB");
     }
     // The rows are the same with sufficient memory and, if the query succeeds, with a smaller limit.

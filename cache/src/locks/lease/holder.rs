@@ -16,7 +16,8 @@ use super::{Candidate, Mode, prefix, token};
 use crate::locks::process::{ProcessId, ProcessState};
 use crate::system::machine;
 
-/// Another process may remove the empty directory before the file exists, so several attempts may be needed.
+/// Maximum number of attempts to create the lease file. An attempt fails if another process removes the empty directory
+/// before the file exists.
 const MAX_ANNOUNCEMENTS: usize = 100;
 
 /// Content of a lease file. Its length never changes, so the file can be overwritten in place.
@@ -31,6 +32,7 @@ pub(super) struct Holder {
     heartbeat: String,
 }
 
+/// The lease file of this process.
 #[derive(Debug)]
 pub(super) struct HolderFile {
     pub(super) path: PathBuf,
@@ -50,6 +52,7 @@ pub(super) struct HolderState {
     pub(super) is_released: bool,
 }
 
+/// Creates the lease file of this process in the directory `holders`: the first step of requesting the lock.
 pub(super) fn announce(
     holders: &Path,
     mode: Mode,
@@ -145,6 +148,7 @@ impl HolderFile {
         }
     }
 
+    /// Writes heartbeats until the lock is released or lost.
     pub(super) fn keep_alive(&self) {
         loop {
             let mut state = self.state.lock();
@@ -179,7 +183,8 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A file that disappears before it is read requires another listing.
+/// Maximum number of listings of the directory in one check. If a file disappears before it is read, the check lists the
+/// directory again.
 const MAX_LISTINGS: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +193,7 @@ pub(super) enum Conflict {
     Requested,
     /// The holder may be dead, because this process has not seen the holder's file change.
     Uncertain,
+    /// A live process holds the lock.
     Held,
 }
 
@@ -205,9 +211,9 @@ impl ConflictCheck<'_> {
     /// Returns the conflict that prevents this process from taking the lock, if any. Breaks the locks of dead holders.
     pub(super) fn conflict(&mut self) -> io::Result<Option<Conflict>> {
         'again: for _ in 0..MAX_LISTINGS {
-            let mut asking = Vec::new();
+            let mut requesting = Vec::new();
             let paths = list(self.holders)?;
-            forget_others(self.holders, &paths);
+            forget_removed(self.holders, &paths);
             for path in paths {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let is_conflict =
@@ -235,8 +241,9 @@ impl ConflictCheck<'_> {
                     // the file of this process, so this process need not wait.
                     None if content.is_empty() => {}
                     Some(holder) if holder.has_lock == 0 && self.is_later(&holder.token) => {}
+                    // Of two processes that request the lock, the one with the larger file name withdraws.
                     Some(holder) if holder.has_lock == 0 && path.as_path() > self.own_file => {
-                        asking.push(holder.token);
+                        requesting.push(holder.token);
                     }
                     _ if state == ProcessState::Runs || observed.has_changed => {
                         return Ok(Some(Conflict::Held));
@@ -244,13 +251,15 @@ impl ConflictCheck<'_> {
                     _ => return Ok(Some(Conflict::Uncertain)),
                 }
             }
-            let conflict = (!asking.is_empty()).then_some(Conflict::Requested);
-            self.rivals = Some(asking);
+            let conflict = (!requesting.is_empty()).then_some(Conflict::Requested);
+            self.rivals = Some(requesting);
             return Ok(conflict);
         }
         Ok(Some(Conflict::Uncertain))
     }
 
+    /// Returns whether a requesting process with this token will withdraw, because it was not requesting the lock at the
+    /// previous check of this process.
     fn is_later(&self, token: &str) -> bool {
         let rivals = self.rivals.as_ref();
         rivals.is_some_and(|rivals| !rivals.iter().any(|rival| rival == token))
@@ -264,7 +273,8 @@ fn mode_of(name: &str) -> Mode {
     }
 }
 
-/// Removes the file of a dead holder. Returns `false` if it is alive, or another process was faster.
+/// Removes the file `path` of a holder that seems dead. `content` is the content that this process read before. Returns
+/// `false` if the content has changed, so that the holder is alive, or if another process removed the file first.
 pub(super) fn break_lock(
     holders: &Path,
     path: &Path,
@@ -314,6 +324,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
+/// The content that this process last read in the lease file of another process, and since when the file has had it.
 #[derive(Clone, Debug)]
 struct LastContent {
     content: Vec<u8>,
@@ -331,6 +342,7 @@ struct Observation {
     has_changed: bool,
 }
 
+/// Compares the current content of a file with the content that this process saw before.
 fn observe(path: &Path, content: &[u8]) -> Observation {
     let mut seen = OBSERVATIONS.lock();
     let seen = seen
@@ -354,7 +366,8 @@ fn observe(path: &Path, content: &[u8]) -> Observation {
     }
 }
 
-fn forget_others(holders: &Path, paths: &[PathBuf]) {
+/// Removes the observations of files in `holders` that no longer exist. `paths` are the existing files.
+fn forget_removed(holders: &Path, paths: &[PathBuf]) {
     if let Some(seen) = OBSERVATIONS.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));
     }

@@ -71,7 +71,7 @@ pub(crate) struct LeaseTiming {
     pub silence: Duration,
 }
 
-/// A holder can miss four heartbeats. The lock of a dead machine is free after half a minute.
+/// A holder can miss three heartbeats in a row. The lock of a dead machine is free after half a minute.
 const TIMING: LeaseTiming = LeaseTiming {
     heartbeat: Duration::from_secs(6),
     silence: Duration::from_secs(25),
@@ -81,6 +81,7 @@ const TIMING: LeaseTiming = LeaseTiming {
 const WITHDRAWAL_LIMIT: Duration = Duration::from_millis(500);
 const WITHDRAWAL_PAUSE: Duration = Duration::from_millis(2);
 
+/// A process that requests a lock.
 #[derive(Clone, Debug)]
 struct Candidate {
     process: ProcessId,
@@ -96,6 +97,7 @@ impl Candidate {
     }
 }
 
+/// A lock that this process holds or requests. Dropping it removes the process's file.
 #[derive(Debug)]
 pub(crate) struct Lease(Arc<HolderFile>);
 
@@ -120,7 +122,7 @@ impl Lease {
         if holder_file.since_heartbeat() < silence / 2 {
             return false;
         }
-        // Other processes may still read the file, so the lease is lost only when the silence is over.
+        // If writing the heartbeat failed, other processes still respect the old heartbeat until its silence is over.
         matches!(holder_file.beat(), Ok(false)) || holder_file.since_heartbeat() >= silence
     }
 }
@@ -161,6 +163,7 @@ fn take_unless_alive(
     }
 }
 
+/// Requests the lock, and waits briefly for other processes that withdraw. Returns the conflict if the lock is not free.
 fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<Lease, Conflict>> {
     // Dropping the lease removes the file, also if this function returns early.
     let lease = Lease(Arc::new(announce(holders, mode, candidate)?));
@@ -191,7 +194,8 @@ fn take(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<Result<
     Ok(Ok(lease))
 }
 
-/// The prefix contains the mode, so that files that cannot be in conflict need not be read.
+/// Returns how the names of lease files begin. The mode is in the name, so that a process need not read files that cannot
+/// be in conflict with its request.
 fn prefix(mode: Mode) -> &'static str {
     match mode {
         Mode::Shared => "shared-",

@@ -35,6 +35,7 @@ fn this_process() -> Candidate {
     candidate(ProcessId::current())
 }
 
+/// Requests the lock until it is free. Returns the lease and the waiting time.
 fn wait(holders: &Path, mode: Mode, candidate: &Candidate) -> io::Result<(Lease, Duration)> {
     let start = Instant::now();
     loop {
@@ -337,13 +338,15 @@ fn lock_of_a_dead_holder_has_one_new_holder_at_a_time() -> Outcome {
     Ok(())
 }
 
-const TIMING: LeaseTiming = LeaseTiming {
+/// Timing of the processes that the last test of this file starts.
+const CHILD_TIMING: LeaseTiming = LeaseTiming {
     heartbeat: Duration::from_millis(100),
     silence: Duration::from_millis(2000),
 };
 
 const DIRECTORY_VARIABLE: &str = "PREP_TEST_LEASES";
 
+/// A linear congruential generator of pseudorandom numbers.
 struct Random(u64);
 
 impl Random {
@@ -356,6 +359,7 @@ impl Random {
     }
 }
 
+/// Creates an empty file that records an event, unless it exists.
 fn mark(path: &Path) -> io::Result<()> {
     OpenOptions::new()
         .create(true)
@@ -373,7 +377,7 @@ fn child() -> Outcome {
     let process = std::process::id();
     let candidate = Candidate {
         process: ProcessId::current(),
-        timing: TIMING,
+        timing: CHILD_TIMING,
     };
     let mut random = Random(u64::from(process));
     loop {
@@ -500,6 +504,7 @@ fn killed_and_suspended_processes_never_share_an_exclusive_lock() -> Outcome {
     let wrong: Vec<_> = fs::read_dir(directory.join("wrong"))?.collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     assert!(taken > 10, "{taken}");
+    // Killed processes may have left files in the directory of holders.
     match fs::read_dir(directory.join("holders")) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         left => drop(left?),

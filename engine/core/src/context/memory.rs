@@ -29,6 +29,7 @@ struct FreeMemory {
     served: u64,
 }
 
+/// Claimed memory in bytes: now, and the maximum at one time.
 #[derive(Debug, Default)]
 struct ClaimCounter {
     now: AtomicU64,
@@ -53,7 +54,7 @@ impl StepClaim {
         StepClaim(Arc::new(Mutex::new(Some(claim))))
     }
 
-    /// Returns `None` outside of a step.
+    /// Returns the claimed memory in bytes. `None` outside of a step.
     pub fn bytes(&self) -> Option<u64> {
         self.0.lock().as_ref().map(|claim| claim.bytes)
     }
@@ -95,6 +96,7 @@ impl Memory {
         }
     }
 
+    /// Returns a handle to the same budget with a separate counter of claimed memory.
     pub fn with_own_counter(&self) -> Memory {
         Memory {
             counter: Arc::default(),
@@ -115,7 +117,7 @@ impl Memory {
         free.bytes -= bytes;
         drop(free);
         self.budget.changed.notify_all();
-        self.claimed(bytes)
+        self.new_claim(bytes)
     }
 
     /// Claims `bytes` if they are free and no claim is waiting.
@@ -126,7 +128,7 @@ impl Memory {
         }
         free.bytes = free.bytes.checked_sub(bytes)?;
         drop(free);
-        Some(self.claimed(bytes))
+        Some(self.new_claim(bytes))
     }
 
     /// Returns the maximum memory that was claimed through this handle at one time.
@@ -134,7 +136,8 @@ impl Memory {
         self.counter.peak.load(Ordering::Relaxed)
     }
 
-    fn claimed(&self, bytes: u64) -> Claim {
+    /// Counts `bytes`, which were already subtracted from the free memory.
+    fn new_claim(&self, bytes: u64) -> Claim {
         let now = self.counter.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.counter.peak.fetch_max(now, Ordering::Relaxed);
         Claim {

@@ -24,7 +24,8 @@ use crate::{Claim, StepError};
 /// Limits of a run, for all its steps together.
 #[derive(Debug, Clone, Copy)]
 pub struct RunLimits {
-    /// Maximum number of concurrent steps, and of threads per step. All steps together may use `HELPER_THREADS` more threads.
+    /// Maximum number of concurrent steps, and of threads per step. All steps together use at most four threads more than
+    /// this number.
     pub jobs: usize,
     /// Memory of all running steps in bytes. A step that needs more runs alone.
     pub memory: u64,
@@ -138,10 +139,10 @@ impl Context {
 
     /// Returns the objects of a ledger entry that are not available.
     ///
-    /// Steps look in memory only for objects that the entry lists as unstored. Therefore another object that is only in
-    /// memory is not available.
+    /// Steps look in memory only for objects that the entry lists as unstored. Therefore an object that is only in memory
+    /// and not listed as unstored is not available.
     ///
-    /// If fetching an object from the remote fails, the object is not available until the end of the run.
+    /// If an object could not be fetched from the remote, it is not available until the end of the run.
     pub(crate) fn missing(&self, entry: &StepResult) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
         if self.outside.has_lost() {
@@ -182,6 +183,7 @@ impl Context {
     }
 }
 
+/// Pause between two attempts to announce a use of the cache.
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// A cancellation flag. Clones share the flag.
@@ -315,7 +317,7 @@ impl Context {
         let next = AtomicUsize::new(0);
         let failed: Mutex<Option<StepError>> = Mutex::default();
         let done: Mutex<Vec<T>> = Mutex::default();
-        // Calls `before` before each number.
+        // Processes numbers until none is left. Calls `before` with each number before processing it.
         let work = |before: &dyn Fn(usize)| {
             let mut state = start();
             let mut results = Vec::new();
@@ -361,7 +363,8 @@ impl Context {
         }
     }
 
-    /// Takes a thread and `bytes` bytes of memory, if both are free. `threads` counts the threads of this call.
+    /// Takes a thread and `bytes` bytes of memory, if both are free. `threads` is the number of threads that this call of
+    /// `map_parallel` uses so far.
     fn claim_thread(&self, threads: &Cell<usize>, bytes: u64) -> Option<(Permit, Claim)> {
         if threads.get() >= self.limits.jobs {
             return None;

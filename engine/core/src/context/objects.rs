@@ -20,7 +20,8 @@ use crate::{Claim, StepError};
 
 type OpenedObject = Arc<dyn Any + Send + Sync>;
 
-/// A thread locks the slot while it opens the object, so that no second thread opens the same object.
+/// A reference to one open object. A thread locks the slot while it opens the object, so that no second thread opens the
+/// same object.
 type Slot = Arc<Mutex<Option<Weak<dyn Any + Send + Sync>>>>;
 
 /// Maximum number of kept objects. It is limited because each may be mapped into memory.
@@ -43,11 +44,12 @@ impl MemoryResult {
 #[derive(Clone)]
 pub struct OpenObjects {
     cache: Arc<ObjectCache>,
+    /// The held objects that this step has created.
     results: Arc<Mutex<Vec<Arc<MemoryResult>>>>,
 }
 
 impl OpenObjects {
-    /// Limits the bytes of kept and of held objects. If `held_memory` is `None`, no object is held.
+    /// Limits the bytes of kept and of held objects. If `held_memory` is `None`, objects are never held.
     pub(crate) fn new(max_kept_bytes: u64, held_memory: Option<u64>) -> OpenObjects {
         OpenObjects {
             cache: Arc::new(ObjectCache::new(max_kept_bytes, held_memory)),
@@ -121,7 +123,7 @@ struct ObjectCache {
     kept: Mutex<VecDeque<(OpenedObject, u64)>>,
     max_kept_bytes: u64,
     held: Mutex<HashMap<Digest, Weak<MemoryResult>>>,
-    /// `None` if no object is held.
+    /// The memory budget of held objects. `None` if objects are never held.
     held_memory: Option<Memory>,
 }
 
@@ -285,6 +287,7 @@ pub trait Ranges: Send + Sync {
 #[derive(Clone, Default)]
 pub struct OutsideContent {
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
+    /// Content that a step needed and did not find.
     lost: Arc<RwLock<HashSet<Digest>>>,
 }
 

@@ -229,7 +229,7 @@ fn write(value: &serde_json::Value, out: &mut String) {
             }
             out.push(']');
         }
-        serde_json::Value::String(value) => text(value, out),
+        serde_json::Value::String(value) => write_string(value, out),
         scalar => out.push_str(&scalar.to_string()),
     }
 }
@@ -243,7 +243,7 @@ fn write_object<'v>(
     out.push('{');
     for (position, (key, member)) in sorted.into_iter().enumerate() {
         push_comma(position, out);
-        text(key, out);
+        write_string(key, out);
         out.push(':');
         write(member, out);
     }
@@ -256,8 +256,8 @@ fn push_comma(position: usize, out: &mut String) {
     }
 }
 
-/// Only `"`, `\` and control characters are escaped.
-fn text(value: &str, out: &mut String) {
+/// Appends a JSON string. Only `"`, `\` and control characters are escaped.
+fn write_string(value: &str, out: &mut String) {
     let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if value.bytes().all(is_plain) {
         out.push('"');

@@ -119,7 +119,7 @@ impl ResolveError {
     }
 }
 
-/// Returns the states of the nodes of a connected component `part`, which has inputs first.
+/// Returns the states of the nodes in `part`, a connected component in topological order.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
@@ -296,7 +296,8 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the key record `new` runs. If the last run had the same record and did not fail, returns `same`.
+/// Returns why a node with the key record `new` runs. `same` is the reason if the last run had the same record and
+/// succeeded.
 fn reason(
     last: &LastRuns,
     node: &Node,

@@ -61,9 +61,9 @@ fn input_with_object(
     id: NodeId,
     missing_object: &MissingObject,
 ) -> Option<NodeId> {
-    let feeding = graph.inputs(id).into_iter();
-    let mut feeding = feeding.map(|(_, port)| port.node);
-    feeding.find(|node| missing_of(states, *node).contains(missing_object))
+    let inputs = graph.inputs(id).into_iter();
+    let mut input_nodes = inputs.map(|(_, port)| port.node);
+    input_nodes.find(|node| missing_of(states, *node).contains(missing_object))
 }
 
 /// Visits each node after all nodes that use its outputs, and collects the work.
@@ -268,6 +268,7 @@ pub enum NodeState {
 }
 
 impl NodeState {
+    /// Returns why a node in this state runs. The result has no meaning for a node that does not have to run.
     pub(crate) fn reason(&self) -> Reason {
         match self {
             NodeState::Stale { reason, .. } => reason.clone(),
@@ -336,9 +337,9 @@ struct ReadHistory {
     steps: OnceLock<Arc<LastSteps>>,
 }
 
-/// The last runs into one target directory, by competition. Read on first use.
+/// The last runs into one target directory, by competition. The history of a competition is read on first use.
 pub struct LastRuns {
-    /// `None` if the runs have no history.
+    /// Where the histories are stored. `None` if the runs have no history.
     place: Option<(Store, HistoryScope)>,
     published: PublishedKey,
     read: Mutex<HashMap<String, Arc<ReadHistory>>>,

@@ -83,7 +83,7 @@ pub struct Figures {
     pub began: u64,
     /// Duration.
     pub wall: u64,
-    /// Processor time, without the helper thread that sorts for a long query.
+    /// Processor time. Does not include the additional thread of a query that sorts, joins or groups many rows.
     pub cpu: u64,
     /// Bytes read from files and connections, without memory-mapped files.
     pub read: u64,

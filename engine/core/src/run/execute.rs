@@ -29,9 +29,11 @@ const SOURCE_MEMORY_BYTES: u64 = 16 << 20;
 /// A node that can start.
 pub(super) struct Task {
     pub id: NodeId,
+    /// The state before this run, as far as it is known.
     pub state: Option<NodeState>,
     /// If the node waits only for missing objects that it passes on: these objects.
     pub passed_on: Option<BTreeSet<MissingObject>>,
+    /// Digests of the inputs by name.
     pub digests: BTreeMap<String, Digest>,
     pub waits: WaitStart,
 }
@@ -121,6 +123,8 @@ impl Task {
         }
     }
 
+    /// Runs the node if it has to run. Before that, sets `to_run` to the node's state. Returns `Ok(None)` if another process
+    /// holds the node's lock.
     fn work(
         self,
         shared: &RunShared,
@@ -332,6 +336,7 @@ impl PreparedTask {
             }
             (Action::Sink(sink), Some(record)) => {
                 let key = record.key();
+                // Another process may have updated the target while this process waited for the lock.
                 if self.waited.lock > 0 && sink.difference(context, &key)?.is_none() {
                     return Ok(NodeResult::Sink { record, ran: None });
                 }
@@ -399,13 +404,14 @@ pub(super) struct NodeQueue {
     /// Ready nodes, in the order in which they became ready.
     ready: Vec<NodeId>,
     blocked: Vec<NodeId>,
+    /// Since when each node has been ready or blocked.
     times: HashMap<NodeId, WaitStart>,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct WaitStart {
     pub ready: Instant,
-    /// When the node was first set aside because its lock was taken.
+    /// When the node was first set aside because another process held its lock.
     pub blocked: Option<Instant>,
 }
 

@@ -19,8 +19,8 @@
 //! # Failures
 //!
 //! If an object of the cache is damaged or missing, the graph is resolved again, and the step that produces the object runs.
-//! The same applies to the content of a source whose digest is known. But if the object was created since the last
-//! resolution, or if the step has lost the object too often, the step that needs the object fails.
+//! The same applies to the content of a source whose digest is known. But the step that needs the object fails if the
+//! object was created since the last resolution, or if the step did not find the object for the fourth time.
 //!
 //! If a node fails, the scheduler skips the nodes that depend on it. Without `keep_going`, it skips all nodes that have not
 //! started.
@@ -82,6 +82,7 @@ impl RunReport {
     }
 }
 
+/// Data that the scheduler and all nodes of a run share.
 struct RunShared {
     graph: Arc<Graph>,
     context: Context,
@@ -90,6 +91,7 @@ struct RunShared {
     began: Instant,
 }
 
+/// Pause between two attempts to take the locks of blocked nodes.
 const LOCK_RETRY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Stack of a node's thread in bytes. Plans of long queries are processed recursively.
@@ -120,6 +122,7 @@ pub fn run(
     Ok(scheduler.report)
 }
 
+/// Starts nodes and processes their results until no node is left that can run.
 fn drive<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<RunShared>,
@@ -172,7 +175,7 @@ fn drive<'scope>(
     }
 }
 
-/// Returns the task if the system cannot start a thread.
+/// Executes the task on a new thread. Returns the task if the system cannot start a thread.
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<RunShared>,

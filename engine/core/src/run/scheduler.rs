@@ -59,6 +59,7 @@ impl Scheduler {
         scheduler
     }
 
+    /// Adds the nodes that have to run to the queue, and reports all others as reused.
     fn init(&mut self, resolution: Resolution) {
         for (id, state) in &resolution.states {
             if resolution.work.contains_key(id) {
@@ -74,11 +75,11 @@ impl Scheduler {
                 continue;
             }
             let inputs = self.shared.graph.inputs(*id).into_iter();
-            let feeding: HashSet<NodeId> = inputs
+            let dependencies: HashSet<NodeId> = inputs
                 .map(|(_, port)| port.node)
                 .filter(|node| resolution.work.contains_key(node))
                 .collect();
-            self.queue.add(*id, feeding.len());
+            self.queue.add(*id, dependencies.len());
         }
         self.states = resolution.states;
         self.passed_on = resolution.passed_on;
@@ -122,8 +123,8 @@ impl Scheduler {
     fn skip_users_of_failed(&mut self) {
         let outcomes = self.report.outcomes.iter();
         let failed = outcomes.filter(|(id, outcome)| {
-            let ended_well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
-            !ended_well && self.queue.contains(**id)
+            let succeeded = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+            !succeeded && self.queue.contains(**id)
         });
         let failed: Vec<NodeId> = failed.map(|(id, _)| *id).collect();
         failed.into_iter().for_each(|id| self.skip_users(id));
@@ -270,9 +271,9 @@ impl Scheduler {
                 outcome
             }
         };
-        let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+        let succeeded = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
         self.record_outcome(id, outcome);
-        if !well {
+        if !succeeded {
             self.skip_users(id);
             return;
         }
@@ -353,6 +354,7 @@ impl Scheduler {
         self.memory_results.retain(|user| user != id);
     }
 
+    /// Skips all unfinished nodes that depend on `id`, directly or through other nodes.
     fn skip_users(&mut self, id: NodeId) {
         let because = self.shared.graph.node(id).name.clone();
         let mut stack = self.shared.graph.users(id);
@@ -392,6 +394,7 @@ impl Scheduler {
         format!("{}/{}", node.competition, node.name)
     }
 
+    /// Records an outcome for each node that never started.
     pub fn close(&mut self) {
         let open = self.queue.all();
         let open: Vec<NodeId> = open
@@ -447,7 +450,7 @@ impl MemoryResults {
 }
 
 /// Writes the history of each competition in which a step ran or a check failed. If a history cannot be written, its
-/// competition fails, because its next run cannot explain why steps run. The other competitions keep their outcomes.
+/// competition fails, because its next run could not explain why steps run. The other competitions keep their outcomes.
 pub(super) fn record(shared: &RunShared, scheduler: &mut Scheduler) {
     let mut by_competition: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
     for id in scheduler.states.keys() {

@@ -33,8 +33,10 @@ pub(super) struct OrderKey {
     pub nulls_first: bool,
 }
 
+/// A call of an aggregate that the plan does not contain yet.
 #[derive(Debug)]
 pub(super) struct PendingAggregate {
+    /// The column for the result.
     pub id: ColumnId,
     pub function: Arc<AggregateUDF>,
     pub args: Vec<Expr>,
@@ -44,8 +46,10 @@ pub(super) struct PendingAggregate {
     pub order_by: Vec<OrderKey>,
 }
 
+/// A call of a window function that the plan does not contain yet.
 #[derive(Debug)]
 pub(super) struct PendingWindow {
+    /// The column for the result.
     pub id: ColumnId,
     pub function: WindowFunctionDefinition,
     pub args: Vec<Expr>,
@@ -61,6 +65,7 @@ pub(super) struct PendingWindow {
 /// Scalar functions that convert arguments of any type to text.
 const TEXT_OF_ANY: [&str; 2] = ["concat", "concat_ws"];
 
+/// Arguments, FILTER and ORDER BY of a call.
 type CallParts = (Vec<Expr>, Option<Expr>, Vec<OrderKey>);
 
 impl<'q> Exprs<'_, 'q, '_> {
@@ -116,15 +121,16 @@ impl<'q> Exprs<'_, 'q, '_> {
         source: &'q tree::Expr,
     ) -> Result<Option<Expr>, QueryError> {
         let name = call.name.text.as_str();
-        let takes = match (name, call.args.len()) {
+        // The arguments that the function takes, if the call has a wrong number of them.
+        let expected = match (name, call.args.len()) {
             ("coalesce" | "nvl", 1..) | ("nullif", 2) => None,
             ("coalesce" | "nvl", _) => Some("values"),
             ("nullif", _) => Some("2 values"),
             _ => return Ok(None),
         };
         reject_clauses(call, &[])?;
-        if let Some(takes) = takes {
-            return Err(refused(call.name.at, format!("{name}() takes {takes}")));
+        if let Some(expected) = expected {
+            return Err(refused(call.name.at, format!("{name}() takes {expected}")));
         }
         let args = call.args.iter().map(|arg| self.expr(arg));
         let args = args.collect::<Result<Vec<_>, _>>()?;
@@ -181,19 +187,18 @@ impl<'q> Exprs<'_, 'q, '_> {
             let help = "compute it in a subquery, or write the condition in HAVING";
             return Err(rejected(at, message, Some(help)));
         }
-        // The arguments of an aggregate are evaluated before the rows are grouped.
-        let outside = (
-            self.found.aggregates.take(),
-            self.found.windows.take(),
-            self.found.unnested.take(),
-            std::mem::take(&mut self.found.subqueries),
-        );
-        let inside = self.aggregate_parts(call);
-        let within = std::mem::replace(&mut self.found.subqueries, outside.3);
-        self.found.inside.extend(within);
-        (self.found.aggregates, self.found.windows) = (outside.0, outside.1);
-        self.found.unnested = outside.2;
-        let (mut args, filter, order_by) = inside?;
+        // The arguments of an aggregate are evaluated before the rows are grouped. They cannot contain aggregates, window
+        // functions or `unnest`, and their subqueries are joined before the other subqueries.
+        let aggregates = self.found.aggregates.take();
+        let windows = self.found.windows.take();
+        let unnested = self.found.unnested.take();
+        let subqueries = std::mem::take(&mut self.found.subqueries);
+        let parts = self.aggregate_parts(call);
+        let of_arguments = std::mem::replace(&mut self.found.subqueries, subqueries);
+        self.found.inside.extend(of_arguments);
+        (self.found.aggregates, self.found.windows) = (aggregates, windows);
+        self.found.unnested = unnested;
+        let (mut args, filter, order_by) = parts?;
         if call.within_group {
             let keys = order_by.iter().map(|key| key.expr.clone());
             args = keys.chain(args).collect();
@@ -362,6 +367,7 @@ impl<'q> Exprs<'_, 'q, '_> {
     }
 }
 
+/// Returns whether two calls have the same result, so that one of them is enough.
 fn is_same(a: &PendingAggregate, b: &PendingAggregate) -> bool {
     a.function == b.function
         && a.args == b.args
@@ -384,6 +390,7 @@ pub(super) fn check_key(expr: &Expr, source: &tree::Expr, clause: &str) -> Resul
     Ok(())
 }
 
+/// Rejects clauses in a call that are not in `supported`.
 fn reject_clauses(call: &Call, supported: &[&str]) -> Result<(), QueryError> {
     let name = call.name.text.as_str();
     let ignores = call.ignores_nulls && !takes_ignore_nulls(name);
@@ -432,7 +439,7 @@ fn field(arg: &Expr) -> FieldRef {
     Arc::new(Field::new("argument", arg.data_type.clone(), true))
 }
 
-/// Creates a call of a scalar function. For example, a 32-bit return value is cast to 64 bits.
+/// Creates a call of a scalar function. Casts the result to a type in which queries compute, for example to 64 bits.
 pub(super) fn scalar_call(
     function: Arc<ScalarUDF>,
     args: Vec<Expr>,
@@ -476,6 +483,7 @@ pub(super) fn scalar_call(
     Ok(cast(Expr::call(function, args, data_type, at), &wide))
 }
 
+/// Replaces negative values by 0.
 fn at_least_zero(value: Expr) -> Expr {
     let at = value.at;
     let zero = || Expr::literal(0_i64.into(), at);
@@ -486,6 +494,7 @@ fn at_least_zero(value: Expr) -> Expr {
     Expr::case(vec![(is_negative, zero())], Some(value), at)
 }
 
+/// Casts arguments to the types that a function accepts. Rejects casts between text and numbers.
 fn coerced<F: UDFCoercionExt>(
     function: &F,
     args: Vec<Expr>,
@@ -495,28 +504,30 @@ fn coerced<F: UDFCoercionExt>(
     let name = function.name();
     let args: Vec<Expr> = args.into_iter().map(super::types::widened).collect();
     let fields: Vec<FieldRef> = args.iter().map(field).collect();
-    let taken = fields_with_udf(&fields, function);
-    let taken = taken.map_err(|error| not_accepted(name, &args, at, &error))?;
+    let accepted_fields = fields_with_udf(&fields, function);
+    let accepted_fields = accepted_fields.map_err(|error| not_accepted(name, &args, at, &error))?;
     let mut coerced = Vec::with_capacity(args.len());
-    for (index, (arg, taken)) in args.into_iter().zip(&taken).enumerate() {
-        let classes = (innermost(&arg.data_type), innermost(taken.data_type()));
-        let classes = (TypeClass::of(classes.0), TypeClass::of(classes.1));
-        let is_mixed = classes.0 != classes.1
-            && ![classes.0, classes.1].contains(&TypeClass::Missing)
+    for (index, (arg, accepted_field)) in args.into_iter().zip(&accepted_fields).enumerate() {
+        let given = innermost(&arg.data_type);
+        let accepted = innermost(accepted_field.data_type());
+        let (given_class, accepted_class) = (TypeClass::of(given), TypeClass::of(accepted));
+        let is_mixed = given_class != accepted_class
+            && ![given_class, accepted_class].contains(&TypeClass::Missing)
             && !TEXT_OF_ANY.contains(&name)
-            && common(innermost(&arg.data_type), innermost(taken.data_type())).is_none();
+            && common(given, accepted).is_none();
         if is_mixed {
             let message = format!(
                 "{name}() takes {}, and `{}` is {}",
-                classes.1.name(),
+                accepted_class.name(),
                 sources
                     .get(index)
                     .map_or(String::new(), |source| text(source)),
-                classes.0.name()
+                given_class.name()
             );
-            return Err(rejected(arg.at, message, Some(help(classes.0, classes.1))));
+            let help = help(given_class, accepted_class);
+            return Err(rejected(arg.at, message, Some(help)));
         }
-        coerced.push(cast(arg, taken.data_type()));
+        coerced.push(cast(arg, accepted_field.data_type()));
     }
     check_constants(name, &coerced, sources)?;
     Ok(coerced)
@@ -550,6 +561,7 @@ fn check_constants(name: &str, args: &[Expr], sources: &[&tree::Expr]) -> Result
     Err(refused(source.at, message))
 }
 
+/// Returns the type of the elements of a list, also of a nested list. Returns other types unchanged.
 fn innermost(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
@@ -559,6 +571,7 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
+/// Converts DataFusion's error about the arguments of a call.
 fn not_accepted(
     name: &str,
     args: &[Expr],
@@ -579,11 +592,11 @@ fn not_accepted(
         return refused(at, format!("{name}() needs arguments"));
     }
     if let Some(listed) = listed(name)
-        && let Some(most) = listed.max_arguments().filter(|most| classes.len() > *most)
+        && let Some(max) = listed.max_arguments().filter(|max| classes.len() > *max)
     {
         let message = format!(
             "{name}() takes at most {}, not {}",
-            units::count(most as u64, "argument"),
+            units::count(max as u64, "argument"),
             classes.len()
         );
         return rejected(at, message, Some(format!("write `{}`", listed.calls)));
@@ -593,6 +606,7 @@ fn not_accepted(
     rejected(at, message, Some(help))
 }
 
+/// Returns the type of the elements of a list that `unnest` takes.
 pub(super) fn element_type(list: &Expr, source: &tree::Expr) -> Result<DataType, QueryError> {
     match &list.data_type {
         DataType::List(field) | DataType::LargeList(field) => Ok(field.data_type().clone()),
@@ -616,11 +630,11 @@ fn frame(
         start: FrameBound::Preceding(None),
         end: FrameBound::CurrentRow,
     });
-    let counts = |bound: FrameBound| {
+    let has_number = |bound: FrameBound| {
         use FrameBound::{Following, Preceding};
         matches!(bound, Preceding(Some(_)) | Following(Some(_)))
     };
-    let has_distance = counts(frame.start) || counts(frame.end);
+    let has_distance = has_number(frame.start) || has_number(frame.end);
     let (units, data_type) = match (frame.units, order_by) {
         (FrameUnits::Rows, _) => (WindowFrameUnits::Rows, DataType::UInt64),
         (FrameUnits::Groups, []) => {

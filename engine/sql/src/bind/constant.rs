@@ -40,6 +40,7 @@ pub(super) fn folded(expr: Expr, source: &tree::Expr) -> Result<Expr, QueryError
     }
 }
 
+/// Returns whether an expression is an operator or a cast, and not a call of a function.
 fn is_plain(kind: &ExprKind) -> bool {
     match kind {
         ExprKind::Call { function, .. } => is_operator_name(function.name()),
@@ -48,6 +49,7 @@ fn is_plain(kind: &ExprKind) -> bool {
     }
 }
 
+/// Computes the value of an expression without columns.
 pub(super) fn value(expr: &Expr) -> Result<ScalarValue, DataFusionError> {
     let options = Arc::new(ConfigOptions::default());
     let physical = physical_constant(expr, &options)?;
@@ -59,7 +61,8 @@ pub(super) fn value(expr: &Expr) -> Result<ScalarValue, DataFusionError> {
     }
 }
 
-pub(super) fn divides_by_zero(
+/// Rejects a division of integers by the constant 0.
+pub(super) fn reject_zero_divisor(
     op: Operator,
     divisor: &Expr,
     source: &tree::Expr,
@@ -73,7 +76,7 @@ pub(super) fn divides_by_zero(
     Ok(())
 }
 
-/// Rejects a constant that is not a regular expression.
+/// Rejects a constant pattern that is not a valid regular expression.
 pub(super) fn check_pattern(
     pattern: &Expr,
     flags: Option<&Expr>,
@@ -98,6 +101,7 @@ pub(super) fn check_pattern(
     ))
 }
 
+/// Returns the literal NULL with a type.
 pub(super) fn null(data_type: &DataType) -> Expr {
     let value = ScalarValue::try_from(data_type).unwrap_or(ScalarValue::Null);
     Expr::literal(value, tree::Position::default())

@@ -8,7 +8,7 @@ use prep_spec::query::tree::{self, CastType, Name, Operator, Position, SubqueryK
 
 use super::Binder;
 use super::call::{PendingAggregate, PendingWindow};
-use super::constant::{check_pattern, divides_by_zero, folded};
+use super::constant::{check_pattern, folded, reject_zero_divisor};
 use super::scope::{Parts, Scope, missing_column};
 use super::subquery::Pending;
 use super::types::{
@@ -19,11 +19,12 @@ use crate::QueryError;
 use crate::functions::{checked_function, is_arithmetic};
 use crate::relational::{ColumnId, Expr, ExprKind};
 
+/// Resolves the expressions of one clause.
 pub(super) struct Exprs<'b, 'q, 't> {
     pub binder: &'b mut Binder<'t>,
     pub scope: &'b Scope<'b>,
     pub parts: &'b Parts<'q>,
-    /// Names of the select list. Empty if the clause cannot use them.
+    /// The aliases of the select list, each with its expression. Empty if the clause cannot use aliases.
     pub aliases: &'b [(&'q Name, &'q tree::Expr)],
     pub found: Found,
 }
@@ -90,6 +91,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         folded(Expr { at, ..resolved }, source)
     }
 
+    /// Resolves an expression whose type must be in `class`. `what` begins the error message, for example `WHERE`.
     pub(super) fn class(
         &mut self,
         source: &'q tree::Expr,
@@ -100,6 +102,7 @@ impl<'q> Exprs<'_, 'q, '_> {
         of_class(expr, source, class, what)
     }
 
+    /// Resolves two expressions that are compared, and casts them to a common type.
     fn pair(
         &mut self,
         left: &'q tree::Expr,
@@ -116,7 +119,7 @@ impl<'q> Exprs<'_, 'q, '_> {
     }
 
     fn name(&mut self, table: Option<&Name>, name: &Name) -> Result<Expr, QueryError> {
-        if let Some(id) = self.scope.own(table, name)? {
+        if let Some(id) = self.scope.find_here(table, name)? {
             return Ok(self.binder.reference(id, name.at));
         }
         let aliases = self.aliases.iter();
@@ -131,7 +134,7 @@ impl<'q> Exprs<'_, 'q, '_> {
                     "give each of them a different name, or write the column's position, such as 2";
                 return Err(rejected(name.at, message, Some(help)));
             }
-            // Without its aliases, an alias cannot refer to itself.
+            // The expression of an alias cannot use aliases. Otherwise, an alias could refer to itself.
             let aliases = std::mem::take(&mut self.aliases);
             let resolved = self.expr(expr);
             self.aliases = aliases;
@@ -246,7 +249,7 @@ impl<'q> Exprs<'_, 'q, '_> {
             require_integers(symbol, [(&a, left), (&b, right)])?;
         }
         if a.data_type == DataType::Int64 && b.data_type == DataType::Int64 {
-            divides_by_zero(op, &b, source)?;
+            reject_zero_divisor(op, &b, source)?;
             return Ok(arithmetic(op, vec![a, b], source.at));
         }
         let operands = [a, b].map(|operand| cast(operand, &DataType::Float64));
@@ -339,6 +342,7 @@ impl<'q> Exprs<'_, 'q, '_> {
     }
 }
 
+/// Casts expressions to a common type. `what` ends the error message, for example `results of one CASE`.
 pub(super) fn unified(
     exprs: Vec<Expr>,
     sources: &[&tree::Expr],

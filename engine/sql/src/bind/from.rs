@@ -13,6 +13,7 @@ use crate::QueryError;
 use crate::relation::ROW;
 use crate::relational::{ColumnId, Expr, JoinKind, Relational, conjuncts};
 
+/// The plan of a FROM clause or of a part of it, and the tables whose columns the plan has.
 pub(super) type BoundFrom = (Relational, Vec<ScopeTable>);
 
 impl Binder<'_> {
@@ -129,6 +130,7 @@ impl Binder<'_> {
         }
     }
 
+    /// Resolves a table of the pipeline.
     fn table(&mut self, name: &Name, alias: Option<&Alias>) -> Result<BoundFrom, QueryError> {
         let Some(relation) = self.tables.get(&name.text).cloned() else {
             let message = format!("there is no table `{}`", name.text);
@@ -184,6 +186,7 @@ impl Binder<'_> {
         Ok((plan, vec![table]))
     }
 
+    /// Combines each row of the left side with each row of the right side.
     fn crossed(
         &mut self,
         (left, mut tables): BoundFrom,
@@ -252,6 +255,7 @@ impl Binder<'_> {
         }
     }
 
+    /// Resolves the condition of ON, and returns the operands of its ANDs.
     fn on<'q>(
         &mut self,
         condition: &'q tree::Expr,
@@ -270,6 +274,7 @@ impl Binder<'_> {
         Ok(found)
     }
 
+    /// Returns an equality for each name in USING.
     fn using(
         &mut self,
         names: &[Name],
@@ -282,7 +287,7 @@ impl Binder<'_> {
             let mut sides = Vec::with_capacity(2);
             let mut texts = Vec::with_capacity(2);
             for scope in &scopes {
-                let found = scope.own(None, name)?;
+                let found = scope.find_here(None, name)?;
                 let id = found.ok_or_else(|| super::scope::missing_column(None, name))?;
                 let of_table = |table: &&ScopeTable| table.columns.iter().any(|one| one.id == id);
                 let table = scope.tables.iter().find(of_table);
@@ -408,6 +413,7 @@ fn scope_table(name: Option<&String>, columns: Vec<OutputColumn>) -> ScopeTable 
     }
 }
 
+/// Gives the columns the names in `AS t(a, b)`.
 fn renamed(
     columns: Vec<OutputColumn>,
     alias: Option<&Alias>,

@@ -11,14 +11,16 @@ use super::types::{refused, rejected};
 use crate::QueryError;
 use crate::relational::{AggregateCall, ColumnId, Expr, ExprKind, Relational, SortKey};
 
+/// The keys of GROUP BY, with which expressions over the groups are resolved.
 pub(super) struct Groups {
+    /// The expression of each key, and the column with its values.
     keys: Vec<(Expr, ColumnId)>,
-    /// The columns below GROUP BY.
+    /// The columns of the rows that are grouped.
     input: Arc<BTreeSet<ColumnId>>,
 }
 
 impl Groups {
-    /// Replaces keys of GROUP BY in `expr` by their columns. Any other column below GROUP BY is an error.
+    /// Replaces keys of GROUP BY in `expr` by their columns. Any other column of the rows that are grouped is an error.
     pub(super) fn rewrite(&self, expr: Expr, binder: &Binder<'_>) -> Result<Expr, QueryError> {
         expr.replace(&mut |part: &Expr| {
             if let Some((_, id)) = self.keys.iter().find(|(key, _)| key == part) {
@@ -40,6 +42,7 @@ impl Groups {
 }
 
 impl Binder<'_> {
+    /// Groups the rows of a plan by `keys`, and computes the aggregates of each group.
     pub(super) fn grouped(
         &mut self,
         plan: Relational,
@@ -74,6 +77,7 @@ impl Binder<'_> {
         Ok((plan.aggregated(columns, calls), groups))
     }
 
+    /// Prepares the calls of aggregates, and adds the columns to the plan by which they sort.
     fn aggregate_calls(
         &mut self,
         mut plan: Relational,
@@ -115,8 +119,8 @@ impl Binder<'_> {
         Ok((plan, calls))
     }
 
-    /// Removes DISTINCT from aggregates. For this, first groups by the keys and the common argument of the aggregates, and
-    /// then aggregates these groups.
+    /// Removes DISTINCT from aggregates that have the same argument. For this, first groups by the keys and the argument, so
+    /// that each group has one value, and then aggregates these groups. Returns `None` if this is not possible.
     ///
     /// A grouping can use temporary files, whereas a DISTINCT aggregate keeps its distinct values in memory.
     fn distinct_calls(

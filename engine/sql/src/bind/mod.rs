@@ -34,16 +34,20 @@ use crate::relational::{ColumnId, Expr, Node, Relational};
 use scope::Parts;
 pub(crate) use types::united;
 
+/// Whether the result of a query must have a determined row order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowDemand {
     Ordered,
     AnyOrder,
 }
 
+/// A query whose names and types are resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundQuery {
     pub plan: Relational,
+    /// The columns of the result, in order.
     pub columns: Vec<OutputColumn>,
+    /// The columns of all operators of the plan.
     pub catalog: Catalog,
 }
 
@@ -92,22 +96,22 @@ impl BoundQuery {
 
     /// Returns whether each row of the query comes from one row of the only table that the query scans.
     pub(crate) fn has_single_origin(&self) -> bool {
-        fn visit(plan: &Relational, scans: &mut usize, is_outer: &mut bool) {
+        fn visit(plan: &Relational, scans: &mut usize, has_outer_join: &mut bool) {
             use crate::relational::JoinKind;
             match plan.node.as_ref() {
                 Node::Scan { .. } => *scans += 1,
                 Node::Join { spec, .. } => {
-                    *is_outer |= matches!(spec.kind, JoinKind::Left | JoinKind::Full);
+                    *has_outer_join |= matches!(spec.kind, JoinKind::Left | JoinKind::Full);
                 }
                 _ => {}
             }
             for input in plan.node.inputs() {
-                visit(input, scans, is_outer);
+                visit(input, scans, has_outer_join);
             }
         }
-        let (mut scans, mut is_outer) = (0, false);
-        visit(&self.plan, &mut scans, &mut is_outer);
-        scans == 1 && !is_outer
+        let (mut scans, mut has_outer_join) = (0, false);
+        visit(&self.plan, &mut scans, &mut has_outer_join);
+        scans == 1 && !has_outer_join
     }
 }
 
@@ -140,6 +144,7 @@ pub(crate) fn bind(
     })
 }
 
+/// A plan, and the columns of its result.
 type Bound = (Relational, Vec<OutputColumn>);
 
 struct Binder<'t> {
@@ -162,7 +167,7 @@ impl Binder<'_> {
         })
     }
 
-    /// Creates a column for the values of `of` as keys: equal doubles have equal bits.
+    /// Creates a column for keys with the values of the column `of`. Equal doubles in the new column have equal bits.
     fn key_column(&mut self, name: &str, of: ColumnId) -> ColumnId {
         let info = self.catalog.get(of);
         let info = ColumnInfo {

@@ -18,10 +18,13 @@ use crate::relational::{
     ColumnId, Expr, ExprKind, JoinKind, Node, Relational, WindowSpec, and, conjuncts,
 };
 
+/// The message for a use of outer columns that cannot be moved out of the subquery.
 pub(super) const ONLY_CONDITIONS: &str =
     "a subquery can refer to columns of the outer query only in its WHERE";
+/// The message for a moved condition that is not an equality.
 pub(super) const ONLY_EQUALITIES: &str = "a subquery in an expression can refer to columns of the outer query only in conditions such as `u.id = t.id`";
 
+/// The outer query of a subquery.
 pub(super) struct Around<'r> {
     pub plan: Relational,
     /// A plan with at least the rows of `plan`, but without the joined subqueries of the same clause.
@@ -46,6 +49,7 @@ pub(super) struct Pulled {
 pub(super) type EqualPairs = Vec<(ColumnId, Expr)>;
 
 impl Pulled {
+    /// Replaces columns in [`Pulled::outer`] by their expressions.
     fn inserted(&self, expr: Expr) -> Expr {
         let replaced = expr.clone().replace(&mut |part: &Expr| {
             let id = part.as_column();
@@ -57,6 +61,7 @@ impl Pulled {
 }
 
 impl Binder<'_> {
+    /// Decorrelates a subquery.
     pub(super) fn pulled(
         &mut self,
         subquery: Relational,
@@ -69,7 +74,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Decorrelates `plan`. `can_fail` states whether an operator above can fail because of a value.
+    /// Decorrelates `plan`, a part of a subquery. `can_fail` states whether an operator that reads the rows of `plan` can
+    /// fail because of a value.
     fn pull(
         &mut self,
         plan: Relational,
@@ -267,7 +273,8 @@ fn is_small(plan: &Relational, nodes: &mut usize) -> bool {
     inputs.all(|input| is_small(input, nodes))
 }
 
-/// Returns the two sides of an equality: with only columns of the subquery (`own`), and without any.
+/// Returns the two sides of an equality. The first side has only columns of the subquery (`own`), and the second side has
+/// none of them. `None` if the condition does not have this form.
 fn sides(condition: &Expr, own: &BTreeSet<ColumnId>) -> Option<(Expr, Expr)> {
     let ExprKind::Binary(Operator::Eq, left, right) = &condition.kind else {
         return None;

@@ -190,6 +190,7 @@ impl Binder<'_> {
         (plan, ids)
     }
 
+    /// Removes duplicate rows.
     pub(super) fn distinct(&mut self, plan: Relational, columns: Vec<OutputColumn>) -> Bound {
         let types = self.types(&columns);
         let (plan, ids) = self.with_types(plan, &columns, &types, canonical);

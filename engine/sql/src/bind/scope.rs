@@ -21,6 +21,7 @@ struct DefinedPart<'q> {
 }
 
 impl<'q> Parts<'q> {
+    /// Returns the parts after `part` was defined. `self` stays unchanged.
     pub(super) fn with(&self, part: &'q Part) -> Parts<'q> {
         Parts(Some(Rc::new(DefinedPart {
             part,
@@ -28,6 +29,7 @@ impl<'q> Parts<'q> {
         })))
     }
 
+    /// Returns the latest part with this name, and the parts that its own query can use.
     pub(super) fn find(&self, name: &str) -> Option<(&'q Part, Parts<'q>)> {
         let mut next = self.0.as_ref();
         while let Some(defined) = next {
@@ -91,7 +93,8 @@ impl<'s> Scope<'s> {
         self.table(name).is_some() || self.outer.is_some_and(|outer| outer.has_table(name))
     }
 
-    pub(super) fn own(
+    /// Returns the column of this scope to which a name refers. Does not search outer queries.
+    pub(super) fn find_here(
         &self,
         table: Option<&Name>,
         name: &Name,
@@ -124,6 +127,7 @@ impl<'s> Scope<'s> {
         rejected(name.at, message, Some(help))
     }
 
+    /// Returns the column to which a name refers, in this scope or in that of an outer query.
     pub(super) fn find(
         &self,
         table: Option<&Name>,
@@ -131,7 +135,7 @@ impl<'s> Scope<'s> {
     ) -> Result<Option<ColumnId>, QueryError> {
         let mut scope = Some(self);
         while let Some(one) = scope {
-            if let Some(found) = one.own(table, name)? {
+            if let Some(found) = one.find_here(table, name)? {
                 return Ok(Some(found));
             }
             // A table hides the tables of outer queries that have the same name.

@@ -20,18 +20,22 @@ use crate::relational::{
     ColumnId, Expr, Relational, SortKey as PlanKey, WindowCall, WindowSpec, distinct,
 };
 
+/// An item of the select list, after `*` was replaced by columns.
 enum ListItem<'q> {
     Column(OutputColumn),
     Expr { name: String, expr: &'q tree::Expr },
 }
 
+/// A key of ORDER BY.
 enum SelectKey {
     /// An index into the select list.
     Item(usize),
     Expr(Expr),
 }
 
+/// The resolved clauses of a SELECT that are evaluated after WHERE.
 struct Clauses<'q> {
+    /// Name and expression of each item of the select list.
     items: Vec<(String, Expr)>,
     having: Option<Expr>,
     qualify: Option<Expr>,
@@ -159,6 +163,8 @@ impl Binder<'_> {
         self.attach(plan, subqueries, &mut rewrite)
     }
 
+    /// Applies DISTINCT and ORDER BY. `computed` contains the expressions of those items of the select list that are not
+    /// columns.
     fn finish(
         &mut self,
         mut plan: Relational,
@@ -167,7 +173,7 @@ impl Binder<'_> {
         keys: Vec<(SelectKey, &SortKey)>,
         groups: Option<&Groups>,
     ) -> Result<Bound, QueryError> {
-        let before: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
+        let before_distinct: Vec<ColumnId> = columns.iter().map(|column| column.id).collect();
         if distinct {
             (plan, columns) = self.distinct(plan, columns);
         }
@@ -186,7 +192,7 @@ impl Binder<'_> {
                         true => {
                             let known = computed.iter().find(|(_, item)| *item == expr);
                             let id = expr.as_column().or(known.map(|(id, _)| *id));
-                            let place = before.iter().position(|item| Some(*item) == id);
+                            let place = before_distinct.iter().position(|item| Some(*item) == id);
                             let column = place.and_then(|place| columns.get(place));
                             let Some(column) = column else {
                                 let message = format!(
@@ -265,6 +271,7 @@ impl Binder<'_> {
         Ok(plan)
     }
 
+    /// Resolves the keys of GROUP BY. `is_result` returns whether a column is the result of an aggregate.
     fn keys<'q>(
         &mut self,
         plan: Relational,
@@ -393,6 +400,7 @@ impl Binder<'_> {
 }
 
 impl<'b, 'q> Exprs<'b, 'q, '_> {
+    /// Resolves the select list, HAVING, QUALIFY and ORDER BY.
     fn clauses(
         &mut self,
         select: &'q Select,

@@ -50,15 +50,18 @@ enum PendingKind {
     },
 }
 
+/// The columns that belong to a subquery with one value.
 #[derive(Debug)]
 struct ScalarResult {
+    /// The only column of the subquery.
     column: ColumnId,
-    /// The columns with a value of the subquery and with its number of rows.
+    /// The column for the value in the first row of the subquery.
     first: ColumnId,
+    /// The column for the number of rows of the subquery.
     count: ColumnId,
-    /// The column with the value. `None` if the subquery may have several rows.
+    /// The column for the value. `None` if the subquery may have several rows.
     single: Option<ColumnId>,
-    /// The value for an empty input, for a subquery that aggregates all its rows.
+    /// For a subquery that aggregates all its rows: its value if there are no rows to aggregate.
     empty: Option<Expr>,
 }
 
@@ -264,6 +267,7 @@ impl Binder<'_> {
         Ok(pulled)
     }
 
+    /// Joins the value of a subquery to the rows of the outer query.
     fn attach_value(
         &mut self,
         around: &mut Around<'_>,
@@ -500,6 +504,7 @@ impl Binder<'_> {
         (keys, pairs)
     }
 
+    /// Joins `right`, which must have exactly one row, to each row of `plan`.
     fn join_one(&mut self, plan: Relational, right: Relational) -> Result<Relational, QueryError> {
         let spec = JoinSpec::unique(JoinKind::Inner, Vec::new());
         plan.joined(right, spec, &mut self.positions())
@@ -551,12 +556,13 @@ fn call(name: &str, arg: Expr) -> AggregateCall {
     }
 }
 
+/// Counts the rows in which `value` is not NULL or, without a value, all rows.
 fn count_call(value: Option<Expr>) -> AggregateCall {
     let one = || Expr::literal(1_i64.into(), Position::default());
     call("count", value.unwrap_or_else(one))
 }
 
-/// Strips operators that do not change whether the plan has rows.
+/// Returns the plan without outer operators that do not change whether the plan has rows.
 fn only_rows(plan: Relational) -> Relational {
     match plan.node.as_ref() {
         Node::Compute { input, .. } | Node::Sort { input, .. } => only_rows(input.clone()),

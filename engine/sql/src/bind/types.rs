@@ -133,12 +133,13 @@ pub(super) fn cast(expr: Expr, to: &DataType) -> Expr {
     Expr::new(kind, to.clone(), at)
 }
 
+/// Casts an expression to the type in which queries compute with its values.
 pub(super) fn widened(expr: Expr) -> Expr {
     let to = computed_type(&expr.data_type);
     cast(expr, &to)
 }
 
-/// Gives equal doubles equal bits: one NaN, and 0.0 for -0.0.
+/// Returns an expression whose equal doubles have equal bits: all NaNs become the same NaN, and -0.0 becomes 0.0.
 pub(super) fn canonical(expr: Expr) -> Expr {
     if !expr.data_type.is_floating() {
         return expr;
@@ -161,6 +162,7 @@ pub(super) fn canonical(expr: Expr) -> Expr {
     Expr::call(canonical_key(), vec![expr], DataType::Float64, at)
 }
 
+/// Casts both sides of a comparison to a common type. `texts` return the sides as SQL, and `what` ends the error message.
 pub(super) fn compared(
     (left, right): (Expr, Expr),
     texts: (&dyn Fn() -> String, &dyn Fn() -> String),
@@ -199,11 +201,12 @@ fn time_literals(left: Expr, right: Expr) -> (Expr, Expr) {
     }
 }
 
+/// Compares two expressions. NaN equals NaN, and 0.0 equals -0.0.
 pub(super) fn comparison(op: Operator, left: Expr, right: Expr) -> Expr {
     Expr::binary(op, canonical(left), canonical(right), DataType::Boolean)
 }
 
-/// Checks that the type of an expression is in `class`. Casts NULL to a type of the class.
+/// Checks that the type of an expression is in `class`. Casts NULL to a type of the class. `what` begins the error message.
 pub(super) fn of_class(
     expr: Expr,
     source: &tree::Expr,
@@ -232,6 +235,7 @@ pub(super) fn of_class(
     Err(rejected(source.at, message, Some(help(found, class))))
 }
 
+/// Returns an expression as SQL for a message. Long expressions are shortened.
 pub(super) fn text(expr: &tree::Expr) -> String {
     let expr = match &expr.kind {
         // The position of the error shows the table.
@@ -241,6 +245,7 @@ pub(super) fn text(expr: &tree::Expr) -> String {
     shortened(&expr, 60)
 }
 
+/// Returns an error of a query at the position `at`.
 pub(super) fn rejected(
     at: Position,
     message: impl Into<String>,
@@ -254,10 +259,12 @@ pub(super) fn rejected(
     }
 }
 
+/// Same as [`rejected`], without help.
 pub(super) fn refused(at: Position, message: impl Into<String>) -> QueryError {
     rejected(at, message, None::<String>)
 }
 
+/// Returns the help for two values whose classes do not fit each other.
 pub(super) fn help(a: TypeClass, b: TypeClass) -> &'static str {
     match (a, b) {
         (TypeClass::Text, TypeClass::Number) | (TypeClass::Number, TypeClass::Text) => {

@@ -37,14 +37,14 @@ impl CheckedQueries<'_> {
     /// the column is computed.
     pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
         let checker = &mut self.0;
-        let Some(answers) = output(checker, answers).and_then(|output| rows(output)) else {
+        let Some(answers) = output(checker, answers).and_then(|output| rows_query(output)) else {
             return Vec::new();
         };
         let origins = names.iter().map(|name| checker.origins(answers, name));
         let origins: Vec<Vec<Origin>> = origins.collect();
         let mut found = Vec::new();
         for output in &checker.pipeline.public {
-            let Some(query) = rows(output).filter(|query| keeps_rows(query.tree())) else {
+            let Some(query) = rows_query(output).filter(|query| keeps_rows(query.tree())) else {
                 continue;
             };
             let Some((tables, bound)) = checker.bound(query) else {
@@ -92,7 +92,8 @@ fn output<'a>(checker: &PipelineChecker<'a>, path: &str) -> Option<&'a Output> {
     outputs.iter().find(|output| output.path.value == inner)
 }
 
-fn rows(output: &Output) -> Option<&Query> {
+/// Returns the query that produces the rows of an output.
+fn rows_query(output: &Output) -> Option<&Query> {
     let mut settings = output.declaration.settings();
     settings.find_map(|(key, setting)| match (&key.value, &setting.value) {
         (KeyType::Rows, Setting::Query(query)) => Some(query),
@@ -100,6 +101,7 @@ fn rows(output: &Output) -> Option<&Query> {
     })
 }
 
+/// Returns whether a query is a SELECT from one table, without a clause that could remove or combine rows.
 fn keeps_rows(tree: &QueryTree) -> bool {
     let Body::Select(select) = &tree.body else {
         return false;
@@ -115,6 +117,7 @@ fn keeps_rows(tree: &QueryTree) -> bool {
 }
 
 impl PipelineChecker<'_> {
+    /// Resolves a query. Returns the columns of its tables, and the resolved query.
     fn bound(&mut self, query: &Query) -> Option<(Vec<(String, Columns)>, BoundQuery)> {
         let tables = query.tables.iter();
         let tables = tables.map(|name| Some((name.clone(), self.table(name)?)));
@@ -144,6 +147,7 @@ impl PipelineChecker<'_> {
         origin
     }
 
+    /// Returns the only value of a table from which the column `name` of a query is computed.
     fn traced(&mut self, query: &Query, name: &str, follows_functions: bool) -> Option<Origin> {
         let (tables, bound) = self.bound(query)?;
         let column = bound.columns.iter().find(|column| column.name == name)?;

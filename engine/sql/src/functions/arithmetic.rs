@@ -47,6 +47,7 @@ pub(crate) fn is_operator_name(name: &str) -> bool {
     OPERATORS.iter().any(|op| op.symbol() == name)
 }
 
+/// Returns the function that computes an arithmetic operator.
 pub(crate) fn checked_function(op: Operator) -> ScalarUDF {
     ScalarUDF::from(CheckedArithmetic {
         op,
@@ -124,7 +125,7 @@ impl CheckedArithmetic {
         }
     }
 
-    /// Finds the first row that fails, and returns its error with the operands.
+    /// Finds the first row that fails, and returns its error. The message shows the operands of this row.
     fn failed(&self, error: ArrowError, operands: &[ArrayRef]) -> DataFusionError {
         let rows = operands.first().map_or(0, |operand| operand.len());
         let slices = |row| {
@@ -163,6 +164,7 @@ impl CheckedArithmetic {
     }
 }
 
+/// Shifts an integer. Returns `None` if the result exceeds 64 bits.
 type Shift = fn(i64, u32) -> Option<i64>;
 
 fn shift_left(value: i64, bits: u32) -> Option<i64> {
@@ -202,6 +204,7 @@ fn datum(value: &ColumnarValue) -> Result<Box<dyn Datum>> {
     })
 }
 
+/// Returns a scalar if all operands are scalars, otherwise the array.
 fn result(array: ArrayRef, operands: &[ColumnarValue]) -> Result<ColumnarValue> {
     let is_scalar = operands
         .iter()

@@ -23,6 +23,7 @@ use crate::error::FunctionError;
 /// Limit in bytes for calls that are evaluated during planning.
 const FOLDING_CALL_BYTES: u64 = 1 << 20;
 
+/// Returns the maximum size in bytes of the values that one call returns. Fails if the query was cancelled.
 pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     let Some(limits) = args.config_options.extensions.get::<QueryLimits>() else {
         return Ok(FOLDING_CALL_BYTES);
@@ -34,6 +35,7 @@ pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
 /// Maximum size in bytes of a value, and of all values of a batch together.
 const MAX_VALUE_BYTES: u64 = i32::MAX as u64;
 
+/// Fails if a value, or all values of a call together, are too large.
 pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<()> {
     if size.largest > MAX_VALUE_BYTES {
         let message = format!(
@@ -43,7 +45,7 @@ pub(super) fn check_size(name: &str, size: ResultSize, allowed: u64) -> Result<(
         return Err(FunctionError::error(Failure::Pipeline, message));
     }
     if size.total > allowed {
-        // A call may return an eighth of the query's memory.
+        // The values of a call may take up an eighth of the query's memory. Rounded up to a multiple of 10 MB.
         let needed = size.total.saturating_mul(8).div_ceil(10_000_000) * 10;
         let message = format!(
             "{name} returns {} MB for one batch: the query needs {needed} MB of memory or more",
@@ -94,6 +96,7 @@ const LINEAR_GROWTH: u64 = 8;
 /// Maximum size in bytes of a value whose arguments are empty. The SHA-256 of an empty string has 64 digits.
 const ROW_BYTES: u64 = 128;
 
+/// Usual number of rows per batch.
 pub(crate) const BATCH_ROWS: usize = 8192;
 /// Number of rows per batch if an argument determines the size of a function's values.
 const GROWING_BATCH_ROWS: usize = 256;
@@ -183,6 +186,7 @@ pub(super) fn bounded_call(
     if bound <= limit || rows <= 1 {
         return function.invoke_with_args(args);
     }
+    // The number of rows whose bound is about the limit.
     let count = u128::from(limit) * rows as u128 / u128::from(bound);
     piecewise(
         function,
@@ -259,6 +263,7 @@ fn array_bytes(array: &ArrayRef) -> u64 {
     bytes as u64
 }
 
+/// Returns the size in bytes of the value in each row.
 fn lengths(value: &ColumnarValue, rows: usize) -> Vec<u64> {
     match value {
         ColumnarValue::Scalar(scalar) => {
@@ -334,14 +339,15 @@ fn padded_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize
         ColumnarValue::Array(_) => true,
     });
     let width = if is_wide { 4 } else { 1 };
-    let own = args.first().map(|value| lengths(value, rows));
+    let text_lengths = args.first().map(|value| lengths(value, rows));
     let counts = counts(args, 1, rows)?.into_iter();
-    let sizes = counts.zip(own.unwrap_or_default());
-    Ok(result_size(sizes.map(|(count, own)| {
-        count.saturating_mul(width).saturating_add(own)
+    let sizes = counts.zip(text_lengths.unwrap_or_default());
+    Ok(result_size(sizes.map(|(count, length)| {
+        count.saturating_mul(width).saturating_add(length)
     })))
 }
 
+/// Computes the size of `range` and `generate_series`. An integer has 8 bytes.
 fn series_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let numbers = |index: usize| -> Result<Vec<Option<f64>>> {
         match args.get(index) {
@@ -369,17 +375,18 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
         return Ok(ResultSize::default());
     };
     // The text contains `from` at most as often as the length of `from` fits into the length of the text.
-    let (sources, tos) = (lengths(from, rows), lengths(to, rows));
-    let most = lengths(text, rows)
+    let (from_lengths, to_lengths) = (lengths(from, rows), lengths(to, rows));
+    let bounds = lengths(text, rows)
         .into_iter()
-        .zip(sources.iter().zip(&tos));
-    let most = result_size(most.map(|(text, (from, to))| {
+        .zip(from_lengths.iter().zip(&to_lengths));
+    let bound = result_size(bounds.map(|(text, (from, to))| {
         let count = text / from.max(&1) + u64::from(*from == 0);
         text.saturating_add(count.saturating_mul(*to))
     }));
-    if most.total <= limit {
-        return Ok(most);
+    if bound.total <= limit {
+        return Ok(bound);
     }
+    // This bound is too large, so the occurrences are counted.
     let texts = cast(&text.to_array(rows)?, &DataType::Utf8)?;
     let sources = cast(&from.to_array(rows)?, &DataType::Utf8)?;
     let mut size = ResultSize::default();
@@ -387,7 +394,7 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
         .as_string::<i32>()
         .iter()
         .zip(sources.as_string::<i32>());
-    for ((text, from), to) in pairs.zip(tos) {
+    for ((text, from), to) in pairs.zip(to_lengths) {
         let (Some(text), Some(from)) = (text, from) else {
             continue;
         };
@@ -400,7 +407,10 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
     Ok(size)
 }
 
+/// Computes the size of `concat_ws`.
 fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    // The arguments are the separator and n values, with n - 1 separators between them. `sums_of_lengths` already counts one
+    // of these separators.
     let separators = (args.len() as u64).saturating_sub(3);
     let separator = args.first().map(|separator| lengths(separator, rows));
     let sums = sums_of_lengths(args, rows).into_iter();
@@ -412,6 +422,7 @@ fn separated_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultS
 
 /// Bounds the size of `array_to_string`.
 fn printed_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
+    /// Maximum length of a number as text.
     const NUMBER_BYTES: u64 = 26;
     let list = args.first().map(|list| list.to_array(rows)).transpose()?;
     let others = sums_of_lengths(args.get(1..).unwrap_or_default(), rows);
@@ -439,6 +450,7 @@ fn elements(array: &ArrayRef) -> (u64, u64) {
     }
 }
 
+/// Bounds the size of `regexp_match`: each group may match the entire text.
 fn groups_size(args: &[ColumnarValue], rows: usize, _: u64) -> Result<ResultSize> {
     let [text, pattern, ..] = args else {
         return Ok(ResultSize::default());

@@ -1,7 +1,7 @@
 //! Normalizes NaN and zero, so that equal doubles have equal bits on all processors.
 //!
-//! IEEE 754 has many NaNs. For example, `0.0 / 0.0` is a negative NaN on x86 and a positive NaN on ARM. DataFusion's
-//! operators compare sometimes values and sometimes bits.
+//! IEEE 754 has many NaNs. For example, `0.0 / 0.0` is a negative NaN on x86 and a positive NaN on ARM. Some of
+//! DataFusion's operators compare the values of doubles, and others compare their bits.
 //!
 //! * Every NaN that a function returns has the same bits (`with_one_nan`). In comparisons, this NaN is the largest double.
 //! * Before doubles are compared, -0.0 is also replaced with 0.0 (`canonical_key`).
@@ -17,6 +17,7 @@ use super::scalar::SimpleFunction;
 
 const NAN: f64 = f64::from_bits(0x7FF8_0000_0000_0000);
 
+/// Replaces any NaN by the canonical NaN.
 #[inline]
 pub(super) fn one_nan(value: f64) -> f64 {
     if value.is_nan() { NAN } else { value }
@@ -29,7 +30,7 @@ pub(super) fn key(value: f64) -> f64 {
     one_nan(value + 0.0)
 }
 
-/// Applies `canonical` to each double of a column, including doubles in lists. `None` if nothing changes.
+/// Applies `canonical` to each double of a column, including doubles in lists. Returns `None` if no double changes.
 fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<ArrayRef> {
     match array.data_type() {
         DataType::Float64 => {
@@ -55,6 +56,7 @@ fn changed(array: &ArrayRef, canonical: impl Fn(f64) -> f64 + Copy) -> Option<Ar
     }
 }
 
+/// Applies `canonical` to each double of a value.
 pub(super) fn canonical_value(
     value: ColumnarValue,
     canonical: impl Fn(f64) -> f64 + Copy,
@@ -71,6 +73,7 @@ pub(super) fn canonical_value(
     })
 }
 
+/// Applies [`key`] to each double of a column.
 pub(super) fn key_array(array: &ArrayRef) -> ArrayRef {
     changed(array, key).unwrap_or_else(|| array.clone())
 }
@@ -102,6 +105,7 @@ pub(crate) fn ordered_bits() -> Arc<ScalarUDF> {
             let doubles = columns[0].as_primitive::<Float64Type>();
             let ordered = |value: f64| {
                 let bits = key(value).to_bits().cast_signed();
+                // Of two negative doubles, the smaller one has larger bits. Therefore all bits except the sign are inverted.
                 bits ^ ((bits >> 63).cast_unsigned() >> 1).cast_signed()
             };
             Ok(Arc::new(doubles.unary::<_, Int64Type>(ordered)) as ArrayRef)

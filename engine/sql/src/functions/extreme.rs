@@ -59,10 +59,11 @@ impl AggregateUDFImpl for Extreme {
                 *current = new;
             }
         };
-        let worst = f64::from_bits(f64::NAN.to_bits() | f64::MAX.to_bits());
-        let first = if is_max { -worst } else { worst };
+        // The greatest double in the total order: a NaN with all bits of the fraction.
+        let greatest = f64::from_bits(f64::NAN.to_bits() | f64::MAX.to_bits());
+        let starting_value = if is_max { -greatest } else { greatest };
         let groups = PrimitiveGroupsAccumulator::<Float64Type, _>::new(&DataType::Float64, choose);
-        Ok(Box::new(groups.with_starting_value(first)))
+        Ok(Box::new(groups.with_starting_value(starting_value)))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {

@@ -16,6 +16,7 @@ use datafusion_expr::{
 use super::bounded::{allowed, bounded_call};
 use super::canonical::{canonical_value, key, one_nan};
 
+/// Functions that compare elements of lists.
 const COMPARES_ELEMENTS: &[&str] = &[
     "array_distinct",
     "array_except",

@@ -179,6 +179,7 @@ fn remove_path(record: &mut JsonObject, path: &str) {
     }
 }
 
+/// Converts the cells of a column to strings.
 pub(crate) fn texts(column: &ArrayRef) -> Result<StringArray> {
     Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
 }
@@ -192,6 +193,7 @@ fn print(value: &JsonValue) -> Result<String> {
     String::from_utf8(text.map_err(failed)?).map_err(failed)
 }
 
+/// Converts an error to an error of DataFusion.
 pub(super) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
@@ -200,6 +202,7 @@ pub(super) fn argument_error(message: impl Into<String>) -> DataFusionError {
     DataFusionError::Execution(message.into())
 }
 
+/// Parses a JSON object, or fails with a message that names `function`.
 fn object(function: &str, text: &str) -> Result<JsonObject> {
     match parse(text)? {
         JsonValue::Object(object) => Ok(object),

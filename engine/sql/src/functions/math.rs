@@ -76,11 +76,13 @@ fn function(
     )
 }
 
+/// Applies a function to the cells of the only argument.
 fn one(columns: &[ArrayRef], compute: impl Fn(f64) -> f64) -> Result<ArrayRef> {
     let x = columns[0].as_primitive::<Float64Type>();
     Ok(Arc::new(unary::<_, _, Float64Type>(x, compute)))
 }
 
+/// Applies a function to the cells of both arguments.
 fn two(columns: &[ArrayRef], compute: impl Fn(f64, f64) -> f64) -> Result<ArrayRef> {
     let x = columns[0].as_primitive::<Float64Type>();
     let y = columns[1].as_primitive::<Float64Type>();

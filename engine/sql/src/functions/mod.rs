@@ -107,6 +107,7 @@ const ORDER_SENSITIVE: &[&str] = &[
     "string_agg",
 ];
 
+/// Functions that accept IGNORE NULLS.
 const NULL_TREATMENT: &[&str] = &["first_value", "lag", "last_value", "lead", "nth_value"];
 
 static SCALARS: LazyLock<HashMap<&'static str, Arc<ScalarUDF>>> = LazyLock::new(|| {
@@ -152,6 +153,7 @@ static WINDOWS: LazyLock<HashMap<&'static str, Arc<WindowUDF>>> = LazyLock::new(
     chosen(plain, is_window, |function| function.name()).collect()
 });
 
+/// Returns the functions that `list.txt` lists with a wanted kind, with their names in this list.
 fn chosen<F>(
     functions: Vec<Arc<F>>,
     is_wanted: fn(FunctionKind) -> bool,
@@ -176,6 +178,7 @@ pub(crate) fn find_window(name: &str) -> Option<Arc<WindowUDF>> {
     WINDOWS.get(listed(name)?.name).cloned()
 }
 
+/// Returns the names of all functions, including their aliases.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let names = |function: &'static table::ListedFunction| {
         std::iter::once(function.name).chain(function.aliases.iter().copied())

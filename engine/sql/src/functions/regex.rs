@@ -50,9 +50,9 @@ fn match_groups(columns: &[ArrayRef]) -> Result<ArrayRef> {
             lists.append_null();
             continue;
         };
-        // `groups` begins with the entire match.
-        let entire = usize::from(groups.len() > 1);
-        for group in groups.iter().skip(entire) {
+        // `groups` begins with the entire match. It is returned only if the pattern has no groups.
+        let skipped = usize::from(groups.len() > 1);
+        for group in groups.iter().skip(skipped) {
             lists
                 .values()
                 .append_option(group.map(|found| found.as_str()));
@@ -136,11 +136,14 @@ struct Rows {
 
 struct Pattern {
     regex: Regex,
+    /// Whether the flags contain `g`.
     all: bool,
 }
 
+/// A part of a replacement.
 enum Part {
     Text(String),
+    /// A group of the pattern. Group 0 is the entire match.
     Group(usize),
 }
 
@@ -194,6 +197,7 @@ impl Pattern {
     }
 }
 
+/// Splits a replacement into its parts.
 fn parts(replacement: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -228,7 +232,8 @@ struct Replaced<'r> {
 }
 
 impl Replaced<'_> {
-    fn matches(&self) -> usize {
+    /// Returns the maximum number of matches to replace.
+    fn max_matches(&self) -> usize {
         if self.pattern.all { usize::MAX } else { 1 }
     }
 
@@ -240,7 +245,7 @@ impl Replaced<'_> {
                 .pattern
                 .regex
                 .captures_iter(self.text)
-                .take(self.matches())
+                .take(self.max_matches())
             {
                 let Some(found) = groups.get(0) else {
                     continue;
@@ -255,7 +260,12 @@ impl Replaced<'_> {
                 end = found.end();
             }
         } else {
-            for found in self.pattern.regex.find_iter(self.text).take(self.matches()) {
+            for found in self
+                .pattern
+                .regex
+                .find_iter(self.text)
+                .take(self.max_matches())
+            {
                 out.write_str(&self.text[end..found.start()])?;
                 for part in self.parts {
                     if let Part::Text(text) = part {

@@ -11,6 +11,7 @@ use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signatur
 
 type Call = Box<dyn Fn(&[ArrayRef]) -> Result<ArrayRef> + Send + Sync>;
 
+/// A scalar function that computes an array from arrays.
 pub(crate) struct SimpleFunction {
     name: &'static str,
     signature: Signature,
@@ -34,6 +35,7 @@ impl SimpleFunction {
         }
     }
 
+    /// Creates a function that returns text.
     pub fn text(
         name: &'static str,
         signature: fn(Volatility) -> Signature,
@@ -117,7 +119,7 @@ impl<T> LastParsed<T> {
     }
 }
 
-/// Maps each cell of `texts` by `text(row, cell)`. Returns NULL for NULL cells and for `None`.
+/// Returns `text(row, cell)` for each cell of `texts`. NULL cells stay NULL, and `None` becomes NULL.
 pub(super) fn map_texts(
     texts: &StringArray,
     mut text: impl FnMut(usize, &str) -> Result<Option<String>>,

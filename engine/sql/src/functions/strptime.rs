@@ -196,6 +196,8 @@ impl Time {
             1 | 2 => (self.year - 1, self.month + 9),
             _ => (self.year, self.month - 3),
         };
+        // (153 * month + 2) / 5 is the number of days before a month that is counted from March. There are 719,468 days
+        // between 0000-03-01 and 1970-01-01, and `day` counts from 1.
         let leap_days = year / 4 - year / 100 + year / 400;
         let days = year * 365 + leap_days + (month * 153 + 2) / 5 + self.day - 719_469;
         let seconds = ((days * 24 + self.hour) * 60 + self.minute) * 60 + self.second;
@@ -210,6 +212,7 @@ fn skip(rest: &mut &str, prefix: &str) -> bool {
     after.is_some()
 }
 
+/// Reads at most `count` digits. Returns their value and their number, or `None` if there are no digits.
 fn number(count: usize, rest: &mut &str) -> Option<(i64, u32)> {
     let digits = rest.bytes().take(count).take_while(u8::is_ascii_digit);
     let (digits, after) = rest.split_at(digits.count());

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+/// A line of `list.txt`, without the meaning and the example.
 #[derive(Debug)]
 pub(crate) struct ListedFunction {
     pub kind: FunctionKind,
@@ -28,6 +29,7 @@ pub(crate) enum FunctionKind {
     Scalar,
     Aggregate,
     Window,
+    /// An aggregate and a window function.
     Both,
     /// The planner replaces the call by rows.
     Rows,
@@ -65,6 +67,7 @@ pub(crate) fn functions() -> &'static [ListedFunction] {
     &FUNCTIONS
 }
 
+/// Finds a function by its name or an alias.
 pub(crate) fn listed(name: &str) -> Option<&'static ListedFunction> {
     let names =
         |function: &&ListedFunction| function.name == name || function.aliases.contains(&name);

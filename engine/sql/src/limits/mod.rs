@@ -17,6 +17,7 @@ use datafusion_execution::memory_pool::{
 use parking_lot::Mutex;
 use thiserror::Error;
 
+/// The error of a cancelled query.
 #[derive(Debug, Error)]
 #[error("stopped")]
 pub(crate) struct QueryCancelled;
@@ -39,6 +40,7 @@ impl QueryLimits {
         }
     }
 
+    /// Fails if the query was cancelled.
     pub(crate) fn check(&self) -> Result<()> {
         if (self.stop)() {
             return Err(DataFusionError::External(Box::new(QueryCancelled)));
@@ -57,6 +59,7 @@ impl QueryLimits {
         self.accounted_bytes() / 2
     }
 
+    /// Returns the maximum size in bytes of the values that one call of a function returns.
     pub(crate) fn max_call_bytes(&self) -> u64 {
         (self.memory / 8).max(1 << 20)
     }
@@ -187,6 +190,7 @@ impl MemoryPool for QueryPool {
             let reserved = self.inner.reserved();
             let failed_total = reserved.saturating_add(additional);
             self.failed_total.fetch_max(failed_total, Ordering::Relaxed);
+            // The memory of the operator that sent the request, including the requested bytes.
             let own = reservation.size().saturating_add(additional);
             let others = reserved.saturating_sub(reservation.size());
             let extrapolated = others.saturating_add(self.extrapolated(own));

@@ -102,6 +102,7 @@ impl Layout {
     }
 }
 
+/// Converts an expression without columns.
 pub(crate) fn physical_constant(
     expr: &Expr,
     options: &Arc<ConfigOptions>,
@@ -109,6 +110,7 @@ pub(crate) fn physical_constant(
     Layout::default().expr(expr, options)
 }
 
+/// Creates a call of a function.
 pub(super) fn call(
     function: &Arc<ScalarUDF>,
     args: Vec<Arc<dyn PhysicalExpr>>,

@@ -105,6 +105,7 @@ impl Lowering<'_> {
         Ok(rows)
     }
 
+    /// Joins by comparing each left row with each right row.
     fn nested_loop(
         &self,
         left: Lowered,
@@ -141,6 +142,7 @@ impl Lowering<'_> {
         Ok(joined(Arc::new(plan), &build, &probe, join_type))
     }
 
+    /// Joins by equal keys: keeps one side in memory, or sorts both sides.
     fn keyed(
         &self,
         left: Lowered,
@@ -200,6 +202,7 @@ impl Lowering<'_> {
         Ok(Lowered { arrival, ..plan })
     }
 
+    /// Sorts both sides by the keys, and merges them.
     fn sort_merge(&self, left: Lowered, right: Lowered, spec: &JoinSpec) -> Result<Lowered> {
         let pairs = pairs(&spec.on, &left, &right)?.into_iter();
         let pairs = pairs.map(|(a, b)| {
@@ -239,7 +242,8 @@ impl Lowering<'_> {
         Ok(joined(Arc::new(plan), &left, &right, join_type))
     }
 
-    /// Converts doubles to integers of the same order, because DataFusion's merge join cannot compare NaN.
+    /// Returns the key of a merge join. A double is converted to an integer of the same order, because DataFusion's merge
+    /// join cannot compare NaN.
     fn merged_key(&self, key: Arc<dyn PhysicalExpr>, plan: &Plan) -> Result<Arc<dyn PhysicalExpr>> {
         if key.data_type(&plan.schema())? != DataType::Float64 {
             return Ok(key);
@@ -303,6 +307,7 @@ fn keeps_order(spec: &JoinSpec) -> bool {
     spec.is_unique || matches!(spec.kind, JoinKind::Semi | JoinKind::Anti)
 }
 
+/// The estimated size of a side of a join.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
     pub rows: u64,
@@ -358,6 +363,7 @@ fn in_stated_order(probe: Plan) -> Plan {
     Guard::ordered(probe, order)
 }
 
+/// For each key of a join, the expressions of both sides.
 type KeyPairs = Vec<(Arc<dyn PhysicalExpr>, Arc<dyn PhysicalExpr>)>;
 
 fn pairs(on: &[(ColumnId, ColumnId)], left: &Lowered, right: &Lowered) -> Result<KeyPairs> {
@@ -372,6 +378,7 @@ fn pairs(on: &[(ColumnId, ColumnId)], left: &Lowered, right: &Lowered) -> Result
     pairs.collect()
 }
 
+/// Returns the two sides of a join, each with the indices of its keys.
 fn compared(
     on: &[(ColumnId, ColumnId)],
     [left, right]: [&Lowered; 2],
@@ -390,6 +397,7 @@ fn compared(
     ])
 }
 
+/// Describes the rows of a join. `build` is DataFusion's left input, and `probe` its right input.
 fn joined(plan: Plan, build: &Lowered, probe: &Lowered, join_type: JoinType) -> Lowered {
     let columns = match join_type {
         JoinType::LeftSemi | JoinType::LeftAnti => build.columns.clone(),

@@ -69,6 +69,7 @@ impl Located {
         })
     }
 
+    /// Finds the row and the innermost part of the expression that fail, and returns an error that names them.
     fn located(&self, error: DataFusionError, batch: &RecordBatch) -> DataFusionError {
         let (mut expr, mut error, mut batch) = (&self.expr, error, batch.clone());
         if let Some(row) = first_failing_row(&self.physical, &batch) {

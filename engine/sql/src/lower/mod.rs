@@ -45,17 +45,19 @@ use expr::Layout;
 pub(crate) use expr::physical_constant;
 use located::Located;
 
+/// Whether a join keeps one side in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sides {
     /// A side is kept in memory if its estimated size is small enough. Otherwise both sides are sorted.
     InMemory,
+    /// Both sides are always sorted.
     Sorted,
 }
 
 pub(crate) struct Lowering<'a> {
     pub tables: &'a Tables,
     pub catalog: &'a Catalog,
-    /// The columns of tables whose origins are read instead of their values.
+    /// The columns that are represented by the origins of their cells, not by values.
     pub opaque: &'a BTreeSet<ColumnId>,
     pub limits: &'a QueryLimits,
     pub options: Arc<ConfigOptions>,
@@ -64,6 +66,7 @@ pub(crate) struct Lowering<'a> {
     pub is_traced: bool,
 }
 
+/// The order in which the rows of an operator arrive.
 #[derive(Debug, Clone, PartialEq)]
 enum Arrival {
     /// The order may differ between runs.
@@ -72,6 +75,7 @@ enum Arrival {
     Sorted(Vec<SortKey>),
 }
 
+/// An operator, and the content of its rows.
 #[derive(Clone)]
 struct Lowered {
     plan: Plan,
@@ -90,6 +94,7 @@ impl Lowered {
         }
     }
 
+    /// Returns whether the rows are known to arrive in this order.
     fn arrives_in(&self, ordering: &LexOrdering) -> Result<bool> {
         let Arrival::Sorted(keys) = &self.arrival else {
             return Ok(false);
@@ -101,7 +106,7 @@ impl Lowered {
     }
 }
 
-/// The columns that the operators above read.
+/// The columns that operators further up in the plan read.
 type Needed = BTreeSet<ColumnId>;
 
 impl Lowering<'_> {
@@ -313,10 +318,12 @@ impl Lowering<'_> {
         })
     }
 
+    /// Returns whether a column must stay in the rows: because an operator needs it, or to locate errors.
     fn is_kept(&self, id: ColumnId, needed: &Needed) -> bool {
         needed.contains(&id) || self.is_traced && self.is_row(id)
     }
 
+    /// Returns whether a column contains the row numbers of a table.
     fn is_row(&self, id: ColumnId) -> bool {
         let source = self.catalog.get(id).source.as_ref();
         source.is_some_and(|(table, index)| {
@@ -325,6 +332,8 @@ impl Lowering<'_> {
         })
     }
 
+    /// Returns the columns of `input` that are in `needed` or that `exprs` use. If errors must name the row and `exprs` can
+    /// fail, also returns the columns with row numbers.
     fn with_used<'e>(
         &self,
         needed: &Needed,
@@ -407,6 +416,7 @@ impl Lowering<'_> {
         let below = self.with_used(&below, input, exprs);
         let input = self.lower(input, &below, false)?;
         let constants = input.constants.clone();
+        // Keys and columns of ORDER BY must be columns, even if they are constants.
         let materialized: Needed = keys
             .iter()
             .map(|(_, input)| *input)
@@ -680,6 +690,7 @@ impl Lowering<'_> {
     }
 }
 
+/// Returns the name of a column in DataFusion's plan.
 fn name(id: ColumnId) -> String {
     format!("c{}", id.0)
 }

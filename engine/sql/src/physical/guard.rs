@@ -16,8 +16,10 @@ use crate::QueryLimits;
 use crate::error::MemoryError;
 use crate::limits::QueryPool;
 
+/// Minimum number of bytes that are counted for a batch.
 const EMPTY_BATCH_BYTES: usize = 1 << 10;
 
+/// Passes on the rows of its input.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
     /// Number of copies of each row that the operator above stores without reserving their memory.
@@ -47,7 +49,8 @@ impl Guard {
         Node::plan(Guard::default(), vec![input], properties)
     }
 
-    /// Guards rows that the operator above stores, once or (`copied`) twice, and accounts for their memory.
+    /// Guards rows that the operator above stores without reserving memory, and reserves this memory. If `copied` is true,
+    /// the operator stores each row twice.
     pub(crate) fn count(input: Plan, copied: bool, rows: u64) -> Plan {
         let (copies, rows) = (1 + usize::from(copied), Some(rows));
         Guard { copies, rows }.above(input)
@@ -64,7 +67,8 @@ impl Guard {
     }
 }
 
-/// Converts a lack of memory. Otherwise the operator above would treat the error as its own.
+/// Converts DataFusion's error about a lack of memory to [`MemoryError`]. Otherwise the operator above would treat the
+/// error as its own lack of memory.
 fn of_input(error: DataFusionError) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(text) => {

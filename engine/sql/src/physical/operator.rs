@@ -17,23 +17,28 @@ use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::Stream;
 
+/// A tree of operators.
 pub(crate) type Plan = Arc<dyn ExecutionPlan>;
 
 /// A stream of batches. Each batch is computed when it is read.
 pub(super) type Batches = Pin<Box<dyn Stream<Item = Result<RecordBatch>> + Send>>;
 
+/// An operator of this crate.
 pub(crate) trait Operator: fmt::Debug + Send + Sync + Sized + 'static {
     const NAME: &'static str;
     /// Whether the output rows have the order of an input, for each input.
     const KEEPS_ORDER: &'static [bool];
 
+    /// Returns the stream of the operator's rows. `node` contains the operator's inputs.
     fn start(&self, node: &Node<Self>, context: &Arc<TaskContext>) -> Result<Batches>;
 
+    /// Describes the operator in a printed plan.
     fn details(&self) -> String {
         String::new()
     }
 }
 
+/// An operator with its inputs, as a node of DataFusion's plan.
 #[derive(Debug)]
 pub(crate) struct Node<T> {
     operator: Arc<T>,
@@ -65,6 +70,7 @@ impl<T: Operator> Node<T> {
         Arc::clone(&self.operator)
     }
 
+    /// Starts an input, and returns the stream of its rows.
     pub(super) fn input(
         &self,
         index: usize,

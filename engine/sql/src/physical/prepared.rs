@@ -90,6 +90,7 @@ impl Operator for Prepared {
     }
 }
 
+/// An expression whose value is in a slot.
 #[derive(Debug)]
 pub(crate) struct ConstantColumn(pub Arc<ConstantSlot>);
 

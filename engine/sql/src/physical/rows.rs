@@ -78,6 +78,7 @@ impl Operator for Numbered {
     }
 }
 
+/// Returns rows in memory.
 #[derive(Debug)]
 pub(crate) struct Rows(Vec<RecordBatch>);
 
@@ -113,6 +114,7 @@ impl Operator for Rows {
     }
 }
 
+/// Skips `skip` rows, and returns the next `fetch` rows.
 #[derive(Debug)]
 pub(crate) struct FirstRows {
     skip: usize,

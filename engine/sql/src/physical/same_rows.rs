@@ -15,6 +15,7 @@ use futures::{StreamExt, TryStreamExt};
 use super::operator::{Batches, Node, Operator, Plan};
 use super::{Guard, Scan};
 
+/// Returns whether a plan consists only of a scan, projections and guards, so that reading its rows twice is cheap.
 fn reads_only(plan: &Plan) -> bool {
     let passes = plan.is::<ProjectionExec>() || Node::<Guard>::downcast(plan.as_ref()).is_some();
     Node::<Scan>::downcast(plan.as_ref()).is_some()
@@ -83,6 +84,7 @@ impl Operator for SameRows {
     }
 }
 
+/// Reads the rows of one side.
 struct SideReader {
     input: SendableRecordBatchStream,
     keys: Vec<usize>,
@@ -102,6 +104,7 @@ impl SideReader {
         Ok(self.batch.as_ref())
     }
 
+    /// Removes the first `count` rows of the current batch, and returns their keys.
     fn take(&mut self, count: usize) -> Vec<ArrayRef> {
         let Some(batch) = self.batch.take() else {
             return Vec::new();

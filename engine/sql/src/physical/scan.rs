@@ -26,11 +26,13 @@ pub(crate) enum ScanColumn {
     Position,
 }
 
+/// Reads columns of a relation.
 #[derive(Clone)]
 pub(crate) struct Scan {
     relation: Arc<dyn Relation>,
     scanned: Arc<[ScanColumn]>,
     schema: SchemaRef,
+    /// Whether the rows may come in any order.
     any_order: bool,
 }
 
@@ -41,13 +43,14 @@ impl Scan {
         schema: SchemaRef,
         any_order: bool,
     ) -> Plan {
-        let by_position = scanned
+        // Origins and row numbers depend on the positions of the rows.
+        let has_only_values = scanned
             .iter()
             .all(|kind| matches!(kind, ScanColumn::Value(_)));
         let properties = properties_of(Arc::clone(&schema));
         let scan = Scan {
             relation,
-            any_order: any_order && by_position,
+            any_order: any_order && has_only_values,
             scanned: scanned.into(),
             schema,
         };
@@ -58,6 +61,7 @@ impl Scan {
         self.any_order
     }
 
+    /// Returns the index of the column with the row numbers.
     pub(crate) fn position(&self) -> Option<usize> {
         let mut kinds = self.scanned.iter();
         kinds.position(|kind| *kind == ScanColumn::Position)
@@ -97,6 +101,7 @@ impl Scan {
         }))
     }
 
+    /// Returns a batch of `len` rows that begins with the row `first`. `values` are the columns with values.
     fn assemble(&self, first: u64, len: usize, values: Vec<ArrayRef>) -> Result<RecordBatch> {
         let mut values = values.into_iter();
         let mut origins: Option<ArrayRef> = None;

@@ -12,6 +12,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::operator::{Batches, Node, Operator, Plan, batch_of, properties_of};
 
+/// Maximum number of rows of a batch.
 const MAX_ROWS: usize = 1 << 14;
 
 /// Maximum size in bytes of a batch. Each element gets a copy of the other columns of its row.
@@ -20,7 +21,9 @@ const MAX_BYTES: usize = 8 << 20;
 /// Replaces each row by one row per element of its lists. Shorter lists are padded with NULL.
 #[derive(Debug)]
 pub(crate) struct Unnested {
+    /// The indices of the columns that are copied to each new row.
     others: Vec<usize>,
+    /// The indices of the columns with lists.
     lists: Vec<usize>,
 }
 

@@ -66,7 +66,7 @@ impl Operator for WindowsInParts {
         let collecting = PartitionStream {
             properties: properties.unwrap_or_else(|| properties_of(input.schema())),
             input,
-            parts: node.operator(),
+            operator: node.operator(),
             context: Arc::clone(context),
             pending: Vec::new(),
             rows: 0,
@@ -83,11 +83,13 @@ impl Operator for WindowsInParts {
 struct PartitionStream {
     input: SendableRecordBatchStream,
     properties: Arc<PlanProperties>,
-    parts: Arc<WindowsInParts>,
+    operator: Arc<WindowsInParts>,
     context: Arc<TaskContext>,
     /// The rows that are not evaluated yet. Their last partition may be incomplete.
     pending: Vec<RecordBatch>,
+    /// Number of rows in `pending`.
     rows: usize,
+    /// The rows of the partitions that are being evaluated.
     computing: Option<SendableRecordBatchStream>,
     is_at_end: bool,
     reservation: MemoryReservation,
@@ -118,6 +120,7 @@ impl PartitionStream {
         }
     }
 
+    /// Adds a batch to the pending rows. If enough rows are pending, evaluates the complete partitions among them.
     fn collect(&mut self, batch: RecordBatch) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
@@ -166,20 +169,21 @@ impl PartitionStream {
 
     fn keys(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let rows = batch.num_rows();
-        let keys = self.parts.keys.iter();
+        let keys = self.operator.keys.iter();
         keys.map(|key| key.evaluate(batch)?.into_array(rows))
             .collect()
     }
 
+    /// Starts the evaluation of complete partitions.
     fn compute(&mut self, batches: Vec<RecordBatch>) -> Result<()> {
         let complete = Rows::with_properties(batches, Arc::clone(&self.properties));
-        let window = WindowAggExec::try_new(self.parts.exprs.clone(), complete, false)?;
+        let window = WindowAggExec::try_new(self.operator.exprs.clone(), complete, false)?;
         self.computing = Some(window.execute(0, self.context.clone())?);
         Ok(())
     }
 }
 
-/// Returns the memory of a batch in bytes. The batch is copied during evaluation.
+/// Returns twice the memory of a batch in bytes, because the evaluation copies the batch.
 fn accounted_bytes(batch: &RecordBatch) -> usize {
     2 * batch.get_array_memory_size()
 }

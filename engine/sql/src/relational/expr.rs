@@ -106,6 +106,7 @@ impl Expr {
         Expr::new(kind, data_type.unwrap_or(DataType::Null), at)
     }
 
+    /// Returns `self IS NULL`.
     pub(crate) fn missing(self) -> Expr {
         let at = self.at;
         Expr::boolean(ExprKind::IsNull(Box::new(self)), at)
@@ -170,6 +171,7 @@ impl Expr {
         }
     }
 
+    /// Calls `visit` for this expression and all its parts.
     pub(crate) fn visit(&self, visit: &mut impl FnMut(&Expr)) {
         visit(self);
         for child in self.children() {
@@ -241,7 +243,7 @@ fn is_lossless_cast(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// Functions that cannot fail. Plans may evaluate them for more rows than the query states.
+/// Functions that cannot fail. Therefore plans may evaluate them for rows that the query would remove before.
 const INFALLIBLE: [&str; 14] = [
     "canonical_key",
     "character_length",
@@ -259,7 +261,8 @@ const INFALLIBLE: [&str; 14] = [
     "upper",
 ];
 
-/// Returns the sides of an equality: with only columns of `left`, and with only columns of `right`.
+/// If the condition compares columns of `left` with columns of `right` by `=`, returns the side with columns of `left`, and
+/// then the other side.
 pub(super) fn equated<'e>(
     condition: &'e Expr,
     left: &BTreeSet<ColumnId>,

@@ -9,6 +9,7 @@ use super::expr::equated;
 use super::{ColumnId, Expr, ExprKind, NewColumn, Node, Relational, RowOrder, SortKey, and, push};
 use crate::QueryError;
 
+/// The kind of a join. A right join is a left join with exchanged sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JoinKind {
     Inner,

@@ -18,8 +18,10 @@ pub(crate) use expr::{ColumnId, Expr, ExprKind, and};
 pub(crate) use join::{JoinKind, JoinSpec, conjuncts};
 pub(crate) use order::{RowOrder, distinct, needs_order_by};
 
+/// Creates a column with a type.
 pub(crate) type NewColumn<'a> = &'a mut dyn FnMut(DataType) -> ColumnId;
 
+/// A relational plan: an operator with its inputs.
 #[derive(Debug, Clone)]
 pub(crate) struct Relational {
     pub node: Arc<Node>,
@@ -192,6 +194,7 @@ impl Relational {
         plan
     }
 
+    /// Adds columns with the values of expressions.
     pub(crate) fn computed(self, exprs: Vec<(ColumnId, Expr)>) -> Relational {
         if exprs.is_empty() {
             return self;
@@ -206,6 +209,7 @@ impl Relational {
         }
     }
 
+    /// Groups the rows by `keys`. Each key is a new column, with the column of `self` that contains its values.
     pub(crate) fn aggregated(
         self,
         keys: Vec<(ColumnId, ColumnId)>,
@@ -228,6 +232,7 @@ impl Relational {
         }
     }
 
+    /// Concatenates the rows of the inputs. Each new column has one column of each input.
     pub(crate) fn union(
         inputs: Vec<Relational>,
         columns: Vec<(ColumnId, Vec<ColumnId>)>,
@@ -373,6 +378,7 @@ impl Node {
         }
     }
 
+    /// Returns whether this operator may fail because of a value.
     pub(crate) fn can_fail(&self) -> bool {
         // A sum of integers can overflow.
         let is_sum = |name: &str, args: &[Expr]| {

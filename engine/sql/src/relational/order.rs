@@ -242,6 +242,7 @@ pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     distinct
 }
 
+/// Returns whether one of the keys is this column.
 fn names(keys: &[SortKey], column: ColumnId) -> bool {
     keys.iter().any(|key| key.column == column)
 }

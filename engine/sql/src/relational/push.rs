@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::expr::{and, equated};
 use super::{Expr, JoinKind, JoinSpec, Node, Relational};
 
+/// Keeps the rows of a plan for which the condition is true, and evaluates the condition as early as possible.
 pub(super) fn filter(plan: Relational, condition: Expr) -> Relational {
     if condition.can_fail() {
         return filtered(plan, condition);
@@ -63,6 +64,7 @@ pub(super) fn filter(plan: Relational, condition: Expr) -> Relational {
     }
 }
 
+/// Adds the condition above the plan.
 fn filtered(plan: Relational, condition: Expr) -> Relational {
     let node = Node::Filter {
         input: plan.clone(),

@@ -27,6 +27,7 @@ use super::settings::{Outcome, findings, run, settings};
 use super::{Difference, evaluate, lines, tree};
 use crate::random::table::RequestedRows;
 
+/// Returns a difference as a case, with the expected rows and, as comments, the rows that the engine returned.
 pub fn print(query: &tree::Query, database: &Database, seed: u64, found: &Difference) -> String {
     let printer = Printer {
         dialect: Dialect::Prep,
@@ -60,6 +61,7 @@ pub struct Case {
     pub comment: String,
     database: Database,
     query: String,
+    /// The line after the query, such as `rows` or `fails: PART`.
     result: String,
     rows: Vec<String>,
 }
@@ -102,6 +104,7 @@ fn parse_case(text: &str) -> Case {
 }
 
 impl Case {
+    /// Runs the query, and describes how the result differs from the expected one.
     pub async fn difference(&self) -> Option<String> {
         let text = &self.query;
         let is_ordered = self.result != "rows in any order";

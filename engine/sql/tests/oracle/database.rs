@@ -21,6 +21,7 @@ pub struct Database {
     pub tables: Vec<Data>,
 }
 
+/// The column of `t` with integers near the limits of 64 bits.
 pub const EDGE_COLUMN: &str = "big";
 
 const TABLES: [(&str, &[(&str, Kind)]); 4] = [
@@ -212,6 +213,7 @@ pub fn print(table: &Data) -> String {
     text
 }
 
+/// Splits a line at ` | ` outside of quotes.
 fn split(line: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut quote = None;

@@ -17,6 +17,7 @@ use super::{evaluate, number_from_env};
 use crate::random::table::{RequestedRows, cells};
 use crate::random::value::Value;
 
+/// Returns a JSON string.
 fn text(text: &str) -> String {
     let mut quoted = "\"".to_owned();
     for c in text.chars() {
@@ -33,6 +34,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
+/// Returns a value as JSON, with `NaN` and `Infinity` as Python writes them.
 fn value(value: &Value) -> String {
     match value {
         Value::Missing => "null".to_owned(),

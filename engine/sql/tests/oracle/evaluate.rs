@@ -28,6 +28,7 @@ pub enum Fault {
 
 pub type Evaluated<T> = Result<T, Fault>;
 
+/// The row for which an expression is evaluated, and the scope of the outer query.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     pub outer: Option<&'a Scope<'a>>,
@@ -38,6 +39,7 @@ pub struct Scope<'a> {
     pub index: usize,
 }
 
+/// The keys and the rows of a group.
 #[derive(Clone, Copy)]
 pub struct Group<'a> {
     keys: &'a [Value],
@@ -67,8 +69,10 @@ pub struct Evaluator<'a> {
     pub has_doubt: Cell<bool>,
 }
 
+/// A row of a result.
 struct Projected {
     row: Row,
+    /// The values of the keys of ORDER BY.
     keys: Row,
 }
 
@@ -536,6 +540,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
+/// Returns the value of an aggregate for the values of a group or of a frame, in order.
 pub fn call(call: Call, mut values: Row) -> Evaluated<Value> {
     match call {
         Call::CountAll => return Ok(Value::from(values.len())),
@@ -549,6 +554,7 @@ pub fn call(call: Call, mut values: Row) -> Evaluated<Value> {
         Call::Sum => checked_sum(&values).ok_or(Fault::Overflow)?,
         Call::Average => average(&values),
         Call::Min | Call::Max => {
+            // Of two equal numbers, -0.0 is less than 0.0.
             let by_sign = |value: &Value| match value {
                 Value::Number(number) => number.is_nan() || number.is_sign_positive(),
                 _ => true,
@@ -572,6 +578,7 @@ pub fn call(call: Call, mut values: Row) -> Evaluated<Value> {
     })
 }
 
+/// Evaluates IN or, if `is_negated`, NOT IN.
 fn member(value: &Value, items: &[Value], is_negated: bool) -> Value {
     if items.is_empty() {
         return Value::from(is_negated);
@@ -661,6 +668,7 @@ fn distinct(rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
+/// Returns a string that is the same for equal rows.
 pub fn row_key(row: &[Value]) -> String {
     let keys = row.iter().map(|value| {
         let key = value.key();

@@ -11,6 +11,7 @@ pub const TEXTS: [&str; 14] = [
     "a", "b", "B", "", "ab", "it's", "x\"y", "\\", "--", "''", "é", "\\'", "/* c", "a b",
 ];
 
+/// Integers near the limits of 64 bits and of integers that doubles represent exactly.
 pub const EDGES: [i64; 8] = [
     i64::MAX,
     i64::MIN,
@@ -321,6 +322,7 @@ impl Generator<'_> {
         }
     }
 
+    /// Generates keys for an ORDER BY in an aggregate or a window.
     fn inner_keys(&mut self, env: &Env) -> Vec<OrderKey> {
         let keys = (0..1 + self.below(2)).filter_map(|_| {
             let kind = self.kind();
@@ -425,13 +427,13 @@ impl Generator<'_> {
             true => self.inner_keys(&inner),
             false => Vec::new(),
         };
-        let takes_none = [Call::Rank, Call::DenseRank, Call::RowNumber, Call::CountAll];
+        let without_argument = [Call::Rank, Call::DenseRank, Call::RowNumber, Call::CountAll];
         let of = if call == Call::Count {
             self.kind()
         } else {
             kind
         };
-        let argument = (!takes_none.contains(&call)).then(|| {
+        let argument = (!without_argument.contains(&call)).then(|| {
             let depth = usize::from(self.chance(30));
             self.expr(of, &inner, depth)
         });

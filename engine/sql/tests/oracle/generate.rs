@@ -9,13 +9,18 @@ use super::tree::{
 };
 use crate::random::value::{Kind, Value};
 
+/// A column that expressions can use.
 #[derive(Debug, Clone)]
 pub struct ScopeColumn {
+    /// The alias of its table.
     pub alias: String,
     pub name: String,
     pub kind: Kind,
+    /// The index of the column in the rows of FROM.
     pub place: usize,
+    /// Whether no other column has this name, so that the name needs no alias.
     pub is_unique: bool,
+    /// Whether the column contains integers near the limits of 64 bits.
     pub is_edge: bool,
 }
 
@@ -31,6 +36,7 @@ impl ScopeColumn {
     }
 }
 
+/// The columns of a SELECT that expressions can use.
 #[derive(Debug, Clone)]
 pub struct Level {
     pub columns: Vec<ScopeColumn>,
@@ -38,9 +44,13 @@ pub struct Level {
     pub order: Order,
     /// Number of columns in the rows of FROM, including columns that expressions cannot use.
     pub width: usize,
+    /// Whether expressions can use only keys of GROUP BY and aggregates.
     pub is_grouped: bool,
+    /// The keys of GROUP BY.
     pub keys: Vec<(Expr, Kind)>,
+    /// Whether expressions can contain window functions.
     pub has_windows: bool,
+    /// Whether FROM contains a join with USING.
     pub has_using: bool,
 }
 
@@ -56,10 +66,12 @@ pub struct Env {
 }
 
 impl Env {
+    /// Returns the level of the SELECT that contains the expression.
     pub fn own(&self) -> &Level {
         self.levels.last().expect("a level")
     }
 
+    /// Returns the environment of the arguments of an aggregate.
     pub fn ungrouped(&self) -> Env {
         let mut env = self.clone();
         let own = env.levels.last_mut().expect("a level");
@@ -136,10 +148,12 @@ impl<'a> Generator<'a> {
         format!("{prefix}{}", self.names)
     }
 
+    /// Returns whether the expression can be IN or EXISTS with a subquery. Chosen at random.
     pub fn may_test(&mut self, env: &Env) -> bool {
         self.may_nest(env) && (env.is_filter || self.chance(8))
     }
 
+    /// Returns whether the expression can contain a subquery.
     pub fn may_nest(&self, env: &Env) -> bool {
         env.has_subqueries && self.subqueries < 4 && env.levels.len() < 3
     }
@@ -668,7 +682,7 @@ impl<'a> Generator<'a> {
         Expr::Scalar(Box::new(match self.below(10) {
             0..6 => {
                 let mut query = self.subselect(env, Some(kind), true);
-                self.wild(&mut query, env);
+                self.limit_sometimes(&mut query);
                 query
             }
             6 | 7 => {
@@ -705,11 +719,11 @@ impl<'a> Generator<'a> {
             return self.query(&inner, 1, Some(&kinds), true);
         }
         let mut query = self.subselect(env, kind, false);
-        self.wild(&mut query, env);
+        self.limit_sometimes(&mut query);
         query
     }
 
-    fn wild(&mut self, query: &mut Query, _env: &Env) {
+    fn limit_sometimes(&mut self, query: &mut Query) {
         if query.order.is_defined() && self.chance(10) {
             query.limit = Some(self.below(3));
         }
@@ -816,6 +830,7 @@ fn has_column(expr: &Expr) -> bool {
     found
 }
 
+/// Adds the columns of the right side of a join to `level`.
 fn join_levels(level: &mut Level, right: Level, kind: Join) {
     let shift = level.width;
     level.width += right.width;
@@ -839,6 +854,7 @@ fn join_levels(level: &mut Level, right: Level, kind: Join) {
     level.columns.extend(columns);
 }
 
+/// Returns the documented order of the rows of a SELECT without ORDER BY.
 fn select_order(select: &Select, own: &Level) -> Order {
     let items: Vec<&Expr> = select
         .items

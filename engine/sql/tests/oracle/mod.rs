@@ -49,6 +49,7 @@ use generate::Generator;
 use print::{Dialect, Printer};
 use settings::{Outcome, findings, run, settings};
 
+/// Number of queries.
 const QUERIES: u64 = 400;
 
 /// Parts of the messages with which a generated query may be rejected.
@@ -64,6 +65,7 @@ const DOCUMENTED: [&str; 6] = [
     "a subquery can refer to columns of the outer query only in its WHERE",
 ];
 
+/// The result of comparing a query with its evaluation.
 enum Verdict {
     Equal,
     Rejected(String),
@@ -71,6 +73,7 @@ enum Verdict {
     Faulty {
         engine_fails: bool,
     },
+    /// The engine had too little memory with some settings, and returned equal rows with the others.
     Memory,
     Different(Difference),
 }
@@ -82,7 +85,9 @@ struct Difference {
 
 struct Expected {
     rows: Result<Vec<Row>, Fault>,
+    /// Whether the documented order of the rows is defined.
     is_ordered: bool,
+    /// Whether the engine may fail although the evaluation does not ([`Evaluator::has_doubt`]).
     has_doubt: bool,
 }
 
@@ -257,7 +262,8 @@ async fn nested_queries_return_the_rows_of_their_definition() {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut reasons: BTreeMap<String, (u64, u64, String)> = BTreeMap::new();
     let mut found = Vec::new();
-    let mut late = HashSet::new();
+    // The reasons of panics and of queries that were rejected only in the run. Each reason is reported once.
+    let mut reported_reasons = HashSet::new();
     for seed in first..first + number_from_env("QUERIES", QUERIES) {
         let database = Database::random(seed);
         let query = Generator::new(seed, &database).root();
@@ -284,7 +290,7 @@ async fn nested_queries_return_the_rows_of_their_definition() {
             Verdict::Memory => "short of memory",
             Verdict::Different(difference)
                 if matches!(difference.kind, "rejected in the run" | "panic")
-                    && !late
+                    && !reported_reasons
                         .insert(reason(difference.detail.lines().last().unwrap_or_default())) =>
             {
                 difference.kind

@@ -11,14 +11,20 @@ use super::database::Database;
 use crate::random::table::{Memories, RequestedRows, rows};
 
 const MB: u64 = 1 << 20;
+/// Memory limits in bytes.
 const MEMORIES: [u64; 3] = [8 * MB, 64 * MB, 1024 * MB];
+/// Maximum numbers of rows per batch.
 const BATCHES: [usize; 3] = [1, 100, 8192];
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
+    /// The column names and the rows, one line each.
     Rows(Vec<String>),
+    /// The query was rejected before it ran.
     Rejected(String),
+    /// A value could not be computed.
     Failed(String),
+    /// The system failed, for example because the memory limit is too low.
     Memory(String),
     Panicked(String),
 }
@@ -110,6 +116,7 @@ pub fn outcome(error: &QueryError) -> Outcome {
     }
 }
 
+/// Returns the errors that loading a pipeline with this query reports.
 pub fn findings(session: &Session, database: &Database, query: &str) -> Vec<String> {
     let text = format!("{}    {query}\n", database.pipeline());
     let draft = prep_spec::read(prep_steps::vocabulary(), "x", "x.yaml", &text);

@@ -79,6 +79,7 @@ struct Cut {
 }
 
 impl Cut {
+    /// Returns whether the caller must remove the part at the current position. Each call counts one part.
     fn now(&mut self) -> bool {
         if self.is_done {
             return false;
@@ -88,6 +89,7 @@ impl Cut {
         self.is_done
     }
 
+    /// Removes an optional part, if it is the one to remove.
     fn take<T>(&mut self, part: &mut Option<T>) {
         if part.is_some() && self.now() {
             *part = None;
@@ -116,7 +118,8 @@ impl Cut {
         if query.order_by.len() > 1 && self.now() {
             query.order_by.pop();
         }
-        // The outer query's order depends on the order of a subquery.
+        // The order of the outer query depends on the order of a subquery, so a subquery may lose its ORDER BY only if its
+        // rows are also ordered without it.
         let may_lose_order = self.depth == 1 || query.unsorted.is_defined();
         if query.order_by.len() == 1 && may_lose_order && self.now() {
             query.order_by.clear();

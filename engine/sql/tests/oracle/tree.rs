@@ -77,6 +77,7 @@ pub enum Item {
     Star {
         qualifier: Option<String>,
         excluded: Vec<String>,
+        /// Expression and name of each column, and whether REPLACE contains the expression.
         columns: Vec<(Expr, String, bool)>,
     },
 }
@@ -100,7 +101,9 @@ pub enum From {
 
 #[derive(Debug, Clone)]
 pub enum Source {
+    /// The index of a table.
     Table(usize),
+    /// The name of a part of WITH.
     Part(String),
     Query(Box<Query>),
 }
@@ -192,6 +195,7 @@ pub enum Expr {
         operator: Binary,
         left: Box<Expr>,
         right: Box<Expr>,
+        /// Whether the operands are integers. DuckDB writes a division of integers as `//`.
         is_integer: bool,
     },
     Between {
@@ -219,6 +223,7 @@ pub enum Expr {
         query: Box<Query>,
         is_negated: bool,
     },
+    /// A key of GROUP BY: its index, and its expression.
     Key(usize, Box<Expr>),
     Aggregate(Box<Aggregate>),
     Window(Box<Window>),

@@ -13,6 +13,7 @@ struct Partition {
     peers: Vec<(usize, usize)>,
 }
 
+/// Returns the value of a window function for each row.
 pub fn evaluate(
     evaluator: &Evaluator<'_>,
     window: &Window,
@@ -90,6 +91,7 @@ fn value(
     })
 }
 
+/// Returns the frame of a row as indices in the partition.
 fn frame(window: &Window, partition: &Partition, place: usize) -> Range<usize> {
     let count = partition.rows.len();
     let Some(Frame {

@@ -62,6 +62,7 @@ fn distinct(values: Vec<Value>) -> Vec<Value> {
     values
 }
 
+/// Returns the texts of values with separators. `missing` is the text of NULL.
 fn joined(values: &[Value], separator: &str, missing: &str) -> Value {
     let texts = values.iter().map(|value| match value {
         Value::Missing => missing.to_owned(),
@@ -108,6 +109,7 @@ impl Generator {
         }
     }
 
+    /// Generates an aggregate, sometimes with FILTER.
     pub fn aggregate(&mut self, scope: &[Column]) -> Aggregate {
         let aggregate = self.aggregate_of_all(scope);
         // FILTER follows the aggregate itself, not a function around the aggregate.
@@ -251,6 +253,7 @@ impl Generator {
         }
     }
 
+    /// Generates a SELECT with GROUP BY. `clauses` are its clauses from FROM on, and `rows` are the rows of these clauses.
     pub fn grouped(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let kind = self.kind();
         let Some(key) = self.column_of(kind, scope) else {
@@ -300,6 +303,7 @@ impl Generator {
         }
     }
 
+    /// Generates a SELECT DISTINCT.
     pub fn distinct(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let kind = self.kind();
         let expr = self.expr(kind, scope, 1);
@@ -318,6 +322,7 @@ impl Generator {
         }
     }
 
+    /// Generates aggregates of all rows.
     pub fn totalled(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let all: Vec<&Row> = rows.iter().collect();
         self.has_sorting_call = false;

@@ -27,14 +27,18 @@ impl Expr {
     }
 }
 
+/// A column that expressions can use.
 #[derive(Clone)]
 pub struct Column {
+    /// The column in a query: `alias.name`.
     pub text: String,
     pub name: String,
     pub kind: Kind,
+    /// The index of the column in a row.
     pub place: usize,
 }
 
+/// A SELECT and its rows.
 pub struct Table {
     pub text: String,
     pub columns: Vec<(String, Kind)>,
@@ -46,12 +50,14 @@ pub struct Table {
 /// A query with its invalid clauses, and the rows that a valid query must return.
 pub struct GeneratedQuery {
     pub text: String,
+    /// The invalid clauses. Empty for a valid query.
     pub foreign: Vec<String>,
     names: Vec<String>,
     rows: Vec<Row>,
 }
 
 impl GeneratedQuery {
+    /// Returns the column names and the rows, one line each.
     pub fn printed(&self) -> Vec<String> {
         let line = |row: &Row| {
             let cells: Vec<String> = row.iter().map(Value::literal).collect();
@@ -194,6 +200,7 @@ impl Generator {
         }
     }
 
+    /// Generates a table of FROM. Returns its text, its columns and its rows.
     pub fn table(&mut self) -> (String, Vec<Column>, Vec<Row>) {
         // The table `e` is empty, and so are most queries over it. Therefore it is rare.
         let which = match self.below(12) {
@@ -228,6 +235,7 @@ impl Generator {
         (text, scope, rows)
     }
 
+    /// Generates FROM. Returns its text, its columns, its rows, and whether the rows are sorted by ORDER BY.
     fn from(&mut self, depth: usize) -> (String, Vec<Column>, Vec<Row>, bool) {
         let is_constant = self.chance(8);
         let (mut text, mut scope, mut rows, sorted) = if is_constant {
@@ -311,6 +319,7 @@ impl Generator {
         (text, scope, rows, false)
     }
 
+    /// Generates a subquery with rows of constants.
     fn constants(&mut self) -> (String, Vec<Column>, Vec<Row>) {
         let kinds = [Kind::Integer, Kind::Text];
         let mut rows: Vec<Row> = Vec::new();
@@ -430,6 +439,7 @@ impl Generator {
         )
     }
 
+    /// Generates a SELECT of expressions. `clauses` are its clauses from FROM on, and `rows` are the rows of these clauses.
     pub fn projected(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let owners: Vec<&str> = scope
             .iter()
@@ -471,6 +481,7 @@ impl Generator {
         }
     }
 
+    /// Generates a SELECT of `*`, sometimes with EXCLUDE or REPLACE.
     fn everything(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let mut kept: Vec<(String, Kind, Expr)> = scope
             .iter()
@@ -512,6 +523,7 @@ impl Generator {
         }
     }
 
+    /// Adds an ORDER BY.
     fn order(&mut self, table: &mut Table) {
         let place = self.below(table.columns.len());
         let descending = self.chance(50);
@@ -544,6 +556,7 @@ impl Generator {
         [Kind::Integer, Kind::Number, Kind::Text, Kind::Boolean][self.below(4)]
     }
 
+    /// Returns a column of this kind, if there is one.
     pub fn column_of(&mut self, kind: Kind, scope: &[Column]) -> Option<Expr> {
         let fitting: Vec<&Column> = scope.iter().filter(|column| column.kind == kind).collect();
         if fitting.is_empty() {
@@ -606,6 +619,7 @@ impl Generator {
         }
     }
 
+    /// Generates coalesce or CASE.
     fn choice(&mut self, kind: Kind, scope: &[Column], depth: usize) -> Expr {
         let (a, b) = (
             self.expr(kind, scope, depth - 1),

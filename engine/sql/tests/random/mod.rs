@@ -28,12 +28,15 @@ use prep_sql::{QueryError, Session};
 use grammar::Generator;
 use table::{HEAD, Memories, RequestedRows, memories, rows};
 
+/// Number of queries.
 const QUERIES: u64 = 160;
 /// Interval of the queries that read the large table.
 const LARGE_TABLE_INTERVAL: u64 = 50;
 
 const MB: u64 = 1 << 20;
+/// Memory limits in bytes.
 const MEMORIES: [u64; 3] = [8 * MB, 64 * MB, 1024 * MB];
+/// Maximum numbers of rows per batch.
 const BATCHES: [usize; 3] = [1, 100, 8192];
 /// Batch sizes for the large table. DataFusion takes minutes to merge 20,000 batches of one row.
 const LARGE_BATCHES: [usize; 3] = [16, 100, 8192];
@@ -66,13 +69,16 @@ fn findings(session: &Session, query: &str) -> Vec<String> {
     found.into_iter().map(|one| one.message).collect()
 }
 
+/// Counts the runs of queries by their results.
 struct Runs {
     session: Session,
-    right: u64,
+    /// Number of runs that returned the expected rows.
+    equal: u64,
     short_of_memory: u64,
 }
 
 impl Runs {
+    /// Runs a query with all memory limits and batch sizes, and compares the rows with `expected`.
     async fn compare(
         &mut self,
         query: &Query,
@@ -123,7 +129,7 @@ impl Runs {
                         query.tree()
                     );
                     assert_eq!(found.len(), expected.len(), "{setting}\n{}", query.tree());
-                    self.right += 1;
+                    self.equal += 1;
                 }
             }
         }
@@ -148,7 +154,7 @@ async fn queries_return_the_expected_rows_or_are_rejected() {
     let (mut rejected, mut accepted) = (0, 0);
     let mut runs = Runs {
         session: session.clone(),
-        right: 0,
+        equal: 0,
         short_of_memory: 0,
     };
     let tables = [memories(false), memories(true)];
@@ -181,11 +187,11 @@ async fn queries_return_the_expected_rows_or_are_rejected() {
             rejected += 1;
         }
     }
-    let (right, short) = (runs.right, runs.short_of_memory);
-    println!("{accepted} queries, {rejected} rejected; {right} runs, {short} short of memory");
+    let (equal, short) = (runs.equal, runs.short_of_memory);
+    println!("{accepted} queries, {rejected} rejected; {equal} runs, {short} short of memory");
     assert!(rejected > 0 && accepted > rejected, "{rejected} {accepted}");
     assert!(
-        short * 20 < right,
-        "{short} of {right} runs were short of memory"
+        short * 20 < equal,
+        "{short} runs were short of memory, and {equal} were not"
     );
 }

@@ -14,6 +14,7 @@ use prep_sql::{
 
 use super::value::{Kind, Value};
 
+/// The start of a pipeline with the tables, to which a test appends the query of an output.
 pub const HEAD: &str = "\
 name: X
 category: C
@@ -27,6 +28,7 @@ public:
   a.csv: |
 ";
 
+/// The content of a table.
 #[derive(Clone)]
 pub struct Data {
     pub name: String,
@@ -142,6 +144,7 @@ fn large() -> impl Iterator<Item = Vec<Value>> {
 /// The origin of row 0. The origin of row n is `FIRST_ORIGIN - n`.
 const FIRST_ORIGIN: u64 = 1 << 20;
 
+/// A table in memory, as the engine reads it.
 #[derive(Debug)]
 pub struct Memory {
     columns: Vec<RelationColumn>,
@@ -224,6 +227,7 @@ impl Relation for Memory {
     }
 }
 
+/// The tables in memory, by name.
 pub type Memories = BTreeMap<String, Arc<Memory>>;
 
 pub fn memories(is_large: bool) -> Memories {
@@ -239,6 +243,7 @@ pub enum RequestedRows {
     Values,
     /// Values, and origins of columns that the query only copies.
     Origins,
+    /// Values, in any order.
     AnyOrder,
 }
 
@@ -259,6 +264,7 @@ pub async fn rows(
     Ok(lines)
 }
 
+/// Returns the column names and the cells of the engine's rows.
 pub async fn cells(
     session: &Session,
     query: &Query,

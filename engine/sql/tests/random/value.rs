@@ -66,6 +66,7 @@ impl Value {
         }
     }
 
+    /// Returns a string that is the same for equal values, for which NULL equals NULL.
     pub fn key(&self) -> String {
         match self {
             Value::Missing => "-".to_owned(),
@@ -83,6 +84,7 @@ impl Value {
         }
     }
 
+    /// Returns the value as a literal of SQL.
     pub fn literal(&self) -> String {
         match self {
             Value::Missing => "NULL".to_owned(),
@@ -125,6 +127,7 @@ pub fn in_number_order(a: f64, b: f64) -> Ordering {
 /// Numbers are added in units of `2^-UNIT_BITS`, the smallest positive double.
 const UNIT_BITS: i64 = 1074;
 
+/// Returns the exact sum of finite numbers, in units of `2^-UNIT_BITS`.
 fn total(values: &[f64]) -> BigInt {
     let exact = values.iter().map(|value| {
         let bits = value.abs().to_bits();
@@ -142,6 +145,7 @@ fn total(values: &[f64]) -> BigInt {
     exact.sum()
 }
 
+/// Returns the double nearest to `value * 2^-unit_bits`.
 fn rounded(value: &BigInt, unit_bits: i64) -> f64 {
     let magnitude = value.magnitude();
     let excess = magnitude.bits().saturating_sub(64);
@@ -225,6 +229,7 @@ pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
     and(a.map(|a| !a), b.map(|b| !b)).map(|both| !both)
 }
 
+/// Compares two values of one kind, or NULL, in the order of a key of ORDER BY.
 pub fn in_order(a: &Value, b: &Value, descending: bool, missing_first: bool) -> Ordering {
     match (a, b) {
         (Value::Missing, Value::Missing) => Ordering::Equal,

@@ -9,9 +9,11 @@ use super::aggregates::{Order, groups};
 use super::grammar::{Column, Expr, Generator, Row, Table, scope};
 use super::value::{Kind, Value, average, in_order, sum};
 
+/// A call of a window function.
 struct Call {
     text: String,
     kind: Kind,
+    /// The value in each row.
     values: Vec<Value>,
 }
 
@@ -28,6 +30,7 @@ struct Window {
 }
 
 impl Window {
+    /// Computes a value for each of `count` rows. `value` takes a partition and the index of the row in this partition.
     fn each(&self, count: usize, value: impl Fn(&Partition, usize) -> Value) -> Vec<Value> {
         let mut values = vec![Value::Missing; count];
         for partition in &self.partitions {
@@ -42,6 +45,7 @@ impl Window {
 /// Returns the frame of a row. Row and frame are indices in the partition.
 type Frame = Rc<dyn Fn(&Partition, usize) -> std::ops::Range<usize>>;
 
+/// Returns the range from `start` to `end` (inclusive) of a partition with `len` rows.
 fn between(start: i64, end: i64, len: usize) -> std::ops::Range<usize> {
     let place = |place: i64| usize::try_from(place.max(0)).unwrap().min(len);
     place(start)..place(end + 1).max(place(start))
@@ -213,6 +217,7 @@ impl Generator {
         }
     }
 
+    /// Generates a call of an aggregate over a frame.
     fn framed(&mut self, window: &Window, scope: &[Column], rows: &[Row]) -> Call {
         let which = self.below(6);
         let kind = match which {
@@ -373,6 +378,7 @@ impl Generator {
         }
     }
 
+    /// Generates a SELECT with `unnest`.
     pub fn unnested(&mut self) -> Table {
         let (from, scope, rows) = self.table();
         let integer = self.expr(Kind::Integer, &scope, 1);
@@ -406,6 +412,7 @@ impl Generator {
         }
     }
 
+    /// Generates UNION, INTERSECT or EXCEPT with an ORDER BY.
     pub fn set_operation(&mut self) -> Table {
         let kinds = [Kind::Integer, Kind::Text];
         let mut sides = Vec::new();

@@ -69,6 +69,7 @@ def theirs(case, engine):
 
 
 def tables(execute, many, skipped=()):
+    """Creates the tables of tables.json. `execute(statement)` runs a statement, and `many(name, rows)` inserts rows."""
     for name, columns in TABLES.items():
         if name in skipped:
             continue
@@ -80,6 +81,7 @@ def tables(execute, many, skipped=()):
 
 
 def duck():
+    """Returns a function that runs a query in DuckDB."""
     connection = duckdb.connect()
     fill = lambda name, rows: connection.executemany(
         f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
@@ -88,6 +90,7 @@ def duck():
 
 
 def postgres(address):
+    """Returns a function that runs a query in PostgreSQL."""
     import psycopg
 
     connection = psycopg.connect(address, autocommit=True)

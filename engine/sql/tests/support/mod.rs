@@ -85,6 +85,7 @@ impl Relation for Memory {
     }
 }
 
+/// Returns the tables that a query reads.
 pub fn used(query: &Query, all: &Tables) -> Tables {
     let names = query.tables.iter();
     names
@@ -92,6 +93,7 @@ pub fn used(query: &Query, all: &Tables) -> Tables {
         .collect()
 }
 
+/// Runs a query, and returns its rows as values, in any order.
 pub async fn values(
     text: &str,
     all: &Tables,

@@ -39,7 +39,9 @@ struct Exact {
 enum Summands {
     Integers,
     Doubles,
+    /// Doubles, and their squares.
     Squares,
+    /// Values of another type, which the original aggregate of DataFusion adds.
     Other,
 }
 

@@ -18,18 +18,22 @@ use super::sum::{Change, ExactSum, read_word};
 use crate::error::FunctionError;
 use crate::functions::canonical::key;
 
+/// The sums from which a statistic of a group is computed.
 pub(super) trait Sums: Debug + Default + Send + Sync + 'static {
     /// The type of the values and of the statistic.
     type Values: ArrowPrimitiveType;
 
     fn change(&mut self, value: Native<Self>, change: Change);
     fn result(&self, statistic: Statistic) -> Result<Option<Native<Self>>>;
+    /// Returns the memory on the heap in bytes.
     fn heap(&self) -> usize;
+    /// Appends the serialized state to `out`.
     fn write(&self, out: &mut Vec<u8>);
     /// Adds a serialized state. `None` if the state is truncated.
     fn merge(&mut self, state: &[u8]) -> Option<()>;
     /// Returns the bits of a value. Equal values must have equal bits.
     fn bits(value: Native<Self>) -> u64;
+    /// Returns the value with these bits.
     fn value(bits: u64) -> Native<Self>;
 }
 
@@ -242,10 +246,12 @@ impl<S: Sums> Accumulator for Group<S> {
     }
 }
 
+/// The accumulator of many groups.
 #[derive(Debug)]
 pub(super) struct Groups<S> {
     statistic: Statistic,
     groups: Vec<S>,
+    /// Memory of all groups on the heap in bytes.
     heap: usize,
 }
 
@@ -258,6 +264,7 @@ impl<S: Sums> Groups<S> {
         }
     }
 
+    /// Changes the sums of a group, and updates `heap`.
     fn update<T>(&mut self, group: usize, change: impl FnOnce(&mut S) -> T) -> Option<T> {
         let sums = self.groups.get_mut(group)?;
         let before = sums.heap();
@@ -266,6 +273,7 @@ impl<S: Sums> Groups<S> {
         Some(changed)
     }
 
+    /// Removes and returns the groups that DataFusion requests.
     fn take(&mut self, emit: EmitTo) -> Vec<S> {
         let taken = emit.take_needed(&mut self.groups);
         let heap: usize = taken.iter().map(Sums::heap).sum();

@@ -2,7 +2,9 @@
 
 use num_bigint::{BigInt, BigUint, Sign};
 
+/// Number of significant bits of a double.
 const DOUBLE_BITS: i64 = 53;
+/// Exponent of the smallest positive double.
 const MIN_EXPONENT: i64 = -1074;
 /// Bits of a quotient that suffice for rounding, if it is known whether the remainder is zero.
 const QUOTIENT_BITS: i64 = 66;

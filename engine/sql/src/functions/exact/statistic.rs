@@ -10,12 +10,18 @@ use super::sum::{DOUBLE_EXPONENT, ExactSum, SQUARE_EXPONENT};
 pub(super) enum Statistic {
     Sum,
     Average,
-    Variance { of: Population, root: bool },
+    /// The variance, or its square root if `root` is true.
+    Variance {
+        of: Population,
+        root: bool,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Population {
+    /// The values are the entire population.
     All,
+    /// The values are a sample of the population.
     Sample,
 }
 
@@ -70,7 +76,7 @@ impl Statistic {
     }
 }
 
-/// Returns the number of values, minus one for a sample. `None` for zero.
+/// Returns the divisor of the variance of `count` values: `count` or, for a sample, `count - 1`. `None` if this is zero.
 fn divisor(of: Population, count: u64) -> Option<u64> {
     let divisor = match of {
         Population::All => count,

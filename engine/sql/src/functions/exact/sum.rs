@@ -47,6 +47,7 @@ fn parts(value: f64) -> (u64, usize, bool) {
 }
 
 impl ExactSum {
+    /// Adds or removes a value.
     pub(super) fn change(&mut self, value: f64, change: Change) {
         if value.is_finite() {
             let (mantissa, position, negative) = parts(value);
@@ -66,6 +67,7 @@ impl ExactSum {
         }
     }
 
+    /// Adds or removes the square of a finite value.
     pub(super) fn change_square(&mut self, value: f64, change: Change) {
         let (mantissa, position, _) = parts(value);
         self.change_at(u128::from(mantissa).pow(2), 2 * position, false, change);
@@ -121,6 +123,7 @@ impl ExactSum {
         if is_negative { u64::MAX } else { 0 }
     }
 
+    /// Adds all values of another sum.
     pub(super) fn merge(&mut self, other: &ExactSum) {
         if let Some(more) = &other.special {
             let counts = self.special.get_or_insert_default();
@@ -151,6 +154,7 @@ impl ExactSum {
         }
     }
 
+    /// Returns the sum of the finite values as `(integer, exponent)`: the sum is `integer * 2^exponent`.
     pub(super) fn integer(&self) -> (BigInt, i64) {
         let bytes = self.limbs.iter().flat_map(|limb| limb.to_le_bytes());
         let bytes: Vec<u8> = bytes.collect();
@@ -193,6 +197,7 @@ impl ExactSum {
     }
 }
 
+/// Reads 8 bytes from the front of `state`.
 pub(super) fn read_word(state: &mut &[u8]) -> Option<u64> {
     let (bytes, rest) = state.split_first_chunk::<8>()?;
     *state = rest;
