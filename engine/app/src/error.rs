@@ -102,7 +102,7 @@ impl Error {
         Error::new(Failure::Machine, message)
     }
 
-    /// Returns the kind of failure. For a competition, an invalid request is a failure of its pipeline.
+    /// Returns the kind of failure. An invalid request has no kind of its own, so it is treated as a mistake in the pipeline.
     pub fn failure(&self) -> Failure {
         match self.blame {
             Blame::Request => Failure::Pipeline,

@@ -30,13 +30,17 @@ pub struct JobPlan {
     pub variant: Option<String>,
     /// Whether outputs and bundles are not compared with published checksums.
     pub skips_verification: bool,
+    /// Maximum number of jobs that download at the same time.
     pub downloads: usize,
+    /// Maximum number of jobs that prepare competitions at the same time.
     pub workers: usize,
+    /// Number of processors of a job that prepares a competition.
     pub processors: usize,
     /// Maximum memory of all steps of a worker, in bytes.
     pub memory: u64,
     /// Length of the largest bundle in bytes, 0 if unknown.
     pub disk: u64,
+    /// Time limit of a job, in hours.
     pub hours: usize,
 }
 
@@ -83,6 +87,7 @@ impl JobPlan {
         (self.disk > 0).then(|| self.disk + self.disk / 2 + BASE_DISK_BYTES)
     }
 
+    /// Describes the disk space for a worker's cache in words, for a comment of the script.
     fn disk(&self) -> String {
         self.disk_limit().map_or_else(
             || "1.5 times the size of the largest bundle".to_owned(),
@@ -90,6 +95,7 @@ impl JobPlan {
         )
     }
 
+    /// Returns the ids as words of the shell.
     fn ids(&self) -> String {
         self.ids
             .iter()

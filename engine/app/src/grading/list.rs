@@ -20,10 +20,13 @@ use crate::error::Error;
 use crate::grading::{Grading, GradingLog};
 use crate::settings::Settings;
 
+/// The report of a list of submissions.
 pub struct GradedList {
     /// A report or an error for each entry, in the order of the list.
     pub results: Vec<(ListedSubmission, Result<CompetitionReport, Error>)>,
+    /// The text of the report.
     pub text: String,
+    /// The file of the report.
     pub path: PathBuf,
     /// Warnings about the prepared data, sorted.
     pub warnings: BTreeSet<String>,

@@ -300,6 +300,7 @@ fn audit_outputs(
     let limits = &resources.limits;
     let mut equal = Vec::new();
     let mut findings: Vec<AuditFinding> = edited_findings(edited).collect();
+    // Files that differ without a known cause: the index of the finding, and the published MD5 of the file.
     let mut unknown: Vec<(usize, String)> = Vec::new();
     let mut count = 0;
     for (section, sums) in [("public", &sums.public), ("private", &sums.private)] {
@@ -416,6 +417,7 @@ fn audit_tree(
 /// these rules, the order of the rows matters.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
+/// Returns whether a rule or metric in the section `grade` contains `match: position`.
 fn pairs_columns_by_position(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(pairs_columns_by_position),
