@@ -1,4 +1,4 @@
-//! The facts that a signed report proves: who graded, with which data and rules, and how many gradings there were.
+//! The facts that a signed report proves: its grader, the data and rules of the grading, and the number of gradings.
 
 use prep_digests::{LockedDataset, Lockfile};
 use prep_grade::report::{JsonObject, JsonValue, LogPlace};

@@ -165,6 +165,7 @@ impl Spearman {
     }
 }
 
+/// Returns the numbers of a row: those in its only cell, or one from each of its cells.
 fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, Refusal> {
     match columns {
         [column] => {
@@ -230,6 +231,7 @@ fn ranks<T>(values: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Option<Vec<
     (ranks.len() > 1).then_some(ranks)
 }
 
+/// Returns the correlation of two lists of ranks, which have the same length of at least two.
 fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let centre = |values: &[f64]| -> Vec<f64> {
         let mean = mean(values);
@@ -343,7 +345,7 @@ struct KendallTau {
 impl Metric for KendallTau {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
-        let (mut inversions, mut most) = (0u64, 0u64);
+        let (mut inversions, mut ordered_pairs) = (0u64, 0u64);
         for row in 0..answers.len() {
             let (truth, predicted) = (text(answers.value(row)), text(prediction.value(row)));
             let (truth, predicted): (Vec<&str>, Vec<&str>) =
@@ -367,13 +369,15 @@ impl Metric for KendallTau {
             };
             inversions += sort_counting(&mut ranks);
             let items = truth.len() as u64;
-            most += items * items.saturating_sub(1);
+            ordered_pairs += items * items.saturating_sub(1);
         }
-        if most == 0 {
+        if ordered_pairs == 0 {
             let message = "no list has at least two items, so the correlation is undefined";
             return Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column));
         }
-        Ok(Score::python(1.0 - (4 * inversions) as f64 / most as f64))
+        Ok(Score::python(
+            1.0 - (4 * inversions) as f64 / ordered_pairs as f64,
+        ))
     }
 }
 

@@ -142,8 +142,8 @@ impl FBetaOfMasks {
             return self.both_empty.score();
         }
         let square = self.beta * self.beta;
-        let below = square * areas.truth as f64 + areas.predicted as f64;
-        Some((1.0 + square) * areas.both as f64 / below)
+        let denominator = square * areas.truth as f64 + areas.predicted as f64;
+        Some((1.0 + square) * areas.both as f64 / denominator)
     }
 }
 

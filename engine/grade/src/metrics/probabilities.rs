@@ -72,10 +72,11 @@ fn default_eps() -> f64 {
 }
 
 fn parse_eps<'de, D: Deserializer<'de>>(eps: D) -> Result<f64, D::Error> {
-    distance(eps, "eps")
+    parse_bound(eps, "eps")
 }
 
-fn distance<'de, D: Deserializer<'de>>(value: D, name: &str) -> Result<f64, D::Error> {
+/// Parses a bound b. Probabilities are clipped to [b, 1 - b].
+fn parse_bound<'de, D: Deserializer<'de>>(value: D, name: &str) -> Result<f64, D::Error> {
     let value = f64::deserialize(value)?;
     match value > 0.0 && value < 0.5 {
         true => Ok(value),
@@ -160,7 +161,7 @@ struct Preparation {
 }
 
 fn parse_clip_first<'de, D: Deserializer<'de>>(bound: D) -> Result<Option<f64>, D::Error> {
-    distance(bound, "clip_first").map(Some)
+    parse_bound(bound, "clip_first").map(Some)
 }
 
 impl Preparation {
@@ -254,6 +255,7 @@ fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     labels.values().position(|value| !is_known(value))
 }
 
+/// Returns the larger of the two labels in the answers' column `column`.
 fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
     let mut distinct = labels.to_vec();
     distinct.sort_unstable_by(f64::total_cmp);

@@ -79,6 +79,7 @@ impl Rule for SameRows {
     }
 }
 
+/// Returns an error unless the submission has the expected number of rows.
 pub(crate) fn check(found: usize, expected: usize) -> Result<(), Refusal> {
     if found == expected {
         return Ok(());

@@ -21,6 +21,7 @@ impl CocoBox {
     }
 }
 
+/// The boxes of one label in one image.
 #[derive(Debug, Clone, Default)]
 pub struct Image {
     pub truth: Vec<CocoBox>,
@@ -43,6 +44,7 @@ impl Image {
 /// Number of boxes beyond twice `max_detections` before boxes are dropped. Dropping rarely is faster, because it sorts.
 const SPARE_BOXES: usize = 32;
 
+/// A predicted box after it was matched with true boxes. If `ignored` is true, the box is neither a hit nor a miss.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     confidence: f64,

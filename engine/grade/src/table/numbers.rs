@@ -11,6 +11,7 @@ use super::threads::both;
 use crate::python::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 
+/// A double represents all integers up to this number exactly.
 const EXACT: u128 = 1 << 53;
 
 /// Returns the values of a column as finite doubles. A column without rows is an error.
@@ -156,6 +157,7 @@ pub fn number_or_nan(column: &GradedColumn<'_>, position: usize) -> Result<f64, 
     }
 }
 
+/// The columns that a parameter selects.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(
     untagged,
@@ -209,6 +211,7 @@ impl Default for ColumnSelection {
 }
 
 impl ColumnSelection {
+    /// Returns the selected names. `all_except` selects the other columns of the table that `of` names.
     pub fn select<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
         match self {
             ColumnSelection::AllExcept {

@@ -101,6 +101,7 @@ fn scan(content: FileContent<'_>) -> io::Result<Result<ScannedFrame<'_>, Refusal
     }
 }
 
+/// Returns the first eight bytes of a file, and the first line that contains text.
 fn read_first_line(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     let mut start = Vec::new();
     content.reader().take(8).read_to_end(&mut start)?;
@@ -118,11 +119,13 @@ fn read_first_line(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)>
     Ok((start, line))
 }
 
+/// The length and the number of commas of the first line that contains text.
 #[derive(Debug, Default)]
 struct FirstLine {
     bytes: usize,
     commas: usize,
     has_text: bool,
+    /// Whether the end of the line was read.
     is_over: bool,
 }
 
