@@ -562,26 +562,25 @@ mod tests {
             .map(|(n, name)| ((n * n) as u64, name))
             .collect();
         for of in [1, 2, 5, 23, 40] {
-            let shares: Vec<Vec<String>> = (1..=of)
+            let units: Vec<Vec<String>> = (1..=of)
                 .map(|number| assign(sized.clone(), number, of))
                 .collect();
-            let mut all: Vec<&String> = shares.iter().flatten().collect();
+            let mut all: Vec<&String> = units.iter().flatten().collect();
             all.sort();
             assert_eq!(all, names.iter().collect::<Vec<_>>());
-            let load = |share: &Vec<String>| -> u64 {
-                share
-                    .iter()
+            let load = |unit: &Vec<String>| -> u64 {
+                unit.iter()
                     .map(|id| sized.iter().find(|(_, name)| *name == id).unwrap().0)
                     .sum()
             };
             let total: u64 = sized.iter().map(|(bytes, _)| bytes).sum();
-            let most = shares.iter().map(load).max().unwrap();
+            let most = units.iter().map(load).max().unwrap();
             assert!(
                 3 * most <= 4 * (total / of as u64).max(22 * 22),
                 "{of}: {most}"
             );
-            for share in shares.iter().filter(|share| !share.is_empty()) {
-                assert!(share.is_sorted_by_key(|id| Reverse(id.clone())));
+            for unit in units.iter().filter(|unit| !unit.is_empty()) {
+                assert!(unit.is_sorted_by_key(|id| Reverse(id.clone())));
             }
         }
         // If there are as many units as competitions, each unit gets one, and the first gets the largest.

@@ -499,27 +499,29 @@ fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     })
 }
 
+/// Returns a sentence that names the part that differs, if the results of the audit determine it.
 fn conclusion(
     bundle: Option<&BundleAudit>,
     outputs: Option<&OutputsAudit>,
     tree: Option<&TreeAudit>,
 ) -> String {
+    // Each of the three values is `None` if there is nothing to compare.
     let good_bundle = bundle.map(BundleAudit::is_published_content);
     let is_published = bundle.is_some_and(|part| part.published.as_ref() == Some(&part.md5));
-    let of_writer = |block: &prep_audit::Block| {
+    let depends_on_writer = |block: &prep_audit::Block| {
         [
             Cause::ParquetVersions.id(),
             Cause::ParquetUnknownVersions.id(),
         ]
         .contains(&block.cause)
     };
-    let all_hold = outputs
+    let outputs_match = outputs
         .filter(|part| part.published > 0)
-        .map(|part| part.report.blocks.iter().all(of_writer));
+        .map(|part| part.report.blocks.iter().all(depends_on_writer));
     let same_tree = tree.map(|part| part.report.verdict <= Verdict::SameContent);
-    let of_edit = |block: &prep_audit::Block| block.cause == Cause::FilesEdited.id();
-    let text = match (good_bundle, all_hold, same_tree) {
-        _ if outputs.is_some_and(|part| part.report.blocks.iter().any(of_edit)) => {
+    let is_edited = |block: &prep_audit::Block| block.cause == Cause::FilesEdited.id();
+    let text = match (good_bundle, outputs_match, same_tree) {
+        _ if outputs.is_some_and(|part| part.report.blocks.iter().any(is_edited)) => {
             "prepared files were changed or removed after they were prepared"
         }
         (_, Some(true), Some(false)) => {

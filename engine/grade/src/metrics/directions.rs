@@ -23,8 +23,8 @@ pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind::lower::<MeanAngula
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
-            column("azimuth", "The azimuth."),
-            column("zenith", "The zenith."),
+            column("azimuth", "The column of azimuths, in radians."),
+            column("zenith", "The column of zeniths, in radians."),
         ],
     },
 )

@@ -211,7 +211,7 @@ fn add_columns(
     }
 }
 
-pub(super) const COLUMN: SectionKey = column("column", "The label.");
+pub(super) const COLUMN: SectionKey = column("column", "The column of labels.");
 
 pub(super) const LABELS: SectionKey =
     optional("labels_as", KeyType::Choice(LABELS_AS), "See `accuracy`.");

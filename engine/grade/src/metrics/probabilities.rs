@@ -378,7 +378,7 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
             "column",
             "The column with the label (0 or 1) in the answers and the probability in the submission.",
         ),
-        column("id", "The identifier."),
+        column("id", "The column of identifiers."),
         required(
             "separator",
             KeyType::String,

@@ -106,7 +106,7 @@ pub(super) const SAME_IDS: RuleKind = RuleKind::new::<SameIds>(Definition {
     source: "MLE-bench graders",
     shorthand: Some("column"),
     parameters: &[
-        column("column", "The identifier."),
+        column("column", "The column of identifiers."),
         optional(
             "relation",
             KeyType::Choice(&["equal", "subset", "superset"]),

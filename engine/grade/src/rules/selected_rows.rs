@@ -202,7 +202,7 @@ pub(super) const DROP_UNKNOWN: RuleKind = RuleKind::new::<DropUnknown>(Definitio
     details: "Identifiers are compared as in `same_ids`.",
     source: "pandas.Series.isin",
     shorthand: Some("column"),
-    parameters: &[column("column", "The identifier.")],
+    parameters: &[column("column", "The column of identifiers.")],
 });
 
 #[derive(Debug, Deserialize)]

@@ -109,6 +109,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
     let mut predicted: Vec<&CocoBox> = image.predicted.iter().collect();
     predicted.sort_by(|a, b| compare_descending(a.confidence, b.confidence));
     predicted.truncate(max_detections);
+    // As in COCO's code, a match needs an IoU of at most 1 - 1e-10.
     let least = threshold.min(1.0 - 1e-10);
     let mut outcomes = Vec::with_capacity(predicted.len());
     for one in predicted {
@@ -118,8 +119,9 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
             if taken.get(index) == Some(&true) {
                 continue;
             }
-            let counts = best.is_some_and(|(_, best)| !best.is_ignored());
-            if counts && candidate.is_ignored() {
+            // Ignored true boxes come last. A box is matched with one of them only if it has no other match.
+            let has_match = best.is_some_and(|(_, best)| !best.is_ignored());
+            if has_match && candidate.is_ignored() {
                 break;
             }
             let iou = overlap(one.sides, candidate.sides);
@@ -131,6 +133,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
             best = Some((index, candidate));
         }
         if let Some(taken) = best.and_then(|(index, _)| taken.get_mut(index)) {
+            // The number 0 means no match, so the true box remains unmatched.
             *taken = one.number > 0;
         }
         let hit = best.is_some_and(|(_, best)| best.number > 0);

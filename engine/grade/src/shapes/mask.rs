@@ -49,11 +49,12 @@ impl Mask {
         if lengths.count != starts.count && starts.count > 2 {
             return Err("a length after each start");
         }
+        // Whether NumPy's sum of a start and a length wraps around depends on the types of both arrays.
         let wraps = match (NumPyType::infer(&starts), NumPyType::infer(&lengths)) {
             (_, None) => false,
-            (Some(NumPyType::Unlimited), Some(store))
-            | (Some(store), Some(NumPyType::Unlimited))
-                if store != NumPyType::Double =>
+            (Some(NumPyType::Unlimited), Some(other))
+            | (Some(other), Some(NumPyType::Unlimited))
+                if other != NumPyType::Double =>
             {
                 false
             }

@@ -80,13 +80,13 @@ pub fn number(value: CellValue<'_>) -> Option<f64> {
 /// Like [`floats`], but for metrics that use only the order of values. If different integers would become equal as doubles,
 /// all values are replaced with their ranks.
 pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
-    let whole = |value: CellValue<'_>| match value {
+    let integer = |value: CellValue<'_>| match value {
         CellValue::Bool(_) => None,
         value => value.integer(),
     };
     let is_beyond = |value: i128| value.unsigned_abs() > EXACT;
-    let beyond = column.values().filter_map(whole).any(is_beyond);
-    if beyond && let Some(values) = column.values().map(whole).collect::<Option<Vec<i128>>>() {
+    let beyond = column.values().filter_map(integer).any(is_beyond);
+    if beyond && let Some(values) = column.values().map(integer).collect::<Option<Vec<i128>>>() {
         let mut sorted = values.clone();
         sorted.sort_unstable();
         sorted.dedup();
