@@ -680,6 +680,7 @@ pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     Some(all)
 }
 
+/// Returns the name of a competition and its metadata, in upstream's form, from its pipeline.
 fn pipeline_metadata(pipeline: &Pipeline) -> Option<(String, Value)> {
     let grade = &pipeline.grade.as_ref()?.value;
     let answers = &grade.answers.value;

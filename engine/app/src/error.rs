@@ -16,9 +16,11 @@ use prep_spec::Diagnostics;
 pub enum Blame {
     /// The caller: the request is invalid.
     Request,
+    /// The party that the kind of failure determines.
     Failure(Failure),
 }
 
+/// An error of a request.
 #[derive(Debug, Clone)]
 pub struct Error {
     pub blame: Blame,

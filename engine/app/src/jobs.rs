@@ -393,11 +393,11 @@ fn assign(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<Strin
     let mut loads = vec![0u64; of.max(1)];
     let mut assigned = Vec::new();
     for (bytes, id) in sized {
-        let least = loads
+        let least_loaded = loads
             .iter()
             .enumerate()
             .min_by_key(|(place, load)| (**load, *place));
-        let Some(place) = least.map(|(place, _)| place) else {
+        let Some(place) = least_loaded.map(|(place, _)| place) else {
             break;
         };
         if let Some(load) = loads.get_mut(place) {

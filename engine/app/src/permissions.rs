@@ -130,6 +130,7 @@ impl Accepted {
     }
 }
 
+/// Returns the file with the accepted competitions of an account.
 fn path(settings: &Settings, account: &str) -> PathBuf {
     let digest = Digest::of_bytes(account.as_bytes()).to_string();
     let name = format!("{}.json", digest.get(..16).unwrap_or(&digest));

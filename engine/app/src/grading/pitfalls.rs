@@ -76,8 +76,8 @@ fn unscored_rows(grader: &Grader, answers: &Frame) -> Option<String> {
     let column = columns.find(|column| is_number(&column.data) && column.data.missing() > 0)?;
     let (rows, name) = (units::count(column.data.missing(), "row"), &column.name);
     Some(format!(
-        "the answers have no value in {rows} of the column `{name}`, which the query of the metric may skip; leave these rows out, or let \
-         the query mention NULL"
+        "the answers have no value in {rows} of the column `{name}`, which the query of the metric may skip; leave these rows out, or \
+         handle missing values in the query, for example with `IS NOT NULL`"
     ))
 }
 

@@ -226,7 +226,7 @@ fn audit_bundle(
     };
     let lists = bundles::member_lists(settings);
     let published = pipeline.bundle.md5.clone();
-    let plain = |path: &String| !path.contains(['*', '?', '[', '{']);
+    let has_no_wildcard = |path: &String| !path.contains(['*', '?', '[', '{']);
     let members = match &published {
         Some(md5) => known::recall(&lists, md5).map_err(failed)?,
         None => None,
@@ -237,11 +237,12 @@ fn audit_bundle(
         members,
         paths: prep_steps::members(pipeline)
             .into_iter()
-            .filter(plain)
+            .filter(has_no_wildcard)
             .collect(),
     };
     let mut checked =
         bundle::check(&path, &expected, &settings.inspection_limits(1)).map_err(failed)?;
+    // If all outputs have their published checksums, a bundle that is not verified is less harmful.
     for finding in checked.findings.iter_mut().filter(|_| outputs_match) {
         if finding.rule == BUNDLE_NOT_VERIFIED {
             (finding.harm, finding.rule) = (finding.cause.harm(), OUTPUTS_VERIFIED);

@@ -123,7 +123,7 @@ impl PackChecks<'_> {
             if let Err(error) = self.prepare(entry, scratch.path(), cancel, &mut check) {
                 check.failure = Some(error.message);
             }
-            // A run that was stopped shows nothing about the competition.
+            // If the run was cancelled, its failure shows nothing about the competition.
             cancel.check()?;
             let digests = check.digests.as_ref();
             check.lock = digests.map(|facts| lock.compare(id, facts, self.trusted));

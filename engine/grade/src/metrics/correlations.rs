@@ -239,9 +239,12 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     };
     let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     let (a, b) = (centre(a), centre(b));
-    let free = (a.len() - 1) as f64;
-    let (deviation_a, deviation_b) = ((dot(&a, &a) / free).sqrt(), (dot(&b, &b) / free).sqrt());
-    (dot(&a, &b) / free / deviation_a / deviation_b).clamp(-1.0, 1.0)
+    let degrees_of_freedom = (a.len() - 1) as f64;
+    let (deviation_a, deviation_b) = (
+        (dot(&a, &a) / degrees_of_freedom).sqrt(),
+        (dot(&b, &b) / degrees_of_freedom).sqrt(),
+    );
+    (dot(&a, &b) / degrees_of_freedom / deviation_a / deviation_b).clamp(-1.0, 1.0)
 }
 
 pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGini>(Definition {

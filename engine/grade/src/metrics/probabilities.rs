@@ -548,7 +548,8 @@ impl Metric for KlDivergence {
         let mut divergences = vec![0.0; totals.len()];
         for (name, truth) in names.iter().zip(&truth) {
             let column = pair.submission.column(name)?;
-            let whole = matches!(column.data(), ColumnData::Int64(_) | ColumnData::UInt64(_));
+            let has_integers =
+                matches!(column.data(), ColumnData::Int64(_) | ColumnData::UInt64(_));
             let predicted = doubles(&column)?;
             let rows = divergences
                 .iter_mut()
@@ -557,7 +558,7 @@ impl Metric for KlDivergence {
                 .zip(predicted);
             for (((divergence, total), truth), predicted) in rows {
                 let y = truth / total;
-                let p = if whole {
+                let p = if has_integers {
                     predicted
                 } else {
                     predicted.clamp(self.clip, 1.0 - self.clip)

@@ -30,6 +30,7 @@ const KEYS: &[&str] = &[
 /// The metric that is a query. It has no usual direction, so the section must contain a direction.
 const SQL: &str = "sql";
 
+/// A parsed section `grade:`.
 #[derive(Debug)]
 pub(crate) struct GradeSpec {
     /// Converts each record of answers in JSON lines to rows.
@@ -42,9 +43,11 @@ pub(crate) struct GradeSpec {
     pub direction: Direction,
 }
 
+/// A parsed rule.
 #[derive(Debug)]
 pub(crate) struct SpecRule {
     pub rule: Box<dyn Rule>,
+    /// The columns that the parameters of the rule name.
     pub columns: Vec<String>,
     pub name: &'static str,
     pub path: KeyPath,
