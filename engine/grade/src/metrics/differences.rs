@@ -260,6 +260,7 @@ impl OfNumbers for MedianAbsoluteError {
     }
 }
 
+/// Returns the median. With weights, returns the smallest value at which the sum of the weights reaches half of all weights.
 fn median(mut values: Vec<f64>, weights: Option<&[f64]>) -> f64 {
     let Some(weights) = weights else {
         values.sort_unstable_by(f64::total_cmp);

@@ -15,6 +15,8 @@ pub const MAX_COLUMNS: usize = 4_096;
 /// Maximum length of the first line, which contains the names of the columns, in bytes.
 const MAX_HEADER: usize = 1 << 20;
 
+/// The limits of a submission's table.
+///
 /// `cells` is a hundred times the number of cells in the largest real submission.
 ///
 /// `kept_bytes` is enough for the cells of ten million rows with an identifier and a number. If the cells
@@ -29,7 +31,8 @@ const LIMITS: FrameLimits = FrameLimits {
 pub struct ScannedSubmission<'a>(Result<ScannedFrame<'a>, Refusal>);
 
 impl<'a> ScannedSubmission<'a> {
-    /// Scans the file of a submission. A file that is too large or not a CSV is not an error here: its grading fails later.
+    /// Scans the file of a submission. A file that is too large or not a CSV is not an error here, because
+    /// grading rejects it later.
     pub fn scan(content: FileContent<'a>) -> io::Result<Self> {
         scan(content).map(ScannedSubmission)
     }
