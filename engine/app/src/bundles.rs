@@ -136,7 +136,7 @@ pub enum Note<'a> {
     Damaged { id: &'a str, files: u64 },
     /// The published data differ from the results, so the run writes them again.
     Restores { id: &'a str, difference: &'a str },
-    /// These competitions are left out, because their bundle or a source is missing.
+    /// The competitions with these ids are left out, because their bundle or a source is missing.
     NotAvailable(&'a [String]),
     /// The run uses results that were computed from a [`BorrowedBundle`].
     Borrowed {
@@ -147,7 +147,8 @@ pub enum Note<'a> {
     NothingCached { id: &'a str },
     /// The private files of this competition are sealed, and the run publishes them as plain files.
     Unseals { id: &'a str },
-    /// The bundle at `path` is not the one from which the data were prepared, whose content is `before`.
+    /// The bundle at `path` is not the bundle from which the data were prepared. `before` is the content of that earlier
+    /// bundle.
     OtherBundle {
         id: &'a str,
         path: &'a Path,

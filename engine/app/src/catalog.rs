@@ -40,9 +40,10 @@ pub struct CatalogEntry {
     pub id: String,
     /// The path of `pipeline.yaml` that messages show.
     pub file_name: String,
-    /// The directory of the pipeline's file. `None` if it is built in.
+    /// The directory of the pipeline's file. `None` if the pipeline is built in.
     pub directory: Option<PathBuf>,
-    /// The pack that contains the competition. `None` if it is built in or the user's.
+    /// The pack that contains the competition. `None` for a built-in competition, and for one in the user's directory of
+    /// pipelines.
     pub pack: Option<Arc<Pack>>,
     pub pipeline: Option<Cow<'static, str>>,
     /// The error from reading the files, if they cannot be read. Then the entry has none of them.
@@ -527,7 +528,7 @@ pub struct SampleBundle {
 
 include!(concat!(env!("OUT_DIR"), "/samples.rs"));
 
-/// Sets that have a different name or content than in the benchmark.
+/// The set `scored` is the benchmark's list `all`. The set `all` also contains the competitions of the list `dev`.
 const SCORED: &str = "scored";
 const ALL: &str = "all";
 
@@ -679,6 +680,7 @@ pub fn upstream_facts(entry: &CatalogEntry) -> Option<Value> {
     Some(all)
 }
 
+/// Returns the name of a competition and its metadata, in upstream's form, from its pipeline.
 fn pipeline_metadata(pipeline: &Pipeline) -> Option<(String, Value)> {
     let grade = &pipeline.grade.as_ref()?.value;
     let answers = &grade.answers.value;

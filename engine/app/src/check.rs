@@ -131,6 +131,7 @@ fn meaning(path: &Path, text: &str) -> Result<Vec<BTreeMap<String, String>>, Err
         .collect()
 }
 
+/// Removes trailing whitespace, empty lines at the start and the end, and all but one of several consecutive empty lines.
 fn format(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     lines.dedup_by(|line, before| line.is_empty() && before.is_empty());

@@ -105,7 +105,7 @@ pub fn facts(
     };
     let trees = match recorded {
         Some(trees) => trees,
-        None => read(settings, id)?,
+        None => compute_trees(settings, id)?,
     };
     let rules = rules(&entry.load(&variant)?);
     let facts = DatasetDigests::new(&variant, &trees, leaderboard(entry), rules);
@@ -113,7 +113,8 @@ pub fn facts(
     Ok((facts, difference))
 }
 
-fn read(settings: &Settings, id: &str) -> Result<Trees, Error> {
+/// Computes the digests of the directories `public` and `private` from their files.
+fn compute_trees(settings: &Settings, id: &str) -> Result<Trees, Error> {
     let directory = settings.prepared_dir(id);
     let tree = |section: &str| {
         digest_of_directory(&directory.join(section), settings.jobs).map_err(|(path, error)| {

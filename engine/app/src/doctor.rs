@@ -25,7 +25,7 @@ pub enum Health {
     Ok,
     /// The feature works, but slower or less safely than it could.
     Warning,
-    /// A command will fail because of this.
+    /// A command will fail because of the problem that the check found.
     Error,
 }
 
@@ -183,10 +183,10 @@ fn writable(dir: &Path) -> std::io::Result<()> {
     tempfile::tempfile_in(dir).map(drop)
 }
 
-/// Checks that a lock cannot be acquired twice.
+/// Checks that locks in the directory `dir` work: a lock that is held cannot be acquired a second time.
 fn locks(check: &'static str, dir: &Path) -> CheckResult {
     let shown = dir.display();
-    let works = match excludes_itself(dir) {
+    let works = match is_lock_exclusive(dir) {
         Ok(works) => works,
         Err(error) => return CheckResult::failed(check, error),
     };
@@ -207,8 +207,8 @@ fn locks(check: &'static str, dir: &Path) -> CheckResult {
     }
 }
 
-/// Returns whether a lock in the directory `dir` cannot be acquired twice.
-fn excludes_itself(dir: &Path) -> Result<bool, Error> {
+/// Returns whether a lock in the directory `dir` cannot be acquired a second time while it is held.
+fn is_lock_exclusive(dir: &Path) -> Result<bool, Error> {
     let probe =
         tempfile::tempdir_in(dir).map_err(|error| Error::writing("write to", dir, &error))?;
     let path = probe.path().join("lock");
@@ -243,8 +243,9 @@ fn links(settings: &Settings) -> CheckResult {
     }
 }
 
-/// Publishes two files of a cache to temporary directories. Returns how each file was published: first a file that the
-/// current user owns, then a file of another user. The second value is `None` if the cache contains no such file.
+/// Publishes two files into a temporary directory, and returns how each of them was published. The first file belongs to
+/// the current user. The second file is an object that another user added to the cache. The second value is `None` if the
+/// cache contains no such object.
 fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error> {
     let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
     let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;
@@ -284,7 +285,8 @@ pub fn quarantine(settings: &Settings) -> Option<CheckResult> {
 /// since, and whether a competition with sealed (encrypted) answers still has plain answers, in this variant or in another one.
 pub fn prepared_data(settings: &Settings, catalog: &Catalog) -> Vec<CheckResult> {
     let (mut unreadable, mut plain, mut changed) = (Vec::new(), Vec::new(), Vec::new());
-    // The settings' check names a directory that the user may not enter, so one error per competition would hide it.
+    // `file_systems` reports a data directory that the user may not enter. One more error per competition would hide that
+    // report.
     if prep_cache::closed_directory(&settings.data_dir).is_some() {
         return Vec::new();
     }

@@ -16,17 +16,18 @@ use crate::stages::load::Loader;
 /// Maximum number of bytes that a preview reads of each table on Kaggle, after decompression.
 const MAX_PREVIEW_BYTES: usize = 1 << 20;
 
-/// A pipeline that was written for a bundle.
+/// The draft of a pipeline for a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     pub text: String,
     /// Path of the bundle. `None` if its files were listed on Kaggle.
     pub bundle: Option<PathBuf>,
-    /// The reasons for the guesses, and the choices that the author must check.
+    /// Notes for the author: why the draft contains a guess, and which of its settings the author must check.
     pub notes: Vec<String>,
 }
 
-/// Reads the bundle of `id` from `source`, from the data directory or from Kaggle, and returns a pipeline for it.
+/// Reads the bundle of `id` and returns a pipeline for it. Searches for the bundle in the directory `source`, in the data
+/// directory, and then on Kaggle.
 ///
 /// # Errors
 /// Returns an error if `id` cannot be a competition's name, if there is no such bundle, or if it cannot be read.

@@ -16,9 +16,11 @@ use prep_spec::Diagnostics;
 pub enum Blame {
     /// The caller: the request is invalid.
     Request,
+    /// The party that the kind of failure determines.
     Failure(Failure),
 }
 
+/// An error of a request.
 #[derive(Debug, Clone)]
 pub struct Error {
     pub blame: Blame,
@@ -102,7 +104,7 @@ impl Error {
         Error::new(Failure::Machine, message)
     }
 
-    /// Returns the kind of failure. For a competition, an invalid request is a failure of its pipeline.
+    /// Returns the kind of failure. An invalid request has no kind of its own, so it is treated as a mistake in the pipeline.
     pub fn failure(&self) -> Failure {
         match self.blame {
             Blame::Request => Failure::Pipeline,

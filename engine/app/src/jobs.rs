@@ -30,13 +30,17 @@ pub struct JobPlan {
     pub variant: Option<String>,
     /// Whether outputs and bundles are not compared with published checksums.
     pub skips_verification: bool,
+    /// Maximum number of jobs that download at the same time.
     pub downloads: usize,
+    /// Maximum number of jobs that prepare competitions at the same time.
     pub workers: usize,
+    /// Number of processors of a job that prepares a competition.
     pub processors: usize,
     /// Maximum memory of all steps of a worker, in bytes.
     pub memory: u64,
     /// Length of the largest bundle in bytes, 0 if unknown.
     pub disk: u64,
+    /// Time limit of a job, in hours.
     pub hours: usize,
 }
 
@@ -83,6 +87,7 @@ impl JobPlan {
         (self.disk > 0).then(|| self.disk + self.disk / 2 + BASE_DISK_BYTES)
     }
 
+    /// Describes the disk space for a worker's cache in words, for a comment of the script.
     fn disk(&self) -> String {
         self.disk_limit().map_or_else(
             || "1.5 times the size of the largest bundle".to_owned(),
@@ -90,6 +95,7 @@ impl JobPlan {
         )
     }
 
+    /// Returns the ids as words of the shell.
     fn ids(&self) -> String {
         self.ids
             .iter()
@@ -387,11 +393,11 @@ fn assign(mut sized: Vec<(u64, &String)>, number: usize, of: usize) -> Vec<Strin
     let mut loads = vec![0u64; of.max(1)];
     let mut assigned = Vec::new();
     for (bytes, id) in sized {
-        let least = loads
+        let least_loaded = loads
             .iter()
             .enumerate()
             .min_by_key(|(place, load)| (**load, *place));
-        let Some(place) = least.map(|(place, _)| place) else {
+        let Some(place) = least_loaded.map(|(place, _)| place) else {
             break;
         };
         if let Some(load) = loads.get_mut(place) {
@@ -556,26 +562,25 @@ mod tests {
             .map(|(n, name)| ((n * n) as u64, name))
             .collect();
         for of in [1, 2, 5, 23, 40] {
-            let shares: Vec<Vec<String>> = (1..=of)
+            let units: Vec<Vec<String>> = (1..=of)
                 .map(|number| assign(sized.clone(), number, of))
                 .collect();
-            let mut all: Vec<&String> = shares.iter().flatten().collect();
+            let mut all: Vec<&String> = units.iter().flatten().collect();
             all.sort();
             assert_eq!(all, names.iter().collect::<Vec<_>>());
-            let load = |share: &Vec<String>| -> u64 {
-                share
-                    .iter()
+            let load = |unit: &Vec<String>| -> u64 {
+                unit.iter()
                     .map(|id| sized.iter().find(|(_, name)| *name == id).unwrap().0)
                     .sum()
             };
             let total: u64 = sized.iter().map(|(bytes, _)| bytes).sum();
-            let most = shares.iter().map(load).max().unwrap();
+            let most = units.iter().map(load).max().unwrap();
             assert!(
                 3 * most <= 4 * (total / of as u64).max(22 * 22),
                 "{of}: {most}"
             );
-            for share in shares.iter().filter(|share| !share.is_empty()) {
-                assert!(share.is_sorted_by_key(|id| Reverse(id.clone())));
+            for unit in units.iter().filter(|unit| !unit.is_empty()) {
+                assert!(unit.is_sorted_by_key(|id| Reverse(id.clone())));
             }
         }
         // If there are as many units as competitions, each unit gets one, and the first gets the largest.

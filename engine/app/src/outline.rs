@@ -11,7 +11,7 @@ use prep_spec::model::{Column, Declaration, Output, Setting, SourceLocation, Tab
 
 use crate::catalog::CatalogEntry;
 
-/// The settings that do not change the prepared data.
+/// Prefixes of the keys of settings that do not change the prepared data.
 const NOT_DATA: [&str; 6] = [
     "name",
     "category",
@@ -77,11 +77,13 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
         match &table.made {
             TableOrigin::Query(query) => insert(path, query.tree().to_string()),
             TableOrigin::List(texts) => insert(path, texts.join(", ")),
-            TableOrigin::Declared(declaration) => declared(&path, declaration, &mut insert),
+            TableOrigin::Declared(declaration) => {
+                insert_settings(&path, declaration, &mut insert);
+            }
         }
     }
     for (section, outputs) in [("public", &pipeline.public), ("private", &pipeline.private)] {
-        output(section, outputs, &mut insert);
+        insert_outputs(section, outputs, &mut insert);
     }
     for check in &pipeline.checks {
         insert(
@@ -105,21 +107,21 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     outline
 }
 
-fn output(section: &str, outputs: &[Output], insert: &mut dyn FnMut(String, String)) {
+fn insert_outputs(section: &str, outputs: &[Output], insert: &mut dyn FnMut(String, String)) {
     for output in outputs {
         let path = format!("{section}/{}", output.path.value);
-        declared(&path, &output.declaration, insert);
+        insert_settings(&path, &output.declaration, insert);
     }
 }
 
-fn declared(path: &str, declaration: &Declaration, insert: &mut dyn FnMut(String, String)) {
+fn insert_settings(path: &str, declaration: &Declaration, insert: &mut dyn FnMut(String, String)) {
     for (key, value) in declaration.settings() {
-        setting(format!("{path}: {}", key.name), &value.value, insert);
+        insert_setting(format!("{path}: {}", key.name), &value.value, insert);
     }
 }
 
 /// Inserts the value of a key, written as in a pipeline file.
-fn setting(path: String, value: &Setting, insert: &mut dyn FnMut(String, String)) {
+fn insert_setting(path: String, value: &Setting, insert: &mut dyn FnMut(String, String)) {
     match value {
         Setting::Text(text) => insert(path, text.clone()),
         Setting::Natural(number) => insert(path, number.to_string()),
@@ -139,14 +141,14 @@ fn setting(path: String, value: &Setting, insert: &mut dyn FnMut(String, String)
             insert(path, columns.join(", "));
         }
         Setting::Texts(texts) => insert(path, texts.join(", ")),
-        Setting::Outputs(outputs) => output(&path, outputs, insert),
+        Setting::Outputs(outputs) => insert_outputs(&path, outputs, insert),
         Setting::Items(items) => {
             let names: Vec<&str> = items.iter().map(|item| item.name.value.as_str()).collect();
             insert(path.clone(), names.join(", "));
             for item in items {
                 for (key, value) in item.settings() {
                     let path = format!("{path}/{}: {}", item.name.value, key.name);
-                    setting(path, &value.value, insert);
+                    insert_setting(path, &value.value, insert);
                 }
             }
         }

@@ -32,7 +32,7 @@ pub struct PermissionCheck<'a> {
     pub cancel: &'a Cancel,
 }
 
-/// The answer for one competition.
+/// Whether an account may download the bundle of one competition.
 #[derive(Debug)]
 pub enum Permission {
     Granted {
@@ -41,7 +41,8 @@ pub enum Permission {
     },
     /// For example, the account has not accepted the rules.
     Refused(FetchError),
-    /// No request was sent, because Kaggle accepts no more requests or the user cancelled.
+    /// No request was sent, because the user cancelled, or because an earlier request failed with an error that does not
+    /// concern its competition. For example, Kaggle accepts no more requests, or there is no network.
     NotRequested,
 }
 
@@ -129,6 +130,7 @@ impl Accepted {
     }
 }
 
+/// Returns the file with the accepted competitions of an account.
 fn path(settings: &Settings, account: &str) -> PathBuf {
     let digest = Digest::of_bytes(account.as_bytes()).to_string();
     let name = format!("{}.json", digest.get(..16).unwrap_or(&digest));

@@ -80,7 +80,7 @@ pub fn push(
     };
     let mut all = Vec::new();
     for competition in &plan.all.competitions {
-        let pushed = pushing.competition(competition)?;
+        let pushed = pushing.push_competition(competition)?;
         done(&pushed);
         all.push(pushed);
     }
@@ -94,7 +94,7 @@ struct Pushing<'a> {
 }
 
 impl Pushing<'_> {
-    fn competition(&self, competition: &Competition) -> Result<PushResult, Error> {
+    fn push_competition(&self, competition: &Competition) -> Result<PushResult, Error> {
         let mut pushed = PushResult {
             id: competition.id.clone(),
             skips_verification: competition.options.verify() == Verify::Nothing,
@@ -103,16 +103,17 @@ impl Pushing<'_> {
         };
         for node in self.plan.all.nodes_of(&competition.id) {
             self.context.check()?;
-            self.result(*node, &mut pushed)?;
+            self.push_result(*node, &mut pushed)?;
         }
         // If some results are missing, the bundle may be the wrong one, so it is not sent.
         if pushed.not_here.is_empty() {
-            self.sources(competition, &mut pushed)?;
+            self.push_sources(competition, &mut pushed)?;
         }
         Ok(pushed)
     }
 
-    fn result(&self, id: NodeId, pushed: &mut PushResult) -> Result<(), Error> {
+    /// Sends the result of a step, if the node is a step whose results are shared.
+    fn push_result(&self, id: NodeId, pushed: &mut PushResult) -> Result<(), Error> {
         let node = self.plan.all.graph.node(id);
         let Action::Step(step) = &node.action else {
             return Ok(());
@@ -179,7 +180,11 @@ impl Pushing<'_> {
 
     /// Sends facts about the source files from which a competition's results were computed, such as checksums. Sends the
     /// files themselves if the remote has a mirror.
-    fn sources(&self, competition: &Competition, pushed: &mut PushResult) -> Result<(), Error> {
+    fn push_sources(
+        &self,
+        competition: &Competition,
+        pushed: &mut PushResult,
+    ) -> Result<(), Error> {
         let (plan, store) = (self.plan, &self.context.store);
         let value = |id| match plan.resolution.states.get(&id) {
             Some(NodeState::Known { outputs, .. }) => UsedValue::of_outputs(outputs),
@@ -253,21 +258,22 @@ pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
     let context = Context::new(store, task.settings.limits(), cancel.clone()).with_lock(in_use);
     let bundle = assemble::bundle(id, &pipeline, task);
     bundle.run(&context)?;
-    let nowhere = || {
+    let missing = || {
         Error::new(
             Failure::Internal,
             format!("the bundle of `{id}` is missing after the download"),
         )
     };
     // `fetch` may have created the directory, so the bundle is located again.
-    bundle.location().ok_or_else(nowhere)
+    bundle.location().ok_or_else(missing)
 }
 
 /// Ensures that the bundle of a competition is in the mirror. If it is missing, sends the local bundle, after
 /// downloading it if necessary. Returns whether the bundle was sent.
 ///
 /// # Errors
-/// Same as [`fetch`]. Also returns an error if the remote does not accept the bundle.
+/// Same as [`fetch`]. Also returns an error if the remote does not accept the bundle, or if the results in the remote were
+/// computed from a different bundle.
 pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     let link = remote_of(&task.settings)?;
     let store = Store::open(&task.settings.store_dir)?;

@@ -164,12 +164,13 @@ fn changed_words(old: &str, new: &str) -> String {
     let mut text: Vec<String> = Vec::new();
     let mut at = 0;
     while at < parts.len() {
-        let run = |same: fn(&WordChange) -> bool| {
-            parts[at..].iter().take_while(|part| same(part)).count()
+        let count_while = |is_wanted: fn(&WordChange) -> bool| {
+            let following = parts[at..].iter();
+            following.take_while(|part| is_wanted(part)).count()
         };
         let (old, new) = (
-            run(|part| matches!(part, WordChange::Old(_))),
-            run(|part| matches!(part, WordChange::New(_))),
+            count_while(|part| matches!(part, WordChange::Old(_))),
+            count_while(|part| matches!(part, WordChange::New(_))),
         );
         let join = |length: usize| {
             let words = parts[at..at + length].iter().map(|part| match part {

@@ -65,8 +65,8 @@ impl RemovalResult {
     }
 }
 
-/// Removes the prepared data of the competitions `ids`, and the bundles and cached results that `removal` selects. Data that
-/// cannot be removed do not stop the removal of the others. If the user cannot remove some data of a competition, nothing of
+/// Removes the prepared data of the competitions `ids`, and the bundles and cached results that `removal` selects. If some
+/// data cannot be removed, the removal continues with the other data. If the user cannot remove some data of a competition, nothing of
 /// this competition is removed.
 ///
 /// # Errors
@@ -143,6 +143,8 @@ fn require_removable(settings: &Settings, id: &str, variants: &[String]) -> Resu
     }
 }
 
+/// Removes the cached results of the competitions `ids`. Returns `None` if there is no cache, or if `removal` does not
+/// include cached results.
 fn remove_cached(
     settings: &Settings,
     ids: &[String],

@@ -144,6 +144,7 @@ pub(crate) struct RunLog {
     file: Option<Mutex<BufWriter<File>>>,
     /// The reasons of the steps that are running, by competition and step.
     reasons: Mutex<HashMap<(String, String), Reason>>,
+    /// Receives every event after it was logged.
     next: Arc<dyn Reporter>,
 }
 
@@ -200,8 +201,8 @@ impl RunLog {
         let Ok(length) = file.get_ref().metadata().map(|metadata| metadata.len()) else {
             return;
         };
-        // Reserves space for the next lines, so that the log of a run that fills the disk still states how the run ended. File
-        // systems that cannot reserve space return an error.
+        // Reserves space for the next lines, so that the log of a run that fills the disk still states how the run ended. Errors
+        // are ignored, because some file systems cannot reserve space.
         let _ = match line {
             Line::Finished { .. } => file.get_ref().set_len(length),
             _ => fallocate(

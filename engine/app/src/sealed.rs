@@ -52,8 +52,8 @@ pub(crate) fn require_plain(settings: &Settings, id: &str) -> Result<(), Error> 
 /// Divides `ids` into competitions that a run must not prepare and competitions that it may prepare.
 ///
 /// A run must not prepare a competition with sealed answers, because it would write the plain answers again. Returns the
-/// ids of these competitions with an error each, and then the other ids. If the caller allows plain answers or the run
-/// publishes nothing, the run may prepare all competitions.
+/// ids of these competitions, each with an error, and then the other ids. If the caller allows plain answers (`unseal`) or
+/// the run publishes nothing, the run may prepare all competitions.
 pub(crate) fn kept_sealed(task: &Task, ids: &[String]) -> (Vec<(String, Error)>, Vec<String>) {
     let options = &task.options;
     let data_dir = task.settings.data_dir_of(&options.variant);
@@ -84,7 +84,10 @@ pub enum AnswersState {
 impl AnswersState {
     /// Examines the directory of a competition.
     pub fn of(data_dir: &Path, id: &str) -> AnswersState {
-        match (path(data_dir, id).is_file(), plain(data_dir, id).exists()) {
+        match (
+            path(data_dir, id).is_file(),
+            plain_dir(data_dir, id).exists(),
+        ) {
             (false, _) => AnswersState::Plain,
             (true, false) => AnswersState::Sealed,
             (true, true) => AnswersState::Both,
@@ -101,7 +104,7 @@ impl AnswersState {
     }
 }
 
-fn plain(data_dir: &Path, id: &str) -> PathBuf {
+fn plain_dir(data_dir: &Path, id: &str) -> PathBuf {
     data_dir.join(id).join("prepared/private")
 }
 
@@ -193,7 +196,7 @@ pub fn seal(
     let bytes = files.iter().filter_map(|(_, path)| path.metadata().ok());
     let plain_variants = all.variants().into_iter().filter(|other| {
         let other = all.data_dir_of(other);
-        other != *data_dir && plain(&other, id).exists()
+        other != *data_dir && plain_dir(&other, id).exists()
     });
     let plain_variants: Vec<String> = plain_variants.collect();
     let sealed = SealedAnswers {
@@ -203,11 +206,11 @@ pub fn seal(
         files: files.len() as u64,
         bytes: bytes.map(|metadata| metadata.len()).sum(),
         plain: keeps_plain,
-        left: left(all, id, &manifest, &plain_variants),
+        left: paths_with_answers(all, id, &manifest, &plain_variants),
         plain_variants,
     };
     if !keeps_plain {
-        let private = plain(data_dir, id);
+        let private = plain_dir(data_dir, id);
         fs::remove_dir_all(&private).map_err(|error| Error::writing("remove", &private, &error))?;
     }
     Ok(sealed)
@@ -274,7 +277,10 @@ fn private_files(
             found.join(", ")
         );
         let prepare = Remedy::Prepare { id: id.to_owned() };
-        let help = Remedy::InOrder(vec!["move files of your own".into(), prepare]);
+        let help = Remedy::InOrder(vec![
+            "move your own files to another directory".into(),
+            prepare,
+        ]);
         return Err(Error::new(Failure::Input, message).help(help));
     }
     let mut files: Vec<(String, PathBuf)> = names
@@ -289,7 +295,12 @@ fn private_files(
 /// Returns the paths that still contain answers after sealing: the plain private files of other variants, the bundles of
 /// the competition, and the cache. Searches for bundles in the data directory, and in the directory of bundles that the
 /// last run used.
-fn left(all: &Settings, id: &str, manifest: &Manifest, plain_variants: &[String]) -> Vec<PathBuf> {
+fn paths_with_answers(
+    all: &Settings,
+    id: &str,
+    manifest: &Manifest,
+    plain_variants: &[String],
+) -> Vec<PathBuf> {
     let preparation = manifest.preparation.as_ref();
     let source = preparation.and_then(|record| record.options.source.as_deref());
     let directories = source.into_iter().chain([&*all.data_dir]);
@@ -299,7 +310,7 @@ fn left(all: &Settings, id: &str, manifest: &Manifest, plain_variants: &[String]
         below.into_iter().chain([directory.join(&name)])
     });
     let variants = plain_variants.iter();
-    let variants = variants.map(|variant| plain(&all.data_dir_of(variant), id));
+    let variants = variants.map(|variant| plain_dir(&all.data_dir_of(variant), id));
     let paths = variants.chain(bundles).chain([all.store_dir.clone()]);
     paths.filter(|path| path.exists()).collect()
 }

@@ -9,7 +9,8 @@ use prep_remote::Link;
 use prep_spec::{BASE_VARIANT, known_variants, variant_directory, variant_of_directory};
 use prep_trust::Identity;
 
-/// Number of bytes to which even the shortest inspected archive may unpack.
+/// Number of bytes to which an inspected archive may unpack, however short the archive is. Longer archives may unpack to
+/// more bytes.
 const MIN_INSPECTED_BYTES: u64 = 128 << 20;
 
 /// Settings that all tasks of a program share.
@@ -17,6 +18,7 @@ const MIN_INSPECTED_BYTES: u64 = 128 << 20;
 pub struct Settings {
     /// The data directory. It contains `DATA/ID/prepared` and `DATA/ID/ID.zip`.
     pub data_dir: PathBuf,
+    /// The directory of the cache.
     pub store_dir: PathBuf,
     /// A directory with the user's pipelines, `DIR/ID/pipeline.yaml`, in addition to the built-in ones.
     pub pipelines: Option<PathBuf>,

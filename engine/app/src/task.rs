@@ -1,4 +1,4 @@
-//! A task contains what a verb needs: the settings, the catalog of competitions, the options of preparation, and the
+//! A task contains the inputs of a command: the settings, the catalog of competitions, the options of preparation, and the
 //! network.
 //!
 //! A data directory records the options with which it was prepared. A later run uses the recorded options unless the caller
@@ -16,7 +16,7 @@ use prep_steps::{Expand, PreparationRecord, Preview, RememberedOptions, Verify};
 use crate::catalog::Catalog;
 use crate::settings::Settings;
 
-/// All inputs of planning, preparing and moving competitions.
+/// All inputs of a command that plans, prepares, pushes or downloads competitions.
 #[derive(Clone)]
 pub struct Task {
     pub settings: Settings,

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # @SUMMARY@. Printed by `prep remote jobs slurm`; submit with `bash THIS-FILE`.
-# PREP names the program on the nodes. Credentials come from the nodes. Each job makes a directory for its cache in
-# PREP_SCRATCH (default: TMPDIR or /tmp of the node), and deletes it at the end. The cache grows to at most @DISK@.
+# PREP is the path of the program on the nodes. Jobs use the credentials of the nodes. Each job makes a directory for its
+# cache in PREP_SCRATCH (default: TMPDIR or /tmp of the node), and deletes it at the end. The cache grows to at most @DISK@.
 set -euo pipefail
 export PREP=${PREP:-prep}
 
-# Restarts a job that ended because of the system, because Slurm does not requeue a job if only its task was killed.
+# Prints the script of a job that runs the command $1. After a system error, the job requeues itself, because Slurm does
+# not requeue a job if only its task was killed.
 job() {
     cat <<JOB
 #!/usr/bin/env bash
@@ -33,7 +34,7 @@ common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00@SBATCH@ --a
 fetch=$(job "$PREP fetch $shared@FETCH@ --cache-dir \"\$scratch/store\" --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@DOWNLOADS@ --job-name=prep-fetch --dependency=singleton \
         --cpus-per-task=2 --mem=4096M --output=prep-fetch-%a.log)
-# If a download failed for good, Slurm cancels the preparation that depends on it.
+# If a download failed and is not restarted, Slurm cancels the preparation that depends on it.
 prepare=$(job "$PREP run $shared@RUN@ --cache-dir \"\$scratch/store\" --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
     sbatch "${common[@]}" 0-@LAST@%@WORKERS@ --job-name=prep-prepare --dependency="aftercorr:$fetch,singleton" \
         --kill-on-invalid-dep=yes --cpus-per-task=@PROCESSORS@ --mem=@MEMORY@M@TMP@ --output=prep-prepare-%a.log)

@@ -262,8 +262,8 @@ impl Grader {
         outcome.map_err(|refusal| pair.without_quotes(self.with_odd_id(&pair, refusal)))
     }
 
-    /// If the number of rows is wrong, adds an identifier to the message as an example. If rows are missing, the
-    /// submission has no row for it. If there are too many rows, it is unknown or repeated in the submission.
+    /// If the number of rows is wrong, adds an identifier to the message as an example. If rows are missing, it is an
+    /// identifier without a row in the submission. If there are too many rows, it is an unknown or a repeated identifier.
     fn with_odd_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
         let (expected, found) = (pair.answers.len(), pair.submission.len());
         let is_short = (1..expected).contains(&found);
@@ -332,10 +332,10 @@ impl Grader {
     ///
     /// Also drops surplus rows that neither the rules nor the metric use.
     fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
-        let mut said = rules.iter().map(|rule| rule.rule.rows());
+        let mut policies = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY_ROWS;
         let kept = |rows: &RowPolicy| matches!(rows, RowPolicy::Kept | RowPolicy::CellByCell);
-        match said.clone().find(|rows| !kept(rows)) {
+        match policies.clone().find(|rows| !kept(rows)) {
             Some(RowPolicy::Times(times)) if many => {
                 let expected = pair.answers.len().saturating_mul(times);
                 return required_rows::check(pair.submission.len(), expected);
@@ -345,7 +345,7 @@ impl Grader {
         }
         match self.spec.metric.metric.rows() {
             RowPolicy::Times(1) if many => pair.check_same_rows()?,
-            RowPolicy::First if said.all(|rows| rows == RowPolicy::CellByCell) => {
+            RowPolicy::First if policies.all(|rows| rows == RowPolicy::CellByCell) => {
                 pair.submission.truncate(pair.answers.len());
             }
             _ => {}

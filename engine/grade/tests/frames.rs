@@ -6,6 +6,8 @@ use prep_grade::table::typed;
 use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
+/// Returns a typed frame. If `objects` is true, or if a column contains other cells than numbers, the column has the type
+/// `object`.
 fn frame(columns: &[(&str, Value)], objects: bool) -> Vec<u8> {
     let mut header = Vec::new();
     let mut content: Vec<u8> = Vec::new();

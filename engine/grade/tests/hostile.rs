@@ -17,8 +17,10 @@ use cost::Cost;
 use prep_grade::Grader;
 use serde_json::{Value, json};
 
+/// Approximate size of a submission.
 const BYTES: usize = 4 << 20;
 
+/// Maximum memory for grading a submission, in bytes.
 const MAX_PEAK: u64 = 512 << 20;
 /// Maximum time for a submission. It is generous, because other tests run on the same machine.
 const MAX_SECONDS: u64 = 30;
@@ -247,13 +249,13 @@ fn hostile_submissions_take_limited_memory_and_time() {
             outcome = format!("{:?}", grader.grade_bytes(&answers, submission.as_bytes()));
         });
         outcome.truncate(200);
-        let told = format!(
+        let measured = format!(
             "{name} {section}, {} bytes: {cost:?} {outcome}",
             submission.len()
         );
-        eprintln!("{told}");
+        eprintln!("{measured}");
         if cost.peak > MAX_PEAK || cost.time.as_secs() > MAX_SECONDS {
-            failed.push(told);
+            failed.push(measured);
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));

@@ -7,6 +7,7 @@ use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader};
 use serde_json::{Value, json};
 
+/// The random number generator SplitMix64, as in `record_suites.py`.
 struct Draw(u64);
 
 impl Draw {
@@ -25,6 +26,7 @@ impl Draw {
 
 type Table = Vec<(String, Vec<String>)>;
 
+/// Draws the cells of a table. `record_suites.py` describes the pools in `columns`.
 fn draw_table(
     draw: &mut Draw,
     pools: &Value,
@@ -60,6 +62,7 @@ fn draw_table(
     cells.collect()
 }
 
+/// Draws a table with a 1 in one of three columns of each row, and 0 in the other two.
 fn draw_one_hot(draw: &mut Draw, columns: &Value, rows: usize) -> Table {
     let hot: Vec<usize> = (0..rows).map(|_| draw.below(3)).collect();
     let columns = columns.as_object().unwrap().keys().enumerate();

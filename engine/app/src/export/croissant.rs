@@ -15,6 +15,7 @@ use crate::export::{CopyContent, ExportedFile};
 const CONTEXT: &str = include_str!("../../data/croissant_context.json");
 const PUBLIC: &str = "prepared/public/";
 
+/// Returns the metadata of an exported competition as JSON.
 pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
     let mut distribution = Vec::new();
     let mut records = Vec::new();
@@ -33,14 +34,14 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
                     .or_default() += 1;
             }
             None => {
-                distribution.push(object(file, name));
-                records.extend(file.schema.as_ref().map(|schema| record(schema, name)));
+                distribution.push(file_object(file, name));
+                records.extend(file.schema.as_ref().map(|schema| record_set(schema, name)));
             }
         }
     }
     for (directory, suffixes) in directories {
         for (suffix, files) in suffixes {
-            distribution.push(set(directory, suffix, files));
+            distribution.push(file_set(directory, suffix, files));
         }
     }
     let address = format!(
@@ -70,19 +71,19 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
     serde_json::to_string_pretty(&description).unwrap_or_default() + "\n"
 }
 
-fn object(file: &ExportedFile, name: &str) -> Value {
+fn file_object(file: &ExportedFile, name: &str) -> Value {
     json!({
         "@type": "cr:FileObject",
         "@id": identifier(name),
         "name": name,
         "contentUrl": file.path,
         "contentSize": format!("{} B", file.bytes),
-        "encodingFormat": format(name.rsplit_once('.').map_or("", |(_, suffix)| suffix)),
+        "encodingFormat": media_type(name.rsplit_once('.').map_or("", |(_, suffix)| suffix)),
         "md5": file.md5,
     })
 }
 
-fn set(directory: &str, suffix: &str, files: usize) -> Value {
+fn file_set(directory: &str, suffix: &str, files: usize) -> Value {
     let (name, pattern) = match suffix {
         "" => (format!("{directory}/*"), format!("{PUBLIC}{directory}/**")),
         _ => (
@@ -96,11 +97,11 @@ fn set(directory: &str, suffix: &str, files: usize) -> Value {
         "name": name,
         "description": format!("{files} files"),
         "includes": pattern,
-        "encodingFormat": format(suffix),
+        "encodingFormat": media_type(suffix),
     })
 }
 
-fn record(schema: &Schema, name: &str) -> Value {
+fn record_set(schema: &Schema, name: &str) -> Value {
     let table = format!("{}-rows", identifier(name));
     let fields = schema.columns.iter().map(|column| {
         let kind = match column.kind {
@@ -141,7 +142,8 @@ fn identifier(name: &str) -> String {
         .collect()
 }
 
-fn format(suffix: &str) -> &'static str {
+/// Returns the media type of files with a suffix such as `csv`.
+fn media_type(suffix: &str) -> &'static str {
     match suffix {
         "csv" => "text/csv",
         "tsv" => "text/tab-separated-values",

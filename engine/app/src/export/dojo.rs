@@ -41,6 +41,7 @@ pub(super) fn arrange(
     };
     let [answers, sample] =
         [&grade.answers, &grade.sample].map(|path| format!("prepared/{}", path.value));
+    // Copies of files that the layout contains twice.
     let mut further = Vec::new();
     for item in &mut found.items {
         let copy = |path: &str| CopiedFile {

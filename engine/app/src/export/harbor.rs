@@ -1,4 +1,4 @@
-//! Exports prepared competitions as tasks of Harbor, a format that harnesses for agents read.
+//! Exports prepared competitions as tasks for Harbor, a harness that runs agents in containers and grades their results.
 //!
 //! ```text
 //! TARGET/dataset.toml                 the tasks with their content hashes
@@ -41,7 +41,7 @@ const LISTING_FILE: &str = "prepared.files";
 const AGENT_IMAGE: &str = "python:3.11-slim-bookworm";
 const VERIFIER_IMAGE: &str = "debian:bookworm-slim";
 
-/// The files to copy if a pipeline is not built in.
+/// The files of a competition that is not built in, which the verifier needs.
 const PIPELINE_FILES: &str = "pipeline.yaml description.md leaderboard.csv checksums.json";
 
 /// The part of `task.toml` that passes the identity of the grader to the verifier.
@@ -203,7 +203,7 @@ impl TaskExporter<'_> {
         if listing.is_file() {
             copy_file(&listing, &home.join(LISTING_FILE))?;
         }
-        self.pipelines()?;
+        self.copy_pipeline()?;
         copy_file(&self.wanted.program, &self.task.join("tests/prep"))
     }
 
@@ -218,8 +218,8 @@ impl TaskExporter<'_> {
         fs::set_permissions(self.task.join(name), fs::Permissions::from_mode(0o755))
     }
 
-    /// Copies the files of a pipeline that is not built in.
-    fn pipelines(&self) -> io::Result<()> {
+    /// Copies the files of the pipeline, unless the pipeline is built in.
+    fn copy_pipeline(&self) -> io::Result<()> {
         let Some(source) = &self.entry.directory else {
             return Ok(());
         };

@@ -258,8 +258,8 @@ fn interrupted() -> Error {
     Error::new(Failure::Cancelled, "interrupted; no copy was created")
 }
 
-/// Returns the paths that the last run published. Also returns, as a text, the paths of other files in the prepared
-/// directory, or `None` if there are none.
+/// Returns the paths that the last run published. Also returns a text that lists the other files in the prepared directory,
+/// or `None` if there are no other files.
 ///
 /// Returns an error if the prepared data are incomplete or were changed.
 fn published(
@@ -422,7 +422,9 @@ impl CopyContent {
     }
 }
 
+/// Prefix of the names of temporary directories.
 const PREFIX: &str = ".prep-export-";
+/// The name of the lock file in a temporary directory.
 const LOCK: &str = "lock";
 
 /// A directory that is removed when this value is dropped.
@@ -466,6 +468,7 @@ fn temporary_directories(parent: &Path) -> Vec<PathBuf> {
 
 pub struct DirectoryCopier {
     target: PathBuf,
+    /// The directory `target/ID`.
     root: PathBuf,
 }
 

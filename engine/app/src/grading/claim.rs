@@ -1,4 +1,4 @@
-//! The claim that a signed report proves: the grader, the data and rules, and the number of gradings.
+//! The facts that a signed report proves: its grader, the data and rules of the grading, and the number of gradings.
 
 use prep_digests::{LockedDataset, Lockfile};
 use prep_grade::report::{JsonObject, JsonValue, LogPlace};
@@ -20,6 +20,7 @@ pub struct Expectations<'a> {
     pub lock: Option<&'a Lockfile>,
     /// The log that the reports belong to.
     pub log: Option<&'a ReadLog>,
+    /// The keys of graders that the user trusts.
     pub trusted: &'a [TrustedSigner],
 }
 
@@ -54,6 +55,7 @@ pub struct Claim {
 const COMPARED: [&str; 4] = ["public", "answers", "rules", "leaderboard"];
 
 impl Expectations<'_> {
+    /// Verifies a report, and returns the facts that it proves.
     pub fn claim(&self, report: &JsonObject) -> Claim {
         let text = |key| report.get(key).and_then(JsonValue::as_str);
         let competition = competition_of(report).unwrap_or_default().to_owned();

@@ -26,6 +26,7 @@ use crate::outline::outline;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparability(Vec<Obstacle>);
 
+/// A reason why scores are not comparable with upstream's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Obstacle {
     OwnCompetition,
@@ -169,7 +170,7 @@ impl Comparability {
         self.0.push(Obstacle::ChangedPublicFiles(paths));
     }
 
-    /// Skips custom pipelines, which are never comparable.
+    /// Adds an obstacle if `variant` is graded differently than `v1`. Skips custom pipelines, which are never comparable.
     fn judge_variant(&mut self, entry: &CatalogEntry, variant: &str) -> Result<(), Error> {
         if variant == BASE_VARIANT || self.is_own() {
             return Ok(());
@@ -180,6 +181,7 @@ impl Comparability {
         Ok(())
     }
 
+    /// Adds the obstacles that result from how the data were prepared.
     fn judge_origin(&mut self, origin: Option<&DataOrigin>) {
         let Some(origin) = origin else {
             self.0.push(Obstacle::NotRecorded);
@@ -222,7 +224,7 @@ impl Comparability {
         obstacles.any(|obstacle| matches!(obstacle, Obstacle::Differ(_) | Obstacle::AnswersDiffer))
     }
 
-    /// Returns whether it is unknown if the published checksums match.
+    /// Returns whether the data were not compared with published checksums, or the answers have no published checksum.
     pub fn is_unverified(&self) -> bool {
         let unknown = |obstacle: &Obstacle| {
             matches!(

@@ -20,10 +20,13 @@ use crate::error::Error;
 use crate::grading::{Grading, GradingLog};
 use crate::settings::Settings;
 
+/// The report of a list of submissions.
 pub struct GradedList {
     /// A report or an error for each entry, in the order of the list.
     pub results: Vec<(ListedSubmission, Result<CompetitionReport, Error>)>,
+    /// The text of the report.
     pub text: String,
+    /// The file of the report.
     pub path: PathBuf,
     /// Warnings about the prepared data, sorted.
     pub warnings: BTreeSet<String>,
@@ -46,7 +49,7 @@ pub fn grade_list(
         .map_err(|error| Error::reading("read the list", list, &error))?;
     let entries = parse_list(&text)
         .map_err(|error| Error::request(format!("{}: {error}", list.display())))?;
-    // Created first: if the report cannot be written, no time is lost with grading.
+    // The file is created before grading, so that no time is lost if the report cannot be written.
     let file = ReportFile::create(output_dir)?;
     let (results, warnings) = grade_all(settings, catalog, &entries, log);
     let results: Vec<_> = entries.into_iter().zip(results).collect();

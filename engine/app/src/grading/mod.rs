@@ -250,7 +250,7 @@ impl Grading {
         thread::scope(|scope| {
             let start = || thread::Builder::new();
             let reading = start().spawn_scoped(scope, || submission.read());
-            // If this thread fails, the report computes the digest.
+            // If this thread cannot be started, the report computes the digest.
             let _ = start().spawn_scoped(scope, || submission.digest());
             let grading = open()?;
             let read = match reading {
@@ -324,7 +324,7 @@ impl Grading {
     }
 
     /// Returns whether a submission has the same cells as the answers. Their bytes may differ, because Python callers write
-    /// tables in their own way. Reads the file again only if its score can be the best one, which is that of the answers.
+    /// tables in their own way. Reads the file again only if its score may be the best possible score, which the answers have.
     fn has_cells_of_answers(
         &self,
         submission: &Submission,

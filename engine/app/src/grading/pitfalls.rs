@@ -56,7 +56,8 @@ fn ids_of(grader: &Grader, table: &Frame) -> Vec<Vec<String>> {
     (0..table.rows).map(|row| cells(row).collect()).collect()
 }
 
-/// Aggregates of SQL skip missing values. Unless a query mentions them, their author may not know that there are some.
+/// Returns a warning if the answers have missing numbers, and no query of the metric mentions NULL. Aggregates of SQL skip
+/// missing values, so the author of the query may not notice them.
 fn unscored_rows(grader: &Grader, answers: &Frame) -> Option<String> {
     let queries = grader.queries();
     let mentions = |word| {
@@ -72,12 +73,13 @@ fn unscored_rows(grader: &Grader, answers: &Frame) -> Option<String> {
     let column = columns.find(|column| is_number(&column.data) && column.data.missing() > 0)?;
     let (rows, name) = (units::count(column.data.missing(), "row"), &column.name);
     Some(format!(
-        "the answers have no value in {rows} of the column `{name}`, which the query of the metric may skip; leave these rows out, or let \
-         the query mention NULL"
+        "the answers have no value in {rows} of the column `{name}`, which the query of the metric may skip; leave these rows out, or \
+         handle missing values in the query, for example with `IS NOT NULL`"
     ))
 }
 
-/// For example, the list of classes that the query of the answers names may be incomplete.
+/// Returns a warning if rows of the answers are 0 in the columns of all classes. For example, the query of the answers may
+/// not name all classes.
 fn rows_without_class(grader: &Grader, answers: &Frame) -> Option<String> {
     let names: Vec<String> = answers
         .columns
@@ -136,6 +138,7 @@ fn rewarded_rows(grader: &Grader, answers: &Frame, files: [&[u8]; 2]) -> Option<
     };
     let complete = score(&sample, [1, 1])?;
     let best = perfect.as_ref().and_then(|perfect| score(perfect, [1, 1]));
+    // The numbers of copies of each row at an even and at an odd position.
     let ways = [
         ("repeated", [2, 1]),
         ("repeated", [1, 2]),

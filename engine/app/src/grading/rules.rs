@@ -47,6 +47,7 @@ pub(crate) fn grader(entry: &CatalogEntry, pipeline: &Pipeline) -> Result<(Grade
     Ok((grader, answers.clone()))
 }
 
+/// Parses `bytes`, the content of the file `place` with the answers.
 pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame, Error> {
     let read = match is_frame(place) {
         true => typed::parse(bytes).map_err(|error| chain(&error)),

@@ -45,7 +45,7 @@ pub struct Submission {
     digest: OnceLock<Option<Sha256>>,
 }
 
-/// The cells of a submission, as far as they were read before the answers were.
+/// The cells of a submission. A CSV is parsed only as far as this is possible without the answers.
 pub(super) enum ReadSubmission<'a> {
     Csv(ScannedSubmission<'a>),
     Frame(Frame),
@@ -642,13 +642,13 @@ mod directory_tests {
     const SECRET: &[u8] = b"secret,key\n1,2\n";
     const OWN: &[u8] = b"id\n1\n";
 
-    struct World {
+    struct Fixture {
         dir: tempfile::TempDir,
         submissions: SubmissionDirectory,
     }
 
-    impl World {
-        fn new() -> World {
+    impl Fixture {
+        fn new() -> Fixture {
             let dir = tempfile::tempdir().unwrap();
             let path = |name: &str| dir.path().join(name);
             for name in ["work/inner", "work/data/private", "secrets"] {
@@ -671,7 +671,7 @@ mod directory_tests {
             }
             let forbidden = vec![path("work/data"), path("no-cache")];
             let submissions = SubmissionDirectory::new(&path("work"), forbidden).unwrap();
-            World { dir, submissions }
+            Fixture { dir, submissions }
         }
 
         fn open(&self, path: &str) -> String {
@@ -687,8 +687,8 @@ mod directory_tests {
 
     #[test]
     fn only_regular_files_below_the_directory_are_opened() {
-        let world = World::new();
-        let absolute = |name: &str| world.dir.path().join(name).to_str().unwrap().to_owned();
+        let fixture = Fixture::new();
+        let absolute = |name: &str| fixture.dir.path().join(name).to_str().unwrap().to_owned();
         for (path, expected) in [
             ("a.csv", ""),
             ("./inner//a.csv", ""),
@@ -714,14 +714,14 @@ mod directory_tests {
             ("a.csv\0", "Missing"),
             (&"x".repeat(5000), "Missing"),
         ] {
-            assert_eq!(world.open(path), expected, "{path}");
+            assert_eq!(fixture.open(path), expected, "{path}");
         }
     }
 
     #[test]
     fn directory_must_not_be_in_a_forbidden_one() {
-        let world = World::new();
-        let path = |name: &str| world.dir.path().join(name);
+        let fixture = Fixture::new();
+        let path = |name: &str| fixture.dir.path().join(name);
         let forbidden = || vec![path("work/data")];
         for name in ["work/data", "work/data/private", "work/alias/private"] {
             let error = SubmissionDirectory::new(&path(name), forbidden()).unwrap_err();
@@ -735,7 +735,8 @@ mod directory_tests {
         assert!(SubmissionDirectory::new(&path("work/inner"), forbidden()).is_ok());
     }
 
-    /// Another process exchanges a file, a directory and the root for links, again and again.
+    /// While submissions are opened, another thread repeatedly exchanges a file, a directory or the root with a link to a
+    /// secret one.
     #[test]
     fn exchanged_files_never_lead_outside() {
         for (name, target) in [
@@ -743,8 +744,8 @@ mod directory_tests {
             ("work/inner", "secrets"),
             ("work", "secrets"),
         ] {
-            let world = World::new();
-            let path = |name: &str| world.dir.path().join(name);
+            let fixture = Fixture::new();
+            let path = |name: &str| fixture.dir.path().join(name);
             let link = path("link");
             std::os::unix::fs::symlink(path(target), &link).unwrap();
             let is_done = AtomicBool::new(false);
@@ -758,7 +759,7 @@ mod directory_tests {
                 });
                 for _ in 0..2000 {
                     for inner in ["a.csv", "inner/a.csv"] {
-                        let Ok(submission) = world.submissions.open(inner) else {
+                        let Ok(submission) = fixture.submissions.open(inner) else {
                             continue;
                         };
                         seen += 1;

@@ -83,7 +83,7 @@ pub(crate) fn trial(entry: &CatalogEntry, pipeline: &Pipeline) -> Option<Trial> 
     })
 }
 
-/// The parts of a pipeline that a mistake can concern.
+/// The positions in the pipeline at which mistakes are reported.
 struct Places {
     answers: Span,
     sample: Span,
@@ -139,9 +139,9 @@ impl Mistake {
 }
 
 /// Grades the sample submission, the answers, and a submission without rows. Returns the outcomes and warnings as JSON.
-/// `test` is the public table of test items, if there is one.
-/// `stated` is the pipeline's reason why the sample submission is invalid, if any. `is_own` is false for a built-in
-/// competition.
+///
+/// `test` is the public table of test items, if there is one. `stated` is the reason that the pipeline states for an invalid
+/// sample submission, if any. `is_own` is false for a built-in competition.
 fn grade_all(
     grader: &Grader,
     [answers, sample]: [&[u8]; 2],
@@ -331,12 +331,13 @@ fn grade_with_gaps(grader: &Grader, answers: &Frame, sample: &[u8]) -> Option<Gr
     Some(grader.grade(answers, &frame))
 }
 
+/// Returns whether `score` is worse than `best` by more than [`TOLERANCE`]. If one of them is NaN, returns `true`.
 pub(super) fn is_worse(score: f64, best: f64, direction: Direction) -> bool {
-    let missing = match direction {
+    let difference = match direction {
         Direction::HigherIsBetter => best - score,
         Direction::LowerIsBetter => score - best,
     };
-    missing.is_nan() || missing > TOLERANCE
+    difference.is_nan() || difference > TOLERANCE
 }
 
 fn outcome(outcome: &GradeOutcome) -> Value {

@@ -226,7 +226,7 @@ fn audit_bundle(
     };
     let lists = bundles::member_lists(settings);
     let published = pipeline.bundle.md5.clone();
-    let plain = |path: &String| !path.contains(['*', '?', '[', '{']);
+    let has_no_wildcard = |path: &String| !path.contains(['*', '?', '[', '{']);
     let members = match &published {
         Some(md5) => known::recall(&lists, md5).map_err(failed)?,
         None => None,
@@ -237,11 +237,12 @@ fn audit_bundle(
         members,
         paths: prep_steps::members(pipeline)
             .into_iter()
-            .filter(plain)
+            .filter(has_no_wildcard)
             .collect(),
     };
     let mut checked =
         bundle::check(&path, &expected, &settings.inspection_limits(1)).map_err(failed)?;
+    // If all outputs have their published checksums, a bundle that is not verified is less harmful.
     for finding in checked.findings.iter_mut().filter(|_| outputs_match) {
         if finding.rule == BUNDLE_NOT_VERIFIED {
             (finding.harm, finding.rule) = (finding.cause.harm(), OUTPUTS_VERIFIED);
@@ -300,6 +301,7 @@ fn audit_outputs(
     let limits = &resources.limits;
     let mut equal = Vec::new();
     let mut findings: Vec<AuditFinding> = edited_findings(edited).collect();
+    // Files that differ without a known cause: the index of the finding, and the published MD5 of the file.
     let mut unknown: Vec<(usize, String)> = Vec::new();
     let mut count = 0;
     for (section, sums) in [("public", &sums.public), ("private", &sums.private)] {
@@ -416,6 +418,7 @@ fn audit_tree(
 /// these rules, the order of the rows matters.
 const PAIR_BY_NAME: [&str; 2] = ["align", "join"];
 
+/// Returns whether a rule or metric in the section `grade` contains `match: position`.
 fn pairs_columns_by_position(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(pairs_columns_by_position),
@@ -497,27 +500,29 @@ fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
     })
 }
 
+/// Returns a sentence that names the part that differs, if the results of the audit determine it.
 fn conclusion(
     bundle: Option<&BundleAudit>,
     outputs: Option<&OutputsAudit>,
     tree: Option<&TreeAudit>,
 ) -> String {
+    // Each of the three values is `None` if there is nothing to compare.
     let good_bundle = bundle.map(BundleAudit::is_published_content);
     let is_published = bundle.is_some_and(|part| part.published.as_ref() == Some(&part.md5));
-    let of_writer = |block: &prep_audit::Block| {
+    let depends_on_writer = |block: &prep_audit::Block| {
         [
             Cause::ParquetVersions.id(),
             Cause::ParquetUnknownVersions.id(),
         ]
         .contains(&block.cause)
     };
-    let all_hold = outputs
+    let outputs_match = outputs
         .filter(|part| part.published > 0)
-        .map(|part| part.report.blocks.iter().all(of_writer));
+        .map(|part| part.report.blocks.iter().all(depends_on_writer));
     let same_tree = tree.map(|part| part.report.verdict <= Verdict::SameContent);
-    let of_edit = |block: &prep_audit::Block| block.cause == Cause::FilesEdited.id();
-    let text = match (good_bundle, all_hold, same_tree) {
-        _ if outputs.is_some_and(|part| part.report.blocks.iter().any(of_edit)) => {
+    let is_edited = |block: &prep_audit::Block| block.cause == Cause::FilesEdited.id();
+    let text = match (good_bundle, outputs_match, same_tree) {
+        _ if outputs.is_some_and(|part| part.report.blocks.iter().any(is_edited)) => {
             "prepared files were changed or removed after they were prepared"
         }
         (_, Some(true), Some(false)) => {

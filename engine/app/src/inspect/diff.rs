@@ -13,6 +13,7 @@ use crate::error::{Error, failure_of};
 use crate::outline::outline;
 use crate::settings::{Settings, prepared_dir};
 
+/// The differences between two variants, pipeline files, data directories or runs.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DataDifferences {
     pub pipeline: Vec<PipelineDifference>,
@@ -49,8 +50,8 @@ pub fn diff_variants(
     let [old, new] = variants.map(|variant| entry.load(variant));
     let [before, after] = variants.map(|variant| settings.data_dir_of(variant));
     Ok(DataDifferences {
-        pipeline: pipelines(&old?, &new?),
-        outputs: outputs(settings, &before, &after, id)?,
+        pipeline: pipeline_differences(&old?, &new?),
+        outputs: output_differences(settings, &before, &after, id)?,
     })
 }
 
@@ -65,7 +66,7 @@ pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<DataDiffe
         CatalogEntry::of_text("pipeline", &path.display().to_string(), text).load(variant)
     };
     Ok(DataDifferences {
-        pipeline: pipelines(&load(old)?, &load(new)?),
+        pipeline: pipeline_differences(&load(old)?, &load(new)?),
         outputs: None,
     })
 }
@@ -80,7 +81,7 @@ pub fn diff_data(
     new: &Path,
     id: &str,
 ) -> Result<DataDifferences, Error> {
-    let outputs = outputs(settings, old, new, id)?.ok_or_else(|| {
+    let outputs = output_differences(settings, old, new, id)?.ok_or_else(|| {
         let message =
             format!("cannot compare `{id}`, because it is not prepared in both directories");
         Error::new(Failure::Input, message)
@@ -91,7 +92,8 @@ pub fn diff_data(
     })
 }
 
-fn outputs(
+/// Compares the prepared files of a competition in two data directories. Returns `None` if it is not prepared in both.
+fn output_differences(
     settings: &Settings,
     old: &Path,
     new: &Path,
@@ -118,7 +120,7 @@ fn outputs(
     Ok(Some(found))
 }
 
-fn pipelines(old: &Pipeline, new: &Pipeline) -> Vec<PipelineDifference> {
+fn pipeline_differences(old: &Pipeline, new: &Pipeline) -> Vec<PipelineDifference> {
     let (old, new) = (outline(old), outline(new));
     let paths: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
     let differing = paths
@@ -146,7 +148,7 @@ mod tests {
                 .unwrap();
             entry.load(variant).unwrap()
         };
-        let found = pipelines(&load("v1"), &load("fixed"));
+        let found = pipeline_differences(&load("v1"), &load("fixed"));
         let found: Vec<(&str, Option<&str>, Option<&str>)> = found
             .iter()
             .map(|one| (one.path.as_str(), one.old.as_deref(), one.new.as_deref()))
@@ -158,7 +160,7 @@ mod tests {
                 ("tables/train, test: order", None, Some("split")),
             ]
         );
-        assert_eq!(pipelines(&load("v1"), &load("v1")), []);
+        assert_eq!(pipeline_differences(&load("v1"), &load("v1")), []);
     }
 
     const BASE: &str = "\
@@ -188,7 +190,7 @@ private:
         let load = |text: &str| {
             prep_spec::load(prep_steps::vocabulary(), "a", "a.yaml", text, "v1").unwrap()
         };
-        let found = pipelines(&load(BASE), &load(new)).into_iter();
+        let found = pipeline_differences(&load(BASE), &load(new)).into_iter();
         found.map(|one| (one.path, one.old, one.new)).collect()
     }
 

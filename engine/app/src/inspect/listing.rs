@@ -84,7 +84,7 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     };
     let sources = sources.into_iter();
     let sources = sources.map(|source| ListedSource {
-        bytes: bytes(task, &source),
+        bytes: source_length(task, &source),
         source,
     });
     let sources = sources.collect();
@@ -129,7 +129,7 @@ pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
 
 /// Returns the length of the file of a source: the length of the local file, otherwise the length that its server
 /// reports, otherwise the published length.
-fn bytes(task: &Task, source: &FurtherSource) -> Option<u64> {
+fn source_length(task: &Task, source: &FurtherSource) -> Option<u64> {
     match (&source.path, source.remote()) {
         (Some(path), Some(_)) => path.metadata().map(|file| file.len()).ok(),
         (None, Some((url, file))) => {
@@ -164,7 +164,7 @@ pub fn rows(
 ) -> Result<Preview, Error> {
     let pipeline = Loader::without_notes().load(task.catalog.get(id)?, &task.options.variant)?;
     let query = match view {
-        PreviewSource::Table(name) => of_table(&pipeline, name)?,
+        PreviewSource::Table(name) => table_query(&pipeline, name)?,
         PreviewSource::Query(query) => query.trim().trim_end_matches(';').to_owned(),
     };
     let reading = reading(&pipeline, &query)?;
@@ -173,7 +173,7 @@ pub fn rows(
         limit,
         result: Arc::default(),
     };
-    let mut preview = run(task, id, view, cancel)?;
+    let mut preview = run_view(task, id, view, cancel)?;
     let undeclared = undeclared(&reading, &preview.tables);
     for column in &mut preview.columns {
         column.declared = !undeclared.contains(&column.name);
@@ -181,7 +181,8 @@ pub fn rows(
     Ok(preview)
 }
 
-fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Preview, Error> {
+/// Runs a query in place of the outputs of a competition, and returns its rows.
+fn run_view(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Preview, Error> {
     let result = Arc::clone(&view.result);
     let task = Task {
         options: PreparationOptions {
@@ -198,6 +199,7 @@ fn run(task: &Task, id: &str, view: ViewOptions, cancel: &Cancel) -> Result<Prev
     };
     let ids = [id.to_owned()];
     let run = Run::begin(&task, &ids, cancel, &|_| {})?;
+    // A run that only reads results from the cache is not logged.
     let mut steps = run.plan.resolution.work.keys();
     let is_logged = steps.any(|id| !matches!(run.plan.all.graph.node(*id).action, Action::Sink(_)));
     let ended = match is_logged {
@@ -244,7 +246,8 @@ fn undeclared(reading: &Reading, tables: &[(String, Vec<String>)]) -> BTreeSet<S
     undeclared
 }
 
-fn of_table(pipeline: &Pipeline, name: &str) -> Result<String, Error> {
+/// Returns a query for all rows of the table or list `name`.
+fn table_query(pipeline: &Pipeline, name: &str) -> Result<String, Error> {
     let tables = pipeline.tables.iter().flat_map(|table| &table.names);
     let lists = pipeline.lists.iter().map(|(name, _)| name);
     let names: Vec<&str> = tables.chain(lists).map(|name| &*name.value).collect();

@@ -114,7 +114,7 @@ pub fn rerun(
                 ..task.clone()
             },
         };
-        let rerun = rerunning.call(cancel)?;
+        let rerun = rerunning.run_steps(cancel)?;
         done(&rerun);
         all.push(rerun);
     }
@@ -142,6 +142,7 @@ pub(crate) fn different_jobs(jobs: usize) -> usize {
     }
 }
 
+/// The inputs for running the steps of one competition again.
 struct Rerunning<'a> {
     id: &'a str,
     /// The cache whose results are verified.
@@ -151,7 +152,8 @@ struct Rerunning<'a> {
 }
 
 impl Rerunning<'_> {
-    fn call(&self, cancel: &Cancel) -> Result<Rerun, Error> {
+    /// Runs the steps of the competition, and compares their results.
+    fn run_steps(&self, cancel: &Cancel) -> Result<Rerun, Error> {
         let (settings, variant) = (&self.task.settings, &self.task.options.variant);
         // Steps must run instead of reading their results from the remote. Therefore the scratch cache has no remote. The
         // bundle may still come from the remote's mirror.
@@ -240,7 +242,7 @@ impl Rerunning<'_> {
         for (place, entry) in entries {
             let Some(entry) = entry else { continue };
             is_recorded = true;
-            differences.extend(differing(place, &entry, made));
+            differences.extend(differing_outputs(place, &entry, made));
         }
         Ok(match (is_recorded, differences.is_empty()) {
             (false, _) => RerunResult::Unrecorded,
@@ -250,7 +252,8 @@ impl Rerunning<'_> {
     }
 }
 
-fn differing(
+/// Returns the outputs that differ between `entry`, the recorded result of a step, and `made`, the result of the rerun.
+fn differing_outputs(
     recorded_in: RerunPlace,
     entry: &LedgerEntry,
     made: &BTreeMap<String, Digest>,
@@ -271,6 +274,7 @@ fn differing(
         .collect()
 }
 
+/// Returns why a node has no result that can be compared.
 fn without_result(report: &RunReport, node: NodeId) -> RerunResult {
     match report.outcomes.get(&node) {
         Some(StepOutcome::Failed { failure, message }) => RerunResult::Failed {

@@ -21,6 +21,7 @@ use crate::inspect::diff::{DataDifferences, PipelineDifference};
 use crate::prepared;
 use crate::settings::Settings;
 
+/// A step of an earlier run, with its entry in the cache.
 struct EarlierStep {
     record: KeyRecord,
     entry: LedgerEntry,
@@ -40,7 +41,7 @@ pub fn diff_runs(
     [old, new]: [usize; 2],
 ) -> Result<DataDifferences, Error> {
     catalog.get(id)?;
-    let none = || {
+    let no_run = || {
         let data_dir = settings.data_dir_of(variant);
         let message = format!(
             "no run of `{id}`, variant `{variant}`, into the data directory {} is recorded",
@@ -48,15 +49,15 @@ pub fn diff_runs(
         );
         Error::new(Failure::Input, message)
     };
-    let store = Store::open_existing(&settings.store_dir)?.ok_or_else(none)?;
+    let store = Store::open_existing(&settings.store_dir)?.ok_or_else(no_run)?;
     let history = prepared::last_runs(&store, settings, variant).history(id)?;
     if history.steps.is_empty() {
-        return Err(none());
+        return Err(no_run());
     }
     let mut runs = vec![history.as_earlier_run()];
     runs.extend(history.earlier.iter().cloned());
-    let before = steps(&store, id, run(&runs, id, old)?)?;
-    let after = steps(&store, id, run(&runs, id, new)?)?;
+    let before = steps(&store, id, find_run(&runs, id, old)?)?;
+    let after = steps(&store, id, find_run(&runs, id, new)?)?;
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let context = Context::new(store, settings.limits(), Cancel::default());
     let mut found = DataDifferences {
@@ -72,19 +73,21 @@ pub fn diff_runs(
         let (old, new) = (before.get(name), after.get(name));
         found.pipeline.extend(step_differences(name, old, new));
         let is_output = name.starts_with("public/") || name.starts_with("private/");
+        // An output inside another output is compared as a part of that output.
         let is_inside = |steps: &Steps| {
             let mut outer = name.match_indices('/').map(|(at, _)| name.get(..at));
             outer.any(|outer| outer.is_some_and(|outer| steps.contains_key(outer)))
         };
         if is_output && !is_inside(&before) && !is_inside(&after) {
-            let outputs = output(&context, name, old, new, &options)?;
+            let outputs = output_differences(&context, name, old, new, &options)?;
             found.outputs.get_or_insert_default().extend(outputs);
         }
     }
     Ok(found)
 }
 
-fn run<'a>(runs: &'a [EarlierRun], id: &str, number: usize) -> Result<&'a EarlierRun, Error> {
+/// Returns the run with this number. The error lists the recorded runs.
+fn find_run<'a>(runs: &'a [EarlierRun], id: &str, number: usize) -> Result<&'a EarlierRun, Error> {
     runs.get(number).ok_or_else(|| {
         let shown = runs.iter().enumerate().map(|(number, run)| {
             let time = i64::try_from(run.recorded)
@@ -168,7 +171,8 @@ fn step_differences(
     found
 }
 
-fn output(
+/// Compares the output `path` of two runs. `old` or `new` is `None` if that run does not have the output.
+fn output_differences(
     context: &Context,
     path: &str,
     old: Option<&EarlierStep>,
@@ -183,34 +187,35 @@ fn output(
         return Ok(Vec::new());
     }
     let store = &context.store;
-    let (before, after) = (value(store, old), value(store, new));
+    let (before, after) = (load_value(store, old), load_value(store, new));
     let failed = |error: ContentsError| {
         let message = format!("cannot compare `{path}` of the two runs: {}", chain(&error));
         Error::new(failure_of(&error), message)
     };
     let tree = |value: &Option<Value>| Tree::load(context, value.as_ref()?).ok();
     if let (Some(before), Some(after)) = (tree(&before), tree(&after)) {
-        return differences(context, path, &before, &after, options).map_err(failed);
+        return tree_differences(context, path, &before, &after, options).map_err(failed);
     }
     let bytes = |value: &Option<Value>| value.as_ref()?.body.get("bytes")?.as_u64();
-    let whole = vec![FileDifference::new(path, [bytes(&before), bytes(&after)])];
-    let (Some(before), Some(after)) = (file(store, &before), file(store, &after)) else {
-        return Ok(whole);
+    let without_details = vec![FileDifference::new(path, [bytes(&before), bytes(&after)])];
+    let (Some(before), Some(after)) = (open_file(store, &before), open_file(store, &after)) else {
+        return Ok(without_details);
     };
     two_files(path, before.path(), after.path(), options).map_err(failed)
 }
 
-fn value(store: &Store, digest: Option<Digest>) -> Option<Value> {
+/// Returns the value with a digest, or `None` if the cache no longer has it.
+fn load_value(store: &Store, digest: Option<Digest>) -> Option<Value> {
     Value::load(store, &digest?).ok()
 }
 
-fn file(store: &Store, value: &Option<Value>) -> Option<prep_cache::Object> {
+fn open_file(store: &Store, value: &Option<Value>) -> Option<prep_cache::Object> {
     let file = FileValue::from_value(value.as_ref()?).ok()?;
     store.open_object(&file.digest).ok()
 }
 
 /// Returns the differences between two versions of the directory `path`.
-fn differences(
+fn tree_differences(
     context: &Context,
     path: &str,
     old: &Tree,
@@ -267,7 +272,8 @@ fn differences(
     }
 }
 
-/// Returns whether two files have the same content. The content of an empty directory is `None`.
+/// Returns whether two files have the same content. Compares two objects of the cache by their digests, and other files by
+/// their lengths and CRC-32. The content of an empty directory is `None`.
 fn is_equal(opener: &Opener, contents: &(Option<ContentRef>, Option<ContentRef>)) -> Result<bool> {
     let (Some(one), Some(other)) = contents else {
         return Ok(contents.0.is_none() && contents.1.is_none());

@@ -18,7 +18,8 @@ use crate::task::{PreparationOptions, Task};
 
 /// Publishes the outputs of a failed run into a scratch data directory, and returns that directory.
 ///
-/// Returns `None` if the bundle of the run is unknown or no longer on this machine, or if the cache lacks an output.
+/// Returns `None` if the bundle of the run is unknown or no longer on this machine, or if the cache lacks an output. Also
+/// returns `None` for variants other than `v1`, because their outputs have no published checksums.
 pub(super) fn publish(
     task: &Task,
     id: &str,

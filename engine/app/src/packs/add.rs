@@ -34,10 +34,10 @@ const MAX_PACK_BYTES: u64 = 256 << 20;
 /// Maximum number of files and directories of a pack.
 const MAX_PATHS: usize = 20_000;
 
-/// Maximum number of nested directories that contain a file.
+/// Maximum number of directories in the path of a file.
 const MAX_DEPTH: usize = 8;
 
-/// Where a pack comes from.
+/// The directory, archive or URL from which a pack is added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackOrigin {
     /// A directory, or an archive with the SHA-256 that it must have, if any.
@@ -242,13 +242,13 @@ fn download(
     let store = Store::open(&draft.join("cache"))?;
     let context = Context::new(store, settings.limits(), cancel.clone());
     source.run(&context)?;
-    let nowhere = || {
+    let missing = || {
         Error::new(
             Failure::Internal,
             "the archive is missing after the download",
         )
     };
-    source.location().ok_or_else(nowhere)
+    source.location().ok_or_else(missing)
 }
 
 fn not_an_archive(name: &str) -> Error {
@@ -257,7 +257,7 @@ fn not_an_archive(name: &str) -> Error {
         .help("name a directory, or a .zip, .tar, .tar.gz, .tgz or .7z file")
 }
 
-/// Receives the path of a file, and its content.
+/// A function that receives the path and the content of each file of a pack.
 type Visit<'a> = &'a mut dyn FnMut(&str, &mut dyn Read) -> Result<(), ContentsError>;
 
 /// The copied files of a pack.
@@ -314,12 +314,12 @@ impl Staging {
         })
     }
 
-    /// Writes a file. Claims its path, and those of the directories that contain it.
+    /// Writes a file. Records its path, and the paths of the directories that contain it.
     fn write(&mut self, path: &str, content: &mut dyn Read) -> Result<(), Error> {
         for (place, _) in path.match_indices('/') {
-            self.claim(path.get(..place).unwrap_or_default(), true)?;
+            self.record_path(path.get(..place).unwrap_or_default(), true)?;
         }
-        self.claim(path, false)?;
+        self.record_path(path, false)?;
         let target = self.root.join(path);
         let failed = |error: io::Error| Error::writing("write", &target, &error);
         fs::create_dir_all(target.parent().unwrap_or(&self.root)).map_err(failed)?;
@@ -351,7 +351,7 @@ impl Staging {
 
     /// Records a path of the pack. Rejects a path that differs from a recorded one only in case, because some file systems
     /// ignore case.
-    fn claim(&mut self, path: &str, is_directory: bool) -> Result<(), Error> {
+    fn record_path(&mut self, path: &str, is_directory: bool) -> Result<(), Error> {
         let refused = |message: String| Err(Error::new(Failure::Input, message));
         let new = (path.to_owned(), is_directory);
         let is_deep = path.matches('/').count() > MAX_DEPTH;
@@ -376,7 +376,8 @@ impl Staging {
         }
     }
 
-    /// Returns the directory with `pack.yaml`: an archive may contain a single directory around the pack.
+    /// Returns the directory with `pack.yaml`. An archive may contain a single directory in which the pack is. In this case,
+    /// returns that directory.
     fn home(&self) -> PathBuf {
         let mut tops = self.paths.values().filter(|(path, _)| !path.contains('/'));
         match (tops.next(), tops.next()) {

@@ -40,6 +40,7 @@ pub const SILENT_FAILURE: &str = "silent-failure";
 pub struct PackCheck {
     pub id: String,
     pub variant: String,
+    /// The mistakes in the pipeline. `None` if there are no mistakes.
     pub mistake: Option<String>,
     /// `None` if the bundle is not on this machine.
     pub bundle: Option<PathBuf>,
@@ -76,10 +77,13 @@ impl PackCheck {
     }
 }
 
+/// The inputs for checking the competitions of a pack.
 pub struct PackChecks<'a> {
     /// The task of a run. Its options name the variant and the directory with bundles.
     pub task: &'a Task,
+    /// The name of the pack.
     pub pack: &'a str,
+    /// The keys with which a trusted `pack.lock` is signed.
     pub trusted: &'a [TrustedSigner],
 }
 
@@ -119,7 +123,7 @@ impl PackChecks<'_> {
             if let Err(error) = self.prepare(entry, scratch.path(), cancel, &mut check) {
                 check.failure = Some(error.message);
             }
-            // A run that was stopped shows nothing about the competition.
+            // If the run was cancelled, its failure shows nothing about the competition.
             cancel.check()?;
             let digests = check.digests.as_ref();
             check.lock = digests.map(|facts| lock.compare(id, facts, self.trusted));
@@ -240,12 +244,16 @@ impl PackChecks<'_> {
                 None => return Ok(()),
             }
         }
-        let [((first, one), run), ((second, other), _)] = &found[..] else {
+        let [
+            ((digests, manifest), run),
+            ((digests_again, manifest_again), _),
+        ] = &found[..]
+        else {
             return Ok(());
         };
-        check.differences = differences(one, other);
-        check.is_reproducible = Some(first.digest() == second.digest());
-        check.digests = Some(first.clone());
+        check.differences = differences(manifest, manifest_again);
+        check.is_reproducible = Some(digests.digest() == digests_again.digest());
+        check.digests = Some(digests.clone());
         check.leaks = Some(leaks(
             &run.catalog,
             &run.settings,
@@ -305,6 +313,7 @@ fn prepare_once(
     Ok(manifest.map(|manifest| (facts, manifest)))
 }
 
+/// Returns the paths of the outputs that differ between two preparations.
 fn differences(one: &Manifest, other: &Manifest) -> Vec<String> {
     let of = |manifest: &Manifest| -> BTreeMap<String, _> {
         let outputs = manifest.outputs.iter();

@@ -61,6 +61,7 @@ impl PackLock {
         Ok(PackLock { lock, signer })
     }
 
+    /// Compares the digests of prepared data with the digests in the file.
     pub(crate) fn compare(
         &self,
         id: &str,

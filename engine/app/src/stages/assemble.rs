@@ -192,7 +192,7 @@ pub(crate) fn further_sources(
                 (web, Some(remote))
             }
             SourceLocation::Folder(directory) => {
-                let path = resolve(entry, &name, directory)?;
+                let path = resolve_directory(entry, &name, directory)?;
                 (Box::new(LocalDirectory::new(&name, path)), None)
             }
         };
@@ -229,7 +229,7 @@ fn web_file(
 
 /// Resolves `directory`, the directory of the source `name`. A relative `directory` is relative to the pipeline's
 /// directory. If the pipeline is in a pack, the directory of the source must be inside the pack.
-fn resolve(entry: &CatalogEntry, name: &str, directory: &str) -> Result<PathBuf, Error> {
+fn resolve_directory(entry: &CatalogEntry, name: &str, directory: &str) -> Result<PathBuf, Error> {
     if entry.pack.is_some() {
         return inner_directory(entry, name, directory);
     }
@@ -260,12 +260,12 @@ mod tests {
     fn a_source_directory_is_relative_to_its_pipeline() {
         let catalog = Catalog::embedded();
         let mut entry = catalog.get("spooky-author-identification").unwrap().clone();
-        let absolute = resolve(&entry, "s", "/a/b").unwrap();
+        let absolute = resolve_directory(&entry, "s", "/a/b").unwrap();
         assert_eq!(absolute, Path::new("/a/b"));
-        let error = resolve(&entry, "s", "../b").unwrap_err();
+        let error = resolve_directory(&entry, "s", "../b").unwrap_err();
         assert_eq!(error.failure(), Failure::Pipeline);
         entry.directory = Some("/pipelines/x".into());
-        let relative = resolve(&entry, "s", "../b").unwrap();
+        let relative = resolve_directory(&entry, "s", "../b").unwrap();
         assert_eq!(relative, Path::new("/pipelines/x/../b"));
         entry.pack = Some(Arc::default());
         for (folder, is_inside) in [
@@ -278,7 +278,11 @@ mod tests {
             ("a/../../../b", false),
             ("/home/u", false),
         ] {
-            assert_eq!(resolve(&entry, "s", folder).is_ok(), is_inside, "{folder}");
+            assert_eq!(
+                resolve_directory(&entry, "s", folder).is_ok(),
+                is_inside,
+                "{folder}"
+            );
         }
     }
 }

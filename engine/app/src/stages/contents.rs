@@ -50,16 +50,17 @@ pub(crate) fn read(task: &Task, id: &str) -> Result<PreparationRecord, Error> {
     Ok(record)
 }
 
-/// The contents of sources for the case that their files do not exist. The bundle has the name `None`.
+/// The recorded contents (digests and lengths) of a competition's bundle and further sources. A run uses them if the files do
+/// not exist.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StatedContents {
     pub bundle: Option<Content>,
     /// The content of the file with some members of the bundle.
     pub part: Option<Content>,
     pub sources: BTreeMap<String, Content>,
-    /// The bundle, if it comes from the cache and not from a record of the data directory.
+    /// The record of `bundle`, if it comes from the cache and not from the data directory.
     pub cached: Option<SourceRecord>,
-    /// The contents that the remote records, by the name of the source.
+    /// The contents that the remote records, by the name of the source. The bundle has the name `None`.
     pub remote: BTreeMap<Option<String>, RemoteContent>,
 }
 

@@ -116,14 +116,14 @@ impl Plan {
         };
         let work = self.work();
         let work: HashSet<&str> = work.iter().map(|step| step.competition.as_str()).collect();
-        let gone = self.all.competitions.iter();
-        let gone = gone.filter(|competition| {
+        let absent = self.all.competitions.iter();
+        let absent = absent.filter(|competition| {
             competition.bundle.is_none() && work.contains(competition.id.as_str())
         });
-        let gone: Vec<&str> = gone.map(|competition| competition.id.as_str()).collect();
+        let absent: Vec<&str> = absent.map(|competition| competition.id.as_str()).collect();
         // If the remote does not answer, this was already reported when the plan was created.
-        let known = ask_all(&gone, |id| link.source(id).ok().flatten());
-        let known = gone.into_iter().zip(known);
+        let known = ask_all(&absent, |id| link.source(id).ok().flatten());
+        let known = absent.into_iter().zip(known);
         let known = known.filter(|(_, known)| known.as_ref().is_some_and(|known| known.mirrored));
         known.map(|(id, _)| id.to_owned()).collect()
     }
@@ -274,7 +274,8 @@ fn published(input: &MissingInput<'_>, error: Option<String>) -> Download {
     }
 }
 
-/// Returns the disk space that a competition with `download` bytes to download needs.
+/// Returns the disk space that a missing input needs: for the `download` bytes of its file, and for the files that its
+/// competition prepares.
 fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Error> {
     let competition = input.competition;
     let prepared = match prepared::replaceable_manifest(&task.data_dir(), &competition.id)? {

@@ -201,7 +201,7 @@ impl Competition {
         self.options.expected_md5(&self.pipeline.bundle)
     }
 
-    /// Returns whether only a part of the bundle was downloaded.
+    /// Returns whether only a part of the bundle was downloaded, even if the file with this part was deleted since.
     pub(crate) fn is_partial(&self) -> bool {
         let is_deleted = || self.bundle.is_none() && self.contents.part.is_some();
         let part = self.part.as_ref();
@@ -213,8 +213,8 @@ impl Competition {
         self.sources.iter().find(|one| one.name == name)
     }
 
-    /// Returns the directory of bundles that is recalled from the last run or that the user named. If the user named
-    /// it, it is returned only if it contains a source of this competition.
+    /// Returns the directory of bundles to record for later runs. This is the directory of the last run, or the directory that
+    /// the user named if it contains a source of this competition.
     pub(crate) fn used_source(&self) -> Option<&Path> {
         let dir = self.options.remembered.source.as_deref()?;
         let further = self.sources.iter().filter_map(|one| one.path.as_deref());

@@ -30,12 +30,13 @@ impl Origin {
     }
 }
 
-/// The value of a source that steps used.
+/// The content that steps read from a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UsedValue {
     NotUsed,
-    /// The value that the source has now.
+    /// The content that the source has now.
     Current,
+    /// The content that is the [`Value`](prep_core::Value) with this digest.
     Exactly(Digest),
 }
 
@@ -81,7 +82,7 @@ pub(crate) fn origins(
         // A bundle that was deleted during the run is not an error, because the cache has its record.
         let local_record = path.as_deref();
         let local_record = local_record.and_then(|path| store.source(path).ok().flatten());
-        let at_path = local_record.as_ref().map(|record| record.digest);
+        let digest_at_path = local_record.as_ref().map(|record| record.digest);
         let stated = competition.contents.of_source(further);
         let part = competition.contents.part.iter().cloned();
         let part = part.filter(|_| further.is_none() && name.is_none());
@@ -101,7 +102,7 @@ pub(crate) fn origins(
             _ => found,
         };
         if let Some(record) = found {
-            let path = path.filter(|_| at_path == Some(record.digest));
+            let path = path.filter(|_| digest_at_path == Some(record.digest));
             origins.push(Origin {
                 source: further.map(str::to_owned),
                 name,
@@ -160,7 +161,7 @@ pub(super) fn record(
     }
 }
 
-/// Records how a competition was prepared, as soon as it is published.
+/// Records how a competition was prepared.
 ///
 /// The run calls this function as soon as the competition is published, and deletes the bundle only afterwards.
 /// Therefore the record exists even if the run is killed before the stage `record`.

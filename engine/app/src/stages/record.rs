@@ -1,7 +1,7 @@
 //! Sixth stage: after a run, records facts about the prepared data in the cache, the data directory and `prep.lock`.
 //!
-//! Also renews the modification time of every manifest, even if nothing changed. Otherwise Make, which compares the times
-//! of files, would run `prep` again each time.
+//! Also renews the modification time of the manifest of each complete competition, even if nothing changed. Otherwise Make,
+//! which compares the times of files, would run `prep` again each time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(super) const RECORD_STEP: &str = "record";
 pub(super) type RecordErrors = HashMap<String, Error>;
 
 /// Records how each completely prepared competition was prepared, and updates `prep.lock`. Returns the published manifests by
-/// id. Adds to `errors`.
+/// id. Adds an error for each competition that cannot be recorded to `errors`.
 pub(super) fn record(
     ended: &Ended,
     errors: &mut RecordErrors,
@@ -67,7 +67,7 @@ pub(super) fn record(
     Ok(published)
 }
 
-/// The manifest of a competition, and its new entry of `prep.lock`, as far as they exist.
+/// The manifest of a competition, and its new entry of `prep.lock`. Each is `None` if it does not exist.
 struct Recorded {
     published: Option<Manifest>,
     locked: Option<LockedDataset>,
@@ -87,7 +87,7 @@ fn record_competition(
         prep_steps::renew_record(data_dir, &competition.id);
         FailedRun::remove(data_dir, &competition.id);
         if let (true, Some(trees)) = (published.complete, &published.trees) {
-            let origins = of_run(ended, competition)?;
+            let origins = origins_of_run(ended, competition)?;
             note_preparation(published, data_dir, competition, &origins);
             let facts = lock_entry(ended, competition, published, &origins, last)?;
             // `prep.lock` contains the digests of outputs whose archives are not unpacked.
@@ -172,7 +172,7 @@ fn note_failure(
     if !has_started || failures.iter().any(is_left_out) {
         return Ok(());
     }
-    let record = origins::record(competition, &of_run(ended, competition)?, None);
+    let record = origins::record(competition, &origins_of_run(ended, competition)?, None);
     let run = FailedRun {
         message: failures.first().map(StepFailure::line).or(of_stage),
         preparation: PreparationRecord {
@@ -287,7 +287,10 @@ fn known_to_differ(
 }
 
 /// Returns the files that the steps of a competition used in a run.
-pub(super) fn of_run(ended: &Ended, competition: &Competition) -> Result<Vec<Origin>, Error> {
+pub(super) fn origins_of_run(
+    ended: &Ended,
+    competition: &Competition,
+) -> Result<Vec<Origin>, Error> {
     let (report, store) = (&ended.report, &ended.context.store);
     let value = |id| {
         let outputs = report.outputs.get(&id);
@@ -310,7 +313,7 @@ pub(super) fn confirm(ended: &Ended) -> RecordErrors {
 
 fn confirm_competition(ended: &Ended, competition: &Competition) -> Result<(), Error> {
     let link = ended.task.settings.remote.as_ref();
-    for origin in of_run(ended, competition)? {
+    for origin in origins_of_run(ended, competition)? {
         let Some(name) = &origin.name else { continue };
         ended.context.store.confirm_source(name, &origin.record)?;
         if let Some(link) = link.filter(|link| link.remote().is_writable()) {

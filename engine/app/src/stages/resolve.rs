@@ -248,7 +248,7 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Re
 /// Same as `require_credentials`, for bundles that are fetched without preparing their competitions.
 ///
 /// # Errors
-/// Returns one error for all missing bundles.
+/// Returns one error for all missing bundles, if at least two are missing.
 pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
     let mut missing: Vec<&str> = Vec::new();
     for id in ids {

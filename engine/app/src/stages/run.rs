@@ -161,7 +161,7 @@ impl Ended {
         }
     }
 
-    /// Frees the plan in a separate thread, because that takes a noticeable time for many competitions.
+    /// Frees the memory of the plan in a separate thread, because this takes a noticeable time for many competitions.
     pub(crate) fn free(self) {
         let freed = std::thread::Builder::new().spawn(move || drop((self.all, self.watch)));
         // If the thread cannot be started, `spawn` has already dropped the closure with the plan.
@@ -186,6 +186,7 @@ pub(crate) struct Watch {
     /// out and is not reported as failed.
     optional: HashSet<(String, String)>,
     next: Arc<dyn Reporter>,
+    /// The start of the first step and the end of the last step of each competition, by id.
     times: Mutex<HashMap<String, (Instant, Instant)>>,
 }
 
@@ -241,7 +242,7 @@ impl Reporter for Watch {
                 if let Some(time) = self.times.lock().get_mut(competition) {
                     time.1 = Instant::now();
                 }
-                // If nothing had to be published, the stage `record` does the same.
+                // If nothing had to be published, the stage `record` records the preparation and deletes the bundle.
                 let is_published = matches!(outcome, StepOutcome::Done { .. });
                 if is_published && *kind == PUBLISH_STEP {
                     let place = (&self.store, &*self.task.data_dir());

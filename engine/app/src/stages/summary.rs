@@ -243,14 +243,17 @@ impl Summary {
             })
         };
         let (mut trial, has_run) = result(TRIAL_STEP).unzip();
-        let absent = result(MEMBERS_STEP).map(|(warnings, _)| warnings);
-        let absent = absent.and_then(|warnings| Some(warnings.as_array()?.clone()));
-        if absent.as_ref().is_some_and(|absent| !absent.is_empty()) {
+        let of_members = result(MEMBERS_STEP).map(|(warnings, _)| warnings);
+        let of_members = of_members.and_then(|warnings| Some(warnings.as_array()?.clone()));
+        if of_members
+            .as_ref()
+            .is_some_and(|warnings| !warnings.is_empty())
+        {
             let skipped = || json!({ "skipped": "the trial has no result", "warnings": [] });
             trial.get_or_insert_with(skipped);
         }
         let is_own = !competition.entry.is_built_in();
-        // A query that selects no file is rarely intended.
+        // A public output without rows or files is rarely intended.
         let is_empty = |output: &&Output| {
             let path = format!("public/{}", output.path.value);
             let stays_empty = matches!(output.declaration.form.makes, Produces::Empty);
@@ -270,7 +273,7 @@ impl Summary {
                 format!("`public/{path}` has no {what}")
             };
             warnings.extend(empty.map(|output| warning(output).into()));
-            warnings.extend(absent.into_iter().flatten());
+            warnings.extend(of_members.into_iter().flatten());
         }
         let warnings = trial
             .as_ref()

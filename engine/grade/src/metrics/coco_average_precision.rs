@@ -118,24 +118,25 @@ enum Area {
     Corners,
 }
 
+/// The boxes of each label, by image.
 type Labels = BTreeMap<i64, Vec<Image>>;
 
 impl Metric for CocoAveragePrecision {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let images = pair.answers.column(&self.image)?;
-        let mut numbers = HashMap::new();
+        let mut indices = HashMap::new();
         for row in 0..images.len() {
-            let next = numbers.len();
-            numbers.entry(key(&images, row)).or_insert(next);
+            let next = indices.len();
+            indices.entry(key(&images, row)).or_insert(next);
         }
-        let count = numbers.len();
+        let count = indices.len();
         let mut labels = Labels::new();
         self.read_answers(pair, count, &mut labels, |row| {
-            numbers.get(&key(&images, row)).copied()
+            indices.get(&key(&images, row)).copied()
         })?;
         let of_submission = pair.submission.column(&self.image)?;
         self.read_submission(pair, &mut labels, |row| {
-            numbers.get(&key(&of_submission, row)).copied()
+            indices.get(&key(&of_submission, row)).copied()
         })?;
         let mut precisions: Vec<f64> = Vec::new();
         for threshold in &self.thresholds {
@@ -154,6 +155,7 @@ impl Metric for CocoAveragePrecision {
 }
 
 impl CocoAveragePrecision {
+    /// Adds the true boxes to `labels`. `count` is the number of images, and `image` returns the index of a row's image.
     fn read_answers(
         &self,
         pair: &Pair<'_>,
@@ -183,6 +185,7 @@ impl CocoAveragePrecision {
         Ok(())
     }
 
+    /// Adds the predicted boxes to `labels`. `image` returns the index of a row's image. Ignores unknown images and labels.
     fn read_submission(
         &self,
         pair: &Pair<'_>,

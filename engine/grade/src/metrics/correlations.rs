@@ -165,6 +165,7 @@ impl Spearman {
     }
 }
 
+/// Returns the numbers of a row: those in its only cell, or one from each of its cells.
 fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, Refusal> {
     match columns {
         [column] => {
@@ -230,6 +231,7 @@ fn ranks<T>(values: Vec<T>, compare: impl Fn(&T, &T) -> Ordering) -> Option<Vec<
     (ranks.len() > 1).then_some(ranks)
 }
 
+/// Returns the correlation of two lists of ranks, which have the same length of at least two.
 fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let centre = |values: &[f64]| -> Vec<f64> {
         let mean = mean(values);
@@ -237,15 +239,18 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     };
     let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     let (a, b) = (centre(a), centre(b));
-    let free = (a.len() - 1) as f64;
-    let (deviation_a, deviation_b) = ((dot(&a, &a) / free).sqrt(), (dot(&b, &b) / free).sqrt());
-    (dot(&a, &b) / free / deviation_a / deviation_b).clamp(-1.0, 1.0)
+    let degrees_of_freedom = (a.len() - 1) as f64;
+    let (deviation_a, deviation_b) = (
+        (dot(&a, &a) / degrees_of_freedom).sqrt(),
+        (dot(&b, &b) / degrees_of_freedom).sqrt(),
+    );
+    (dot(&a, &b) / degrees_of_freedom / deviation_a / deviation_b).clamp(-1.0, 1.0)
 }
 
 pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGini>(Definition {
     name: "normalised_gini",
-    summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
-              for several columns, the mean of their scores.",
+    summary: "Gini coefficient of the true values in the order of the predictions, divided by the Gini coefficient of the \
+              true values in their own order; for several columns, the mean of their scores.",
     details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where n is the number of rows and s the sum of the \
               true values. c are the cumulative sums of the true values in the order of decreasing predictions. For \
               the divisor, the order is that of decreasing true values.\n\n\
@@ -343,7 +348,7 @@ struct KendallTau {
 impl Metric for KendallTau {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let (answers, prediction) = pair.cells(&self.column)?;
-        let (mut inversions, mut most) = (0u64, 0u64);
+        let (mut inversions, mut ordered_pairs) = (0u64, 0u64);
         for row in 0..answers.len() {
             let (truth, predicted) = (text(answers.value(row)), text(prediction.value(row)));
             let (truth, predicted): (Vec<&str>, Vec<&str>) =
@@ -367,13 +372,15 @@ impl Metric for KendallTau {
             };
             inversions += sort_counting(&mut ranks);
             let items = truth.len() as u64;
-            most += items * items.saturating_sub(1);
+            ordered_pairs += items * items.saturating_sub(1);
         }
-        if most == 0 {
+        if ordered_pairs == 0 {
             let message = "no list has at least two items, so the correlation is undefined";
             return Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column));
         }
-        Ok(Score::python(1.0 - (4 * inversions) as f64 / most as f64))
+        Ok(Score::python(
+            1.0 - (4 * inversions) as f64 / ordered_pairs as f64,
+        ))
     }
 }
 

@@ -104,20 +104,22 @@ impl Metric for AveragePrecisionOfBoxes {
     }
 }
 
-/// A predicted or true box that the average precision counts.
+/// A positive or negative from which the average precision of a label is computed: a predicted box, a true box without a
+/// match, or a row without any box of the label.
 #[derive(Debug, Clone, Copy)]
-struct ScoredBox {
+struct ScoredOutcome {
     positive: bool,
     confidence: f64,
 }
 
 impl AveragePrecisionOfBoxes {
+    /// Matches the predicted boxes of a row with its true boxes. Adds the resulting positives and negatives to `outcomes`.
     fn match_boxes(
         &self,
         label: &str,
         predicted: &[Box],
         truth: &[Box],
-        outcomes: &mut Vec<ScoredBox>,
+        outcomes: &mut Vec<ScoredOutcome>,
     ) {
         let before = outcomes.len();
         let mut free: Vec<&Box> = truth.iter().filter(|truth| truth.label == label).collect();
@@ -129,7 +131,7 @@ impl AveragePrecisionOfBoxes {
                     best = Some((index, iou));
                 }
             }
-            outcomes.push(ScoredBox {
+            outcomes.push(ScoredOutcome {
                 positive: best.is_some(),
                 confidence: one.confidence(),
             });
@@ -137,13 +139,13 @@ impl AveragePrecisionOfBoxes {
                 free.remove(index);
             }
         }
-        let left_over = ScoredBox {
+        let left_over = ScoredOutcome {
             positive: true,
             confidence: 0.0,
         };
         outcomes.extend(free.iter().map(|_| left_over));
         if outcomes.len() == before {
-            outcomes.push(ScoredBox {
+            outcomes.push(ScoredOutcome {
                 positive: false,
                 confidence: 0.0,
             });
@@ -190,8 +192,9 @@ impl Metric for F1OfPoints {
         for row in 0..answers.len() {
             let expected_points =
                 "points `LABEL X Y` with numbers X and Y, and single spaces between all words";
-            let predicted: Vec<(&str, [f64; 2])> = read(&prediction, row, expected_points)?;
-            let truth: Vec<(&str, [f64; 4])> = read(&answers, row, "`LABEL X Y WIDTH HEIGHT`")?;
+            let predicted: Vec<(&str, [f64; 2])> = read_entries(&prediction, row, expected_points)?;
+            let truth: Vec<(&str, [f64; 4])> =
+                read_entries(&answers, row, "`LABEL X Y WIDTH HEIGHT`")?;
             boxes += truth.len() as u64;
             points += predicted.len() as u64;
             let mut taken = vec![false; predicted.len()];
@@ -218,7 +221,8 @@ impl Metric for F1OfPoints {
     }
 }
 
-fn read<'a, const N: usize>(
+/// Reads a cell that lists entries, each with a label and `N` numbers. `expected` describes a valid cell in the error.
+fn read_entries<'a, const N: usize>(
     column: &GradedColumn<'a>,
     row: usize,
     expected: &str,
@@ -279,6 +283,7 @@ const NUMBERS_3D: [&str; 8] = [
     "yaw",
 ];
 
+/// A box as the cell lists it. [`Box3d`] is the box with computed corners.
 type Written3d = Labelled<8>;
 
 #[derive(Debug, Deserialize)]

@@ -26,6 +26,7 @@ const POOLED: SectionKey = optional(
      the columns' scores.",
 );
 
+/// The parameters of all metrics that compare columns of numbers.
 #[derive(Debug, Deserialize)]
 struct Compared {
     columns: ColumnSelection,
@@ -34,6 +35,7 @@ struct Compared {
     pooled: bool,
 }
 
+/// The numbers of a column, or of all pooled columns, and the weights of their rows.
 #[derive(Debug, Default)]
 struct Numbers {
     truth: Vec<f64>,
@@ -105,7 +107,7 @@ trait OfNumbers: Debug + Send + Sync {
     fn score(&self, numbers: &Numbers) -> f64;
 }
 
-/// A metric with the parameters of all metrics that compare columns of numbers.
+/// A metric `M` with the common parameters of such metrics.
 #[derive(Debug, Deserialize)]
 struct OfColumns<M> {
     #[serde(flatten)]
@@ -258,6 +260,7 @@ impl OfNumbers for MedianAbsoluteError {
     }
 }
 
+/// Returns the median. With weights, returns the smallest value at which the sum of the weights reaches half of all weights.
 fn median(mut values: Vec<f64>, weights: Option<&[f64]>) -> f64 {
     let Some(weights) = weights else {
         values.sort_unstable_by(f64::total_cmp);
@@ -357,6 +360,7 @@ impl OfNumbers for RootMeanSquaredError {
     }
 }
 
+/// Returns the square root of `mean_square`. If `squared` is true, returns `mean_square` itself.
 fn root_unless(squared: bool, mean_square: f64) -> f64 {
     if squared {
         mean_square
@@ -569,7 +573,7 @@ impl Metric for LaplaceLogLikelihood {
     }
 }
 
-/// Applies `bound`, NumPy's minimum or maximum, which keep NaN.
+/// Returns the minimum or maximum of `value` and `by`, but keeps NaN, as in NumPy. `bound` is `f64::min` or `f64::max`.
 fn keep_nan(value: f64, bound: fn(f64, f64) -> f64, by: f64) -> f64 {
     if value.is_nan() {
         value

@@ -23,8 +23,8 @@ pub(super) const MEAN_ANGULAR_ERROR: MetricKind = MetricKind::lower::<MeanAngula
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
-            column("azimuth", "The azimuth."),
-            column("zenith", "The zenith."),
+            column("azimuth", "The column of azimuths, in radians."),
+            column("zenith", "The column of zeniths, in radians."),
         ],
     },
 )
@@ -101,8 +101,10 @@ struct HaversineDistance {
     groups: String,
 }
 
+/// Radius of the earth in metres.
 const RADIUS: f64 = 6_371_000.0;
 
+/// One degree in radians, rounded to half precision.
 const HALF_DEGREE: f64 = 0.017_456_054_687_5;
 
 impl Metric for HaversineDistance {
@@ -146,11 +148,12 @@ impl HaversineDistance {
         let of_each = self
             .quantiles
             .iter()
-            .map(|share| quantile(&distances, *share));
+            .map(|fraction| quantile(&distances, *fraction));
         mean(&of_each.collect::<Vec<f64>>())
     }
 }
 
+/// The angles of a column, and their cosines.
 struct Angle {
     radians: Vec<f64>,
     cosines: Vec<f64>,
@@ -159,22 +162,23 @@ struct Angle {
 impl Angle {
     fn from_column(column: &GradedColumn<'_>) -> Result<Self, Refusal> {
         let degrees = doubles(column)?;
-        let halved = matches!(column.data(), ColumnData::Bool(_));
-        let degree = if halved {
+        let is_half_precision = matches!(column.data(), ColumnData::Bool(_));
+        let degree = if is_half_precision {
             HALF_DEGREE
         } else {
             std::f64::consts::PI / 180.0
         };
         let radians: Vec<f64> = degrees.into_iter().map(|value| value * degree).collect();
-        let cosine = |angle: &f64| if halved { 1.0 } else { angle.cos() };
+        // In half precision, the cosines of 0 and 1 degrees are rounded to 1.
+        let cosine = |angle: &f64| if is_half_precision { 1.0 } else { angle.cos() };
         let cosines = radians.iter().map(cosine).collect();
         Ok(Angle { radians, cosines })
     }
 }
 
 /// Returns a quantile of sorted values, with NumPy's linear interpolation.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len().saturating_sub(1)) as f64;
+fn quantile(sorted: &[f64], fraction: f64) -> f64 {
+    let place = fraction * (sorted.len().saturating_sub(1)) as f64;
     let at = |index: f64| sorted.get(index as usize).or(sorted.last()).copied();
     let (Some(a), Some(b)) = (at(place.floor()), at(place.floor() + 1.0)) else {
         return f64::NAN;

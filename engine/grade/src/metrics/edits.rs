@@ -166,7 +166,7 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
             *word |= 1 << (place % 64);
         }
     }
-    let nowhere = vec![0; words];
+    let no_matches = vec![0; words];
     let last = 1 << ((pattern.len() - 1) % 64);
     let all = Column {
         plus: u64::MAX,
@@ -181,7 +181,7 @@ pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -
         // column, and `less` is 1 if the value decreases by one. In the row above the first row, the value always increases.
         let (mut add, mut less) = (1, 0);
         let mut ends = (0, 0);
-        for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {
+        for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&no_matches)) {
             let Column { plus, minus } = *column;
             let vertical = matches | minus;
             let matches = matches | less;

@@ -14,13 +14,14 @@ use super::ALL;
 use crate::python::{mean, python_float, round_numpy, round_python, weighted_mean};
 use crate::refusal::{Refusal, RefusalKind, RowPolicy};
 use crate::spec::definition::{AnswerColumns, Definition, column, columns, optional, required};
-use crate::spec::kinds::{Faults, GradeSpecErrors, KeyPath, read_kind, value};
+use crate::spec::kinds::{Faults, GradeSpecErrors, KeyPath, read_kind, value_error};
 use crate::table::column::{CellValue, GradedColumn};
 use crate::table::key::{Identifier, key};
 use crate::table::numbers::{ColumnSelection, floats};
 use crate::table::pair::Pair;
 use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
+/// Number of decimals of scores in reports.
 const DECIMALS: u8 = 5;
 
 /// Whether higher or lower scores of a metric are better.
@@ -171,7 +172,7 @@ pub(crate) fn read_metric(
         read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults)?;
     let (mut columns, mut truth) = (Vec::new(), Vec::new());
     add_columns(kind, &parameters, &mut columns, &mut truth);
-    let metric = (kind.parse)(parameters).map_err(|error| value(&path, &error));
+    let metric = (kind.parse)(parameters).map_err(|error| value_error(&path, &error));
     let metric = faults.keep(metric)?;
     Some(SpecMetric {
         metric,
@@ -216,7 +217,7 @@ fn add_columns(
     }
 }
 
-pub(super) const COLUMN: SectionKey = column("column", "The label.");
+pub(super) const COLUMN: SectionKey = column("column", "The column of labels.");
 
 pub(super) const LABELS: SectionKey =
     optional("labels_as", KeyType::Choice(LABELS_AS), "See `accuracy`.");
@@ -227,6 +228,7 @@ pub(super) const POSITIVE: SectionKey = optional(
     "The label of positive rows; default 1. If the answers have two labels, `positive` must be one of them.",
 );
 
+/// A column of labels in both tables: its cells, and the true and predicted labels in these cells.
 #[derive(Debug)]
 pub(super) struct LabelPair<'a> {
     pub answers: GradedColumn<'a>,

@@ -57,6 +57,7 @@ impl Metric for Accuracy {
     }
 }
 
+/// Returns 1 for each row whose label is correct, and 0 for each other row.
 fn correct(pair: &Pair<'_>, column: &str, labels_as: LabelsAs) -> Result<Vec<f64>, Refusal> {
     let both = LabelPair::new(pair, column, labels_as)?;
     let (truth, labels) = (&both.truth, &both.labels);
@@ -199,7 +200,7 @@ fn count_labels<T: Ord + Hash>(truth: &[T], labels: &[T]) -> Vec<LabelCounts> {
 pub(super) const F1: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
-        summary: "F1 over the labels of truth and prediction, one label per row.",
+        summary: "F1 of the true and the predicted labels, with one or several labels per row.",
         details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 if TP is 0.\n\n\
                   With `column`, each row has one label. Labels are read as in `accuracy`, with one difference: if the \
                   labels of only one table are text, the submission is invalid. With `columns`, a row can have several \
@@ -343,18 +344,18 @@ impl F1Score {
     where
         PositiveLabel: PartialEq<T>,
     {
-        let has_two = |labels: &BTreeSet<&T>| {
+        let is_defined = |labels: &BTreeSet<&T>| {
             labels.len() < 2
                 || (labels.len() == 2 && labels.iter().any(|one| self.positive == **one))
         };
         let known: BTreeSet<&T> = truth.iter().collect();
         let both: BTreeSet<&T> = truth.iter().chain(labels).collect();
-        if !has_two(&known) {
+        if !is_defined(&known) {
             return ThirdLabel::Answers;
         }
         let is_odd = |label: &T| !known.contains(label) && self.positive != *label;
         match labels.iter().position(is_odd) {
-            Some(row) if !has_two(&both) => ThirdLabel::Submission(row),
+            Some(row) if !is_defined(&both) => ThirdLabel::Submission(row),
             _ => ThirdLabel::None,
         }
     }
@@ -384,8 +385,11 @@ impl F1Score {
     }
 }
 
+/// A label for which binary F1 is undefined.
 enum ThirdLabel {
+    /// There is no such label, so binary F1 is defined.
     None,
+    /// Binary F1 is already undefined for the labels of the answers.
     Answers,
     /// Contains the position of the label in the submission.
     Submission(usize),

@@ -166,7 +166,7 @@ impl FBetaOfObjects {
                 Ok(mask) => Ok(Some(mask).filter(|mask| !mask.is_empty())),
                 Err(expected) => Err(column.refuse(RefusalKind::Range, row, expected)),
             },
-            _ => Err(column.refuse(RefusalKind::Type, row, "a run-length code, as text")),
+            _ => Err(column.refuse(RefusalKind::Type, row, "a run-length encoded mask, as text")),
         })
     }
 }

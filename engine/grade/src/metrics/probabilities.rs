@@ -72,10 +72,11 @@ fn default_eps() -> f64 {
 }
 
 fn parse_eps<'de, D: Deserializer<'de>>(eps: D) -> Result<f64, D::Error> {
-    distance(eps, "eps")
+    parse_bound(eps, "eps")
 }
 
-fn distance<'de, D: Deserializer<'de>>(value: D, name: &str) -> Result<f64, D::Error> {
+/// Parses a bound b. Probabilities are clipped to [b, 1 - b].
+fn parse_bound<'de, D: Deserializer<'de>>(value: D, name: &str) -> Result<f64, D::Error> {
     let value = f64::deserialize(value)?;
     match value > 0.0 && value < 0.5 {
         true => Ok(value),
@@ -168,7 +169,7 @@ struct Preparation {
 }
 
 fn parse_clip_first<'de, D: Deserializer<'de>>(bound: D) -> Result<Option<f64>, D::Error> {
-    distance(bound, "clip_first").map(Some)
+    parse_bound(bound, "clip_first").map(Some)
 }
 
 impl Preparation {
@@ -262,6 +263,7 @@ fn unknown_label(labels: &GradedColumn<'_>, columns: usize) -> Option<usize> {
     labels.values().position(|value| !is_known(value))
 }
 
+/// Returns the larger of the two labels in the answers' column `column`.
 fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
     let mut distinct = labels.to_vec();
     distinct.sort_unstable_by(f64::total_cmp);
@@ -384,7 +386,7 @@ pub(super) const GROUPED_LOG_LOSS: MetricKind = MetricKind::lower::<GroupedLogLo
             "column",
             "The column with the label (0 or 1) in the answers and the probability in the submission.",
         ),
-        column("id", "The identifier."),
+        column("id", "The column of identifiers."),
         required(
             "separator",
             KeyType::String,
@@ -554,7 +556,8 @@ impl Metric for KlDivergence {
         let mut divergences = vec![0.0; totals.len()];
         for (name, truth) in names.iter().zip(&truth) {
             let column = pair.submission.column(name)?;
-            let whole = matches!(column.data(), ColumnData::Int64(_) | ColumnData::UInt64(_));
+            let has_integers =
+                matches!(column.data(), ColumnData::Int64(_) | ColumnData::UInt64(_));
             let predicted = doubles(&column)?;
             let rows = divergences
                 .iter_mut()
@@ -563,7 +566,7 @@ impl Metric for KlDivergence {
                 .zip(predicted);
             for (((divergence, total), truth), predicted) in rows {
                 let y = truth / total;
-                let p = if whole {
+                let p = if has_integers {
                     predicted
                 } else {
                     predicted.clamp(self.clip, 1.0 - self.clip)

@@ -447,6 +447,7 @@ fn negated(value: CellValue<'_>) -> i128 {
     }
 }
 
+/// Returns the value of a row for `label_ranking_average_precision`.
 fn row_value(is_true: &[bool], scores: &[f64]) -> f64 {
     let relevant: Vec<f64> = scores
         .iter()

@@ -89,6 +89,7 @@ impl Metric for RocAuc {
     }
 }
 
+/// Returns the area under the ROC curve of one column.
 fn area(
     truth: &GradedColumn<'_>,
     predicted: &GradedColumn<'_>,
@@ -137,6 +138,7 @@ pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
     area_below(&roc_curve(positive, scores, None))
 }
 
+/// Returns the area below a curve, which is a list of points (x, y).
 pub(super) fn area_below(curve: &[(f64, f64)]) -> f64 {
     let trapezoids: Vec<f64> = curve
         .windows(2)

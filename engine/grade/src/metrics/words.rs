@@ -68,7 +68,8 @@ impl Metric for ExactMatch {
             let valid = self.valid(answers.value(row)).ok_or_else(|| {
                 answers.refuse(RefusalKind::Answers, row, "spans `FIRST:LAST` and words")
             })?;
-            let is_right = match present(prediction.value(row)).trim_matches(is_python_space) {
+            let is_right = match text_or_empty(prediction.value(row)).trim_matches(is_python_space)
+            {
                 "" => valid.is_empty(),
                 text => match self.read(text) {
                     Some(guess) => valid.contains(&guess),
@@ -84,8 +85,11 @@ impl Metric for ExactMatch {
 }
 
 impl ExactMatch {
+    /// Returns the correct answers in a cell.
     fn valid(&self, cell: CellValue<'_>) -> Option<Vec<Guess>> {
-        words(&present(cell)).map(|word| self.read(word)).collect()
+        words(&text_or_empty(cell))
+            .map(|word| self.read(word))
+            .collect()
     }
 
     fn read(&self, text: &str) -> Option<Guess> {
@@ -110,7 +114,7 @@ impl ExactMatch {
 }
 
 /// Returns the cell as text, or an empty text if the cell is missing.
-fn present(cell: CellValue<'_>) -> Cow<'_, str> {
+fn text_or_empty(cell: CellValue<'_>) -> Cow<'_, str> {
     match cell {
         CellValue::Missing => Cow::Borrowed(""),
         value => text(value),
@@ -241,7 +245,7 @@ const MAX_POSITION: i128 = 1 << 40;
 
 fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {
     column.map_cells(|row, value| {
-        let cell = present(value);
+        let cell = text_or_empty(value);
         let listed = cell.split(';').filter(|span| words(span).next().is_some());
         let ranges = listed.map(|span| {
             let numbers: Option<Vec<i128>> = words(span).map(python_int).collect();

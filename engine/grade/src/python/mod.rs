@@ -7,6 +7,7 @@ pub use prep_formats::python::{is_python_space, python_float, python_repr};
 /// Maximum number of digits that Python accepts (`sys.set_int_max_str_digits`).
 const MAX_DIGITS: usize = 4_300;
 
+/// Modulus of Python's hash of integers.
 const HASH_MODULUS: u64 = (1 << 61) - 1;
 
 /// An integer of any size.
@@ -39,10 +40,7 @@ impl BigInteger {
         if !after_digit || digits.len() > MAX_DIGITS {
             return None;
         }
-        let zeros = digits
-            .iter()
-            .take_while(|decimal_digit| **decimal_digit == 0)
-            .count();
+        let zeros = digits.iter().take_while(|digit| **digit == 0).count();
         digits.drain(..zeros);
         Some(BigInteger {
             negative: negative && !digits.is_empty(),
@@ -52,10 +50,8 @@ impl BigInteger {
 
     /// Returns the integer if it fits into 128 bits.
     pub fn value(&self) -> Option<i128> {
-        let value = self.digits.iter().try_fold(0i128, |value, decimal_digit| {
-            value
-                .checked_mul(10)?
-                .checked_add(i128::from(*decimal_digit))
+        let value = self.digits.iter().try_fold(0i128, |value, digit| {
+            value.checked_mul(10)?.checked_add(i128::from(*digit))
         })?;
         Some(if self.negative { -value } else { value })
     }
@@ -73,8 +69,8 @@ impl BigInteger {
     /// the hash is -2 instead. Levenshtein makes one exception: it compares the integer -1 by the number -1, and therefore
     /// distinguishes -1 from -2.
     pub fn hash(&self) -> i64 {
-        let remainder = self.digits.iter().fold(0u64, |value, decimal_digit| {
-            let next = u128::from(value) * 10 + u128::from(*decimal_digit);
+        let remainder = self.digits.iter().fold(0u64, |value, digit| {
+            let next = u128::from(value) * 10 + u128::from(*digit);
             (next % u128::from(HASH_MODULUS)) as u64
         });
         let value = remainder as i64;

@@ -207,12 +207,16 @@ fn thresholds(scores: &[f64]) -> Thresholds {
     let teams = scores.len();
     // As in MLE-bench, the number of teams is multiplied by a double, and the product is rounded down. An exact fraction could
     // give a different rank. For example, the double 0.002 is slightly larger than 1/500.
-    let share = |part: f64| (teams as f64 * part) as usize;
+    let part_of_teams = |part: f64| (teams as f64 * part) as usize;
     let (gold, silver, bronze) = match teams {
-        0..100 => (share(0.1), share(0.2), share(0.4)),
-        100..250 => (10, share(0.2), share(0.4)),
-        250..1000 => (10 + share(0.002), 50, 100),
-        1000.. => (10 + share(0.002), share(0.05), share(0.1)),
+        0..100 => (part_of_teams(0.1), part_of_teams(0.2), part_of_teams(0.4)),
+        100..250 => (10, part_of_teams(0.2), part_of_teams(0.4)),
+        250..1000 => (10 + part_of_teams(0.002), 50, 100),
+        1000.. => (
+            10 + part_of_teams(0.002),
+            part_of_teams(0.05),
+            part_of_teams(0.1),
+        ),
     };
     // Ranks start at 1. On a small leaderboard, the top 10 % can be rank 0, which is treated as rank 1.
     let at = |rank: usize| scores.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN);

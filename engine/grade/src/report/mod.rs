@@ -24,15 +24,15 @@ pub use prep_formats::json::{JsonObject, JsonValue};
 pub struct CompetitionReport {
     /// Id of the competition.
     pub competition_id: String,
-    /// Rounded to five decimals; may be NaN or infinite. `None` if the submission is invalid.
+    /// The score, rounded to five decimals. It may be NaN or infinite. `None` if the submission is invalid.
     pub score: Option<f64>,
-    /// `None` without a leaderboard.
+    /// The scores that earn medals. `None` without a leaderboard.
     pub thresholds: Option<Thresholds>,
     /// The medal of the score.
     pub medals: Medals,
     /// Whether the file exists and its name ends in `.csv`.
     pub submission_exists: bool,
-    /// According to the leaderboard. `None` without a leaderboard.
+    /// Whether lower scores are better, according to the leaderboard. `None` without a leaderboard.
     pub is_lower_better: Option<bool>,
     /// Time of grading, local time.
     pub created_at: DateTime,
@@ -48,7 +48,7 @@ pub struct CompetitionReport {
     pub has_own_metric: bool,
     /// Digests of everything that the score depends on.
     pub digests: Digests,
-    /// Place of the grading in a log, if it was logged.
+    /// Place of the grading in the log, if the grading was logged.
     pub log: Option<LogPlace>,
 }
 
@@ -145,7 +145,8 @@ pub struct GradedSubmission<'a> {
     pub competition_id: &'a str,
     /// Path of the submission, as the caller passed it.
     pub path: &'a str,
-    /// For a missing file, the kind of the reason must be [`RefusalKind::NoSubmission`].
+    /// The result of grading. If the file is missing, it must be `Invalid` with the kind
+    /// [`RefusalKind::NoSubmission`].
     pub outcome: GradeOutcome,
     /// Leaderboard of the competition, if it has one.
     pub leaderboard: Option<&'a Leaderboard>,
@@ -282,7 +283,7 @@ pub fn pretty(report: JsonObject) -> String {
     text(&report.into(), Some(4))
 }
 
-/// Formats a JSON string, and escapes all characters beyond ASCII.
+/// Formats a string as JSON, and escapes all characters beyond ASCII.
 pub fn quoted(words: &str) -> String {
     text(&words.into(), None)
 }

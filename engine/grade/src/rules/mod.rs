@@ -1,7 +1,7 @@
 //! The rules that check a submission before it is scored, one file per purpose.
 //!
-//! Rules run in the order in which the pipeline lists them. The first rule that a submission violates ends its grading. Some rules also
-//! sort or drop rows, or fill missing cells.
+//! Rules run in the order in which the pipeline lists them. The first rule that a submission violates ends its grading. Some
+//! rules also sort or drop rows, or fill missing cells.
 
 mod changed_values;
 mod kind;

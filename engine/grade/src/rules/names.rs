@@ -10,6 +10,7 @@ use crate::spec::definition::{Definition, column, optional};
 use crate::table::numbers::ColumnSelection;
 use crate::table::pair::Pair;
 
+/// Maximum number of names in a message.
 const MAX_NAMES: usize = 12;
 
 pub(super) const COLUMNS: RuleKind = RuleKind::new::<RequiredColumns>(Definition {

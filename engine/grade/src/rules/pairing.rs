@@ -26,7 +26,7 @@ pub(super) const ALIGN: RuleKind = RuleKind::new::<Align>(Definition {
     source: "pandas.DataFrame.sort_values, numpy.argsort",
     shorthand: Some("by"),
     parameters: &[
-        column("by", "The identifier."),
+        column("by", "The column of identifiers."),
         optional(
             "check",
             KeyType::Choice(&["equal", "none"]),
@@ -214,7 +214,7 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
     source: "pandas.DataFrame.merge",
     shorthand: Some("by"),
     parameters: &[
-        column("by", "The identifier."),
+        column("by", "The column of identifiers."),
         optional(
             "repeated",
             KeyType::Choice(&["allow", "allow_alone"]),

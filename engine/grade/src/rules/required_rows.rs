@@ -79,6 +79,7 @@ impl Rule for SameRows {
     }
 }
 
+/// Returns an error unless the submission has the expected number of rows.
 pub(crate) fn check(found: usize, expected: usize) -> Result<(), Refusal> {
     if found == expected {
         return Ok(());
@@ -105,7 +106,7 @@ pub(super) const SAME_IDS: RuleKind = RuleKind::new::<SameIds>(Definition {
     source: "MLE-bench graders",
     shorthand: Some("column"),
     parameters: &[
-        column("column", "The identifier."),
+        column("column", "The column of identifiers."),
         optional(
             "relation",
             KeyType::Choice(&["equal", "subset", "superset"]),

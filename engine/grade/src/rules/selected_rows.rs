@@ -81,6 +81,7 @@ impl Rule for KeepRows {
     }
 }
 
+/// Returns for each row of the submission whether the answers keep the row with the same identifier.
 fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusal> {
     let (answers, submission) = pair.both(by)?;
     let marks: HashMap<_, bool> = kept
@@ -96,6 +97,7 @@ fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusa
         .collect()
 }
 
+/// Returns for each row of the submission whether the answers keep the row at the same position in the file.
 fn by_file_row(pair: &Pair<'_>, kept: &[bool]) -> Vec<bool> {
     let rows = pair.answers.file_positions().zip(kept);
     let marked: HashSet<u32> = rows
@@ -200,7 +202,7 @@ pub(super) const DROP_UNKNOWN: RuleKind = RuleKind::new::<DropUnknown>(Definitio
     details: "Identifiers are compared as in `same_ids`.",
     source: "pandas.Series.isin",
     shorthand: Some("column"),
-    parameters: &[column("column", "The identifier.")],
+    parameters: &[column("column", "The column of identifiers.")],
 });
 
 #[derive(Debug, Deserialize)]

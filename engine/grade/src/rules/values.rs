@@ -176,6 +176,8 @@ impl Rule for Finite {
     }
 }
 
+/// Checks all cells of the submission's columns. `mistake` returns the kind of mistake in a cell, if there is one. `expected`
+/// describes a valid cell in the error.
 fn check_cells(
     columns: &ColumnSelection,
     pair: &Pair<'_>,
@@ -303,10 +305,12 @@ struct RowsSumTo {
     decimals: Option<u8>,
 }
 
+/// Returns the absolute tolerance of `numpy.isclose`.
 fn numpy_absolute() -> f64 {
     1e-8
 }
 
+/// Relative tolerance of `numpy.isclose`.
 const RELATIVE: f64 = 1e-5;
 
 impl Rule for RowsSumTo {
@@ -332,7 +336,7 @@ impl Rule for RowsSumTo {
                     value => sum += number(value).unwrap_or_default(),
                 }
             }
-            if !self.holds(sum) {
+            if !self.is_valid(sum) {
                 let (found, total) = (python_repr(sum), python_repr(self.total));
                 let names: Vec<&str> = columns.iter().take(3).map(|column| column.name).collect();
                 let dots = if columns.len() > 3 { ", ..." } else { "" };
@@ -357,7 +361,7 @@ impl Rule for RowsSumTo {
 }
 
 impl RowsSumTo {
-    fn holds(&self, sum: f64) -> bool {
+    fn is_valid(&self, sum: f64) -> bool {
         match self.decimals {
             Some(decimals) => round_numpy(sum, i32::from(decimals)) == self.total,
             None => (sum - self.total).abs() <= self.absolute + RELATIVE * self.total.abs(),

@@ -92,6 +92,7 @@ impl<const N: usize> Layout<N> {
         }
     }
 
+    /// Reads the boxes of each row of a column.
     pub fn read(
         &self,
         column: &GradedColumn<'_>,
@@ -102,6 +103,7 @@ impl<const N: usize> Layout<N> {
             .collect()
     }
 
+    /// Reads the boxes in the cell at a position.
     pub fn read_cell(
         &self,
         column: &GradedColumn<'_>,
@@ -127,11 +129,11 @@ impl<const N: usize> Layout<N> {
         }
         words
             .chunks_exact(size)
-            .map(|words| self.labelled(words))
+            .map(|words| self.parse_box(words))
             .collect()
     }
 
-    fn labelled(&self, words: &[&str]) -> Result<Labelled<N>, String> {
+    fn parse_box(&self, words: &[&str]) -> Result<Labelled<N>, String> {
         let mut label = String::new();
         let mut numbers = [0.0; N];
         for (word, place) in words.iter().zip(&self.places) {
@@ -149,6 +151,7 @@ impl<const N: usize> Layout<N> {
 
 type Point = (f64, f64);
 
+/// An upright three-dimensional box: its base is horizontal.
 #[derive(Debug)]
 pub struct Box3d {
     /// Corners of the base, counterclockwise for positive sizes.

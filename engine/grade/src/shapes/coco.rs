@@ -21,6 +21,7 @@ impl CocoBox {
     }
 }
 
+/// The boxes of one label in one image.
 #[derive(Debug, Clone, Default)]
 pub struct Image {
     pub truth: Vec<CocoBox>,
@@ -43,6 +44,7 @@ impl Image {
 /// Number of boxes beyond twice `max_detections` before boxes are dropped. Dropping rarely is faster, because it sorts.
 const SPARE_BOXES: usize = 32;
 
+/// A predicted box after it was matched with true boxes. If `ignored` is true, the box is neither a hit nor a miss.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     confidence: f64,
@@ -107,6 +109,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
     let mut predicted: Vec<&CocoBox> = image.predicted.iter().collect();
     predicted.sort_by(|a, b| compare_descending(a.confidence, b.confidence));
     predicted.truncate(max_detections);
+    // As in COCO's code, a match needs an IoU of at most 1 - 1e-10.
     let least = threshold.min(1.0 - 1e-10);
     let mut outcomes = Vec::with_capacity(predicted.len());
     for one in predicted {
@@ -116,8 +119,9 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
             if taken.get(index) == Some(&true) {
                 continue;
             }
-            let counts = best.is_some_and(|(_, best)| !best.is_ignored());
-            if counts && candidate.is_ignored() {
+            // Ignored true boxes come last. A box is matched with one of them only if it has no other match.
+            let has_match = best.is_some_and(|(_, best)| !best.is_ignored());
+            if has_match && candidate.is_ignored() {
                 break;
             }
             let iou = overlap(one.sides, candidate.sides);
@@ -129,6 +133,7 @@ fn matches(image: &Image, threshold: f64, max_detections: usize) -> Vec<Outcome>
             best = Some((index, candidate));
         }
         if let Some(taken) = best.and_then(|(index, _)| taken.get_mut(index)) {
+            // The number 0 means no match, so the true box remains unmatched.
             *taken = one.number > 0;
         }
         let hit = best.is_some_and(|(_, best)| best.number > 0);

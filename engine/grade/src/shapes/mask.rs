@@ -49,11 +49,12 @@ impl Mask {
         if lengths.count != starts.count && starts.count > 2 {
             return Err("a length after each start");
         }
+        // Whether NumPy's sum of a start and a length wraps around depends on the types of both arrays.
         let wraps = match (NumPyType::infer(&starts), NumPyType::infer(&lengths)) {
             (_, None) => false,
-            (Some(NumPyType::Unlimited), Some(store))
-            | (Some(store), Some(NumPyType::Unlimited))
-                if store != NumPyType::Double =>
+            (Some(NumPyType::Unlimited), Some(other))
+            | (Some(other), Some(NumPyType::Unlimited))
+                if other != NumPyType::Double =>
             {
                 false
             }
@@ -154,6 +155,7 @@ enum NumPyType {
     Unlimited,
 }
 
+/// The properties of a list of numbers that determine whether and how NumPy uses the list.
 #[derive(Debug)]
 struct NumberSummary {
     count: usize,
@@ -231,6 +233,7 @@ pub const SURPLUS_ROWS: SectionKey = optional(
      the submission is invalid.",
 );
 
+/// The parameters of a metric that name the columns of masks and the sizes of images.
 #[derive(Debug, Deserialize)]
 pub struct MaskColumns {
     pub column: String,
@@ -316,9 +319,13 @@ impl MaskColumns {
             CellValue::Text(text) => Mask::decode(text, size.pixels())
                 .map_err(|expected| column.refuse(RefusalKind::Range, position, expected)),
             CellValue::Missing => {
-                Err(column.refuse(RefusalKind::Missing, position, "a run-length code"))
+                Err(column.refuse(RefusalKind::Missing, position, "a run-length encoded mask"))
             }
-            _ => Err(column.refuse(RefusalKind::Type, position, "a run-length code, as text")),
+            _ => Err(column.refuse(
+                RefusalKind::Type,
+                position,
+                "a run-length encoded mask, as text",
+            )),
         };
         column.values().zip(sizes).enumerate().map(mask).collect()
     }

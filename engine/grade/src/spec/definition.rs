@@ -42,6 +42,7 @@ pub(crate) const fn columns(name: &'static str, doc: &'static str) -> SectionKey
     required(name, KeyType::Selection, doc)
 }
 
+/// Returns 1, the default of some parameters.
 pub(crate) fn one<T: From<u8>>() -> T {
     T::from(1)
 }

@@ -10,8 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::spec::definition::Definition;
 
+/// Maximum number of columns in a message.
 const MAX_COLUMNS: usize = 12;
 
+/// Collects the errors of a section `grade:`.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<GradeSpecError>);
 
@@ -25,7 +27,8 @@ impl Faults {
         read.map_err(|fault| self.report(fault)).ok()
     }
 
-    pub fn suggest(&self, name: &str) -> bool {
+    /// Returns whether an error suggests `name` in place of an unknown name.
+    pub fn suggests(&self, name: &str) -> bool {
         self.0.iter().any(|fault| fault.suggests(name))
     }
 
@@ -51,11 +54,11 @@ pub(crate) fn read_kind<K>(
     let kind = all.iter().find(|kind| definition(kind).name == name);
     let Some(kind) = kind else {
         let names: Vec<&str> = all.iter().map(|kind| definition(kind).name).collect();
-        faults.report(unknown(path, category, name, &names));
+        faults.report(unknown_name(path, category, name, &names));
         return None;
     };
     let path = path.key(name);
-    let parameters = full(definition(kind), parameters, &path, faults)?;
+    let parameters = parameter_map(definition(kind), parameters, &path, faults)?;
     let bound = |key: &str| parameters.get(key).and_then(Value::as_f64);
     if let (Some(min), Some(max)) = (bound("min"), bound("max"))
         && min > max
@@ -92,12 +95,16 @@ fn parse_named<'a>(
                 Err(GradeSpecError::new(path, problem))
             }
         },
-        other => Err(shape(path, "a name, or a name with its parameters", other)),
+        other => Err(shape_error(
+            path,
+            "a name, or a name with its parameters",
+            other,
+        )),
     }
 }
 
 /// Returns the parameters as a map, even if the author used the short form. Returns `None` after an error.
-fn full(
+fn parameter_map(
     definition: &Definition,
     parameters: Option<&Value>,
     path: &KeyPath,
@@ -113,7 +120,7 @@ fn full(
                 .iter()
                 .map(|parameter| parameter.name)
                 .collect();
-            known_keys(given, path, "parameter", &names, faults);
+            check_keys(given, path, "parameter", &names, faults);
             for (name, value) in given {
                 let parameter = definition.parameters.iter().find(|one| one.name == name);
                 if let Some(fault) =
@@ -133,7 +140,7 @@ fn full(
         }
         (Some(value), None) => {
             let example = format!("for example `{}`", all_required(definition, value));
-            faults.report(shape(path, "a mapping of parameters", value).example(example));
+            faults.report(shape_error(path, "a mapping of parameters", value).example(example));
             return None;
         }
     }
@@ -145,7 +152,7 @@ fn full(
                 .any(|fault| fault.suggests(parameter.name))
         {
             let example = format!("for example `{}: {}`", parameter.name, example(parameter));
-            faults.report(missing(path, parameter.name).example(example));
+            faults.report(missing_key(path, parameter.name).example(example));
         }
     }
     (faults.0.len() == before).then_some(Value::Object(map))
@@ -158,7 +165,7 @@ fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<Gra
         let found = value.as_str().unwrap_or_default();
         let fault = || GradeSpecError {
             suggestion: nearest(found, known.iter().copied()).map(str::to_owned),
-            ..shape(path, &format!("one of `{}`", known.join("`, `")), value)
+            ..shape_error(path, &format!("one of `{}`", known.join("`, `")), value)
         };
         (!known.contains(&found)).then(fault)
     };
@@ -179,9 +186,10 @@ fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<Gra
         KeyType::Column if !value.is_string() => "the name of a column",
         _ => return None,
     };
-    Some(shape(path, expected, value))
+    Some(shape_error(path, expected, value))
 }
 
+/// Returns an example of a parameter's value, in YAML.
 pub(crate) fn example(parameter: &SectionKey) -> String {
     match &parameter.value {
         _ if !parameter.example.is_empty() => parameter.example.to_owned(),
@@ -221,7 +229,8 @@ fn is_short(definition: &Definition, given: &Map<String, Value>) -> bool {
         && given.keys().all(|key| key == "all_except" || key == "of")
 }
 
-pub(crate) fn known_keys(
+/// Reports each key of a map that is not in `known`.
+pub(crate) fn check_keys(
     map: &Map<String, Value>,
     path: &KeyPath,
     category: &'static str,
@@ -229,16 +238,18 @@ pub(crate) fn known_keys(
     faults: &mut Faults,
 ) {
     for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-        faults.report(unknown(&path.key(key), category, key, known));
+        faults.report(unknown_name(&path.key(key), category, key, known));
     }
 }
 
-pub(crate) fn missing(path: &KeyPath, key: &'static str) -> GradeSpecError {
+/// Returns the error for a missing key.
+pub(crate) fn missing_key(path: &KeyPath, key: &'static str) -> GradeSpecError {
     let example = None;
     GradeSpecError::new(path, Problem::Missing { key, example })
 }
 
-pub(crate) fn unknown(
+/// Returns the error for a name that is not in `known`.
+pub(crate) fn unknown_name(
     path: &KeyPath,
     category: &'static str,
     name: &str,
@@ -255,7 +266,8 @@ pub(crate) fn unknown(
     }
 }
 
-pub(crate) fn shape(path: &KeyPath, expected: &str, found: &Value) -> GradeSpecError {
+/// Returns the error for a value of the wrong type.
+pub(crate) fn shape_error(path: &KeyPath, expected: &str, found: &Value) -> GradeSpecError {
     let found = match found {
         Value::Null => "nothing".to_owned(),
         Value::Bool(value) => format!("`{value}`"),
@@ -272,7 +284,8 @@ pub(crate) fn shape(path: &KeyPath, expected: &str, found: &Value) -> GradeSpecE
     GradeSpecError::new(path, problem)
 }
 
-pub(crate) fn value(path: &KeyPath, error: &serde_json::Error) -> GradeSpecError {
+/// Returns the error for a value that the parser of a rule or metric rejects.
+pub(crate) fn value_error(path: &KeyPath, error: &serde_json::Error) -> GradeSpecError {
     GradeSpecError::new(path, Problem::Value(error.to_string()))
 }
 
@@ -361,10 +374,10 @@ impl GradeSpecError {
             Problem::Unknown {
                 category, known, ..
             } if !known.is_empty() => Some(format!("the {category}s are `{}`", known.join("`, `"))),
-            Problem::Bounds { .. } => Some("exchange them".to_owned()),
+            Problem::Bounds { .. } => Some("exchange the values of `min` and `max`".to_owned()),
             Problem::Query(error) => error.help.clone(),
             Problem::NoColumn { known, .. } => Some(format!(
-                "it has {}",
+                "the columns are {}",
                 joined(known.iter().map(|name| format!("`{name}`")), MAX_COLUMNS)
             )),
             _ => None,

@@ -9,7 +9,9 @@ use serde_json::{Map, Value};
 use crate::metrics::Direction;
 use crate::metrics::kind::{SpecMetric, read_metric};
 use crate::rules::{self, Rule};
-use crate::spec::kinds::{Faults, known_keys, missing, read_kind, shape, unknown, value};
+use crate::spec::kinds::{
+    Faults, check_keys, missing_key, read_kind, shape_error, unknown_name, value_error,
+};
 use crate::spec::kinds::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::table::answers::Rows;
 
@@ -28,6 +30,7 @@ const KEYS: &[&str] = &[
 /// The metric that is a query. It has no usual direction, so the section must contain a direction.
 const SQL: &str = "sql";
 
+/// A parsed section `grade:`.
 #[derive(Debug)]
 pub(crate) struct GradeSpec {
     /// Converts each record of answers in JSON lines to rows.
@@ -40,9 +43,11 @@ pub(crate) struct GradeSpec {
     pub direction: Direction,
 }
 
+/// A parsed rule.
 #[derive(Debug)]
 pub(crate) struct SpecRule {
     pub rule: Box<dyn Rule>,
+    /// The columns that the parameters of the rule name.
     pub columns: Vec<String>,
     pub name: &'static str,
     pub path: KeyPath,
@@ -53,7 +58,7 @@ pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
     let mut faults = Faults::default();
     let map = section
         .as_object()
-        .ok_or_else(|| shape(&root, "a mapping", section));
+        .ok_or_else(|| shape_error(&root, "a mapping", section));
     let spec = faults
         .keep(map)
         .and_then(|map| read(map, &root, &mut faults));
@@ -62,7 +67,7 @@ pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
 
 /// Parses the section. Continues after an error, so that all errors are reported.
 fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option<GradeSpec> {
-    known_keys(map, root, "key", KEYS, faults);
+    check_keys(map, root, "key", KEYS, faults);
     let answer_rows = match map.get("answer_rows") {
         None => Some(None),
         Some(rows) => {
@@ -70,7 +75,7 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
             faults.keep(
                 Rows::parse(rows)
                     .map(Some)
-                    .map_err(|error| value(&path, &error)),
+                    .map_err(|error| value_error(&path, &error)),
             )
         }
     };
@@ -92,16 +97,16 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
             direction = of_metric.or(direction);
             if direction.is_none() {
                 let help = "for example `direction: higher_is_better`, or `lower_is_better`";
-                faults.report(missing(&path, "direction").example(help));
+                faults.report(missing_key(&path, "direction").example(help));
             }
             read_metric(&Value::Object(query), &path, faults)
         }
         Some(metric) => read_metric(metric, &root.key("metric"), faults),
         None => {
             // If an error suggests `metric` for a mistyped key, do not also report that `metric` is missing.
-            if !faults.suggest("metric") {
+            if !faults.suggests("metric") {
                 let help = "for example `metric: { accuracy: label }`";
-                faults.report(missing(root, "metric").example(help));
+                faults.report(missing_key(root, "metric").example(help));
             }
             None
         }
@@ -141,13 +146,13 @@ fn read_number(
     faults.keep(
         number
             .as_f64()
-            .ok_or_else(|| shape(&root.key(key), "a number", number)),
+            .ok_or_else(|| shape_error(&root.key(key), "a number", number)),
     )
 }
 
 fn read_rules(rules: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Vec<SpecRule>> {
     let Value::Array(rules) = rules else {
-        faults.report(shape(path, "a list of rules", rules));
+        faults.report(shape_error(path, "a list of rules", rules));
         return None;
     };
     let read: Vec<Option<SpecRule>> = rules
@@ -168,7 +173,7 @@ fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<SpecRu
         faults,
     )?;
     let columns = kind.definition.columns(&parameters);
-    let rule = (kind.parse)(parameters).map_err(|error| value(&path, &error));
+    let rule = (kind.parse)(parameters).map_err(|error| value_error(&path, &error));
     let rule = faults.keep(rule)?;
     let name = kind.definition.name;
     Some(SpecRule {
@@ -183,13 +188,13 @@ fn read_direction(value: &Value, path: &KeyPath) -> Result<Direction, GradeSpecE
     match value.as_str() {
         Some("higher_is_better") => Ok(Direction::HigherIsBetter),
         Some("lower_is_better") => Ok(Direction::LowerIsBetter),
-        Some(other) => Err(unknown(
+        Some(other) => Err(unknown_name(
             path,
             "direction",
             other,
             &["higher_is_better", "lower_is_better"],
         )),
-        None => Err(shape(
+        None => Err(shape_error(
             path,
             "`higher_is_better` or `lower_is_better`",
             value,

@@ -26,6 +26,7 @@ pub enum Identifier<'a> {
     Missing(u64),
 }
 
+/// A double that is compared by its bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Bits(f64);
 
@@ -43,6 +44,7 @@ impl Hash for Bits {
     }
 }
 
+/// Returns the identifier in the cell at a position.
 pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
     match column.value(position) {
         CellValue::Bool(value) => Identifier::Integer(i128::from(value)),
@@ -63,6 +65,7 @@ pub fn key<'a>(column: &GradedColumn<'a>, position: usize) -> Identifier<'a> {
     }
 }
 
+/// Returns the first position at which two columns of the same length have different identifiers.
 pub fn first_difference(a: &GradedColumn<'_>, b: &GradedColumn<'_>) -> Option<usize> {
     let first_in = |mut positions: Range<usize>| {
         positions.find(|&position| {

@@ -11,6 +11,7 @@ use super::threads::both;
 use crate::python::python_float;
 use crate::refusal::{Refusal, RefusalKind};
 
+/// A double represents all integers up to this number exactly.
 const EXACT: u128 = 1 << 53;
 
 /// Returns the values of a column as finite doubles. A column without rows is an error.
@@ -79,13 +80,13 @@ pub fn number(value: CellValue<'_>) -> Option<f64> {
 /// Like [`floats`], but for metrics that use only the order of values. If different integers would become equal as doubles,
 /// all values are replaced with their ranks.
 pub fn scores(column: &GradedColumn<'_>) -> Result<Vec<f64>, Refusal> {
-    let whole = |value: CellValue<'_>| match value {
+    let integer = |value: CellValue<'_>| match value {
         CellValue::Bool(_) => None,
         value => value.integer(),
     };
     let is_beyond = |value: i128| value.unsigned_abs() > EXACT;
-    let beyond = column.values().filter_map(whole).any(is_beyond);
-    if beyond && let Some(values) = column.values().map(whole).collect::<Option<Vec<i128>>>() {
+    let beyond = column.values().filter_map(integer).any(is_beyond);
+    if beyond && let Some(values) = column.values().map(integer).collect::<Option<Vec<i128>>>() {
         let mut sorted = values.clone();
         sorted.sort_unstable();
         sorted.dedup();
@@ -156,6 +157,7 @@ pub fn number_or_nan(column: &GradedColumn<'_>, position: usize) -> Result<f64, 
     }
 }
 
+/// The columns that a parameter selects.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(
     untagged,
@@ -209,6 +211,7 @@ impl Default for ColumnSelection {
 }
 
 impl ColumnSelection {
+    /// Returns the selected names. `all_except` selects the other columns of the table that `of` names.
     pub fn select<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
         match self {
             ColumnSelection::AllExcept {

@@ -16,6 +16,7 @@ use super::typed::{LazySubmission, unreadable};
 use crate::metrics::QueryEngine;
 use crate::refusal::{Refusal, RefusalKind, count};
 
+/// Maximum number of cells that are read at once, unless a single column has more cells.
 const MAX_CELLS_AT_ONCE: usize = 4 << 20;
 
 /// A table, and the list of its graded rows.
@@ -38,16 +39,16 @@ struct SideColumn<'a> {
 
 #[derive(Debug, Clone)]
 enum Data<'a> {
-    Here(Cow<'a, ColumnData>),
+    InMemory(Cow<'a, ColumnData>),
     /// A column that is read when it is needed, with its index in the file.
-    LazySubmission(usize, OnceLock<ColumnData>),
+    Lazy(usize, OnceLock<ColumnData>),
 }
 
 impl<'a> Side<'a> {
     fn new(frame: &'a Frame, role: Role) -> Result<Self, Refusal> {
         let columns = frame.columns.iter().map(|column| SideColumn {
             name: Cow::Borrowed(&column.name),
-            data: Data::Here(Cow::Borrowed(&column.data)),
+            data: Data::InMemory(Cow::Borrowed(&column.data)),
         });
         Ok(Side {
             columns: columns.collect(),
@@ -61,7 +62,7 @@ impl<'a> Side<'a> {
     fn unread(table: &'a LazySubmission<'a>) -> Result<Self, Refusal> {
         let columns = table.names().enumerate().map(|(place, name)| SideColumn {
             name: Cow::Borrowed(name),
-            data: Data::LazySubmission(place, OnceLock::new()),
+            data: Data::Lazy(place, OnceLock::new()),
         });
         Ok(Side {
             columns: columns.collect(),
@@ -108,7 +109,7 @@ impl<'a> Side<'a> {
 
     pub(crate) fn replace(&mut self, name: &str, data: ColumnData) {
         if let Some(column) = self.columns.iter_mut().find(|column| column.name == name) {
-            column.data = Data::Here(Cow::Owned(data));
+            column.data = Data::InMemory(Cow::Owned(data));
         }
     }
 
@@ -121,7 +122,7 @@ impl<'a> Side<'a> {
     /// Frees the memory of columns that can be read again, except those with these names.
     pub(crate) fn forget_all_but(&mut self, names: &[&str]) {
         for column in &mut self.columns {
-            if let Data::LazySubmission(_, cells) = &mut column.data
+            if let Data::Lazy(_, cells) = &mut column.data
                 && !names.contains(&&*column.name)
             {
                 cells.take();
@@ -143,8 +144,8 @@ impl<'a> Side<'a> {
             return Err(self.no_column(name));
         };
         let data = match &column.data {
-            Data::Here(data) => data,
-            Data::LazySubmission(place, cells) => match cells.get() {
+            Data::InMemory(data) => data,
+            Data::Lazy(place, cells) => match cells.get() {
                 Some(data) => data,
                 None => {
                     self.read(*place)?;
@@ -170,7 +171,7 @@ impl<'a> Side<'a> {
         let rows = self.positions.highest(table.rows());
         let mut places: Vec<(usize, &OnceLock<ColumnData>)> = Vec::new();
         let unread = self.columns.iter().filter_map(|column| match &column.data {
-            Data::LazySubmission(place, cells) if cells.get().is_none() => Some((*place, cells)),
+            Data::Lazy(place, cells) if cells.get().is_none() => Some((*place, cells)),
             _ => None,
         });
         let most = (MAX_CELLS_AT_ONCE / rows.max(1)).max(1);
@@ -216,6 +217,7 @@ impl<'a> Side<'a> {
     }
 }
 
+/// Describes a file that is probably not a submission. Quotes nothing from the file.
 fn foreign(columns: usize) -> String {
     let columns = count(columns, "column");
     format!("its first line has {columns}, but none with a name that this competition uses")
@@ -265,6 +267,7 @@ impl<'a> Pair<'a> {
         self.submission.is_recognised = is_recognised;
     }
 
+    /// Replaces a message that quotes the submission, unless messages may quote it. See [`recognise`](Self::recognise).
     pub(crate) fn without_quotes(&self, refusal: Refusal) -> Refusal {
         match refusal.kind {
             _ if self.submission.is_recognised => refusal,

@@ -145,6 +145,7 @@ const MAX_DIRECT_SORT: usize = 16;
 
 const CHUNK_BYTES: usize = 8;
 
+/// The keys of a column in sorted order.
 struct Ordered<'a> {
     items: Vec<SortItem>,
     /// For each item, whether its key equals the previous one. `None` if all keys are different.
@@ -291,6 +292,7 @@ impl<'a> Ordered<'a> {
         }))
     }
 
+    /// Creates the result from sorted items. `equal` compares the keys of two adjacent items.
     fn marked(
         items: Vec<SortItem>,
         meaning: Option<ChunkMeaning<'a>>,

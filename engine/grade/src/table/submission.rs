@@ -15,6 +15,8 @@ pub const MAX_COLUMNS: usize = 4_096;
 /// Maximum length of the first line, which contains the names of the columns, in bytes.
 const MAX_HEADER: usize = 1 << 20;
 
+/// The limits of a submission's table.
+///
 /// `cells` is a hundred times the number of cells in the largest real submission.
 ///
 /// `kept_bytes` is enough for the cells of ten million rows with an identifier and a number. If the cells
@@ -29,7 +31,8 @@ const LIMITS: FrameLimits = FrameLimits {
 pub struct ScannedSubmission<'a>(Result<ScannedFrame<'a>, Refusal>);
 
 impl<'a> ScannedSubmission<'a> {
-    /// Scans the file of a submission. A file that is too large or not a CSV is not an error here: its grading fails later.
+    /// Scans the file of a submission. A file that is too large or not a CSV is not an error here, because
+    /// grading rejects it later.
     pub fn scan(content: FileContent<'a>) -> io::Result<Self> {
         scan(content).map(ScannedSubmission)
     }
@@ -101,6 +104,7 @@ fn scan(content: FileContent<'_>) -> io::Result<Result<ScannedFrame<'_>, Refusal
     }
 }
 
+/// Returns the first eight bytes of a file, and the first line that contains text.
 fn read_first_line(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
     let mut start = Vec::new();
     content.reader().take(8).read_to_end(&mut start)?;
@@ -118,11 +122,13 @@ fn read_first_line(content: FileContent<'_>) -> io::Result<(Vec<u8>, FirstLine)>
     Ok((start, line))
 }
 
+/// The length and the number of commas of the first line that contains text.
 #[derive(Debug, Default)]
 struct FirstLine {
     bytes: usize,
     commas: usize,
     has_text: bool,
+    /// Whether the end of the line was read.
     is_over: bool,
 }
 

@@ -1,4 +1,6 @@
-"""Records the results of MLE-bench's graders for random submissions: a few rows of real answers that are mutated repeatedly.
+"""Records the results of MLE-bench's graders for random submissions.
+
+Each submission is a few rows of the correct submission, which are mutated up to four times.
 
 usage: record_cases.py OUTPUT_DIR PIPELINES_DIR DATA_DIR ID...
 PIPELINES_DIR/ID/pipeline.yaml has the `grade:` section, DATA_DIR/ID the prepared data. Needs the package `mlebench`.
