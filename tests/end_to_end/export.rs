@@ -32,7 +32,7 @@ fn copy_has_only_public_files_by_default() {
             assert_eq!((metadata.nlink(), metadata.mode() & 0o200), (1, 0o200));
         }
     }
-    // A copy is a data directory, and contains no path of this machine.
+    // The copy must not contain paths of the machine that wrote it.
     let manifest = fs::read_to_string(sandbox.path("all").join(id).join("manifest.json")).unwrap();
     assert!(
         !manifest.contains(&*sandbox.path("").to_string_lossy()),

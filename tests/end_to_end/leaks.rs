@@ -1,5 +1,5 @@
 //! Tests `prep leaks` on recorded cases with planted leaks of the real bundles (`tests/leaks/record.py`).
-//! A detector must find its leak in `v1` but not in `fixed`. The program knows nothing about single competitions.
+//! A detector must find its leak in `v1` but not in `fixed`. The program contains no
 //! knowledge about single competitions.
 
 use std::fs;

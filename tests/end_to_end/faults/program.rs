@@ -57,15 +57,18 @@ fn run_with(
 }
 
 /// Asserts that `prep` does not treat an incomplete tree as complete, and that the next run completes the tree.
-fn assert_next_run_repairs(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
-    let is_whole = world.sandbox.tree(&world.id).contents() == whole.contents();
+fn assert_next_run_repairs(world: &World, undisturbed: &Snapshot, ended: &Ended, note: &str) {
+    let is_equal = world.sandbox.tree(&world.id).contents() == undisturbed.contents();
     if ended.code == Some(0) || world.is_complete() {
-        assert!(is_whole, "{note}: {ended:?}, and the tree is not whole");
+        assert!(
+            is_equal,
+            "{note}: {ended:?}, and the tree differs from that of an undisturbed run"
+        );
     }
     let next = world.sandbox.run(&world.id);
     assert_eq!(next.code, Some(0), "{note}: the next run: {next:?}");
     let found = world.sandbox.tree(&world.id);
-    assert_eq!(found.contents(), whole.contents(), "{note}");
+    assert_eq!(found.contents(), undisturbed.contents(), "{note}");
 }
 
 #[test]
@@ -77,7 +80,7 @@ fn exit_code_shows_the_kind_of_fault() {
     for name in PIPELINES {
         let world = World::new(&kinds::directory(name));
         world.sandbox.run_well(&world.id);
-        let whole = world.sandbox.tree(&world.id);
+        let undisturbed = world.sandbox.tree(&world.id);
         for (fault, code, reason) in [
             ("reader", 6, "input/output error"),
             ("writer", 6, "input/output error"),
@@ -101,7 +104,7 @@ fn exit_code_shows_the_kind_of_fault() {
                     let stderr = ended.stderr.to_lowercase();
                     assert!(stderr.contains(reason), "{note}: {ended:?}");
                 }
-                assert_next_run_repairs(&world, &whole, &ended, &note);
+                assert_next_run_repairs(&world, &undisturbed, &ended, &note);
                 noticed
             });
             assert!(noticed, "{}: {fault} was never noticed", world.id);
@@ -114,7 +117,7 @@ fn truncated_bundle_and_too_little_memory_have_their_codes() {
     for name in PIPELINES {
         let world = World::new(&kinds::directory(name));
         world.sandbox.run_well(&world.id);
-        let whole = world.sandbox.tree(&world.id);
+        let undisturbed = world.sandbox.tree(&world.id);
         world.clear();
         let bundle = world.sandbox.source().join(format!("{}.zip", world.id));
         let bytes = fs::read(&bundle).expect("bundle");
@@ -129,7 +132,7 @@ fn truncated_bundle_and_too_little_memory_have_their_codes() {
             Some(6) => assert!(ended.stderr.contains("memory"), "{ended:?}"),
             _ => panic!("{}: {ended:?}", world.id),
         }
-        assert_next_run_repairs(&world, &whole, &ended, &world.id);
+        assert_next_run_repairs(&world, &undisturbed, &ended, &world.id);
     }
 }
 
@@ -150,7 +153,7 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
     let wrong = Harbour::PIPELINE.replace("public:\n", MISTAKES);
     for is_later in [false, true] {
         let sandbox = Harbour::prepared();
-        let whole = sandbox.tree(Harbour::ID);
+        let undisturbed = sandbox.tree(Harbour::ID);
         let run_and_kill = |number: Option<usize>| {
             sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
             fs::remove_dir_all(sandbox.data()).expect("removed");
@@ -179,7 +182,7 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
             let found = sandbox.tree(Harbour::ID);
             assert_eq!(
                 found.contents(),
-                whole.contents(),
+                undisturbed.contents(),
                 "killed at {number}, later: {is_later}, with {incomplete} files"
             );
             assert_eq!(sandbox.state(Harbour::ID), "prepared v1");

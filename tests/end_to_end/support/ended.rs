@@ -17,12 +17,14 @@ impl Ended {
         Ended::from(command.output().expect("the program starts"))
     }
 
+    /// Asserts that the command ended with this exit code.
     #[track_caller]
     pub fn code(self, expected: i32) -> Ended {
         assert_eq!(self.code, Some(expected), "exit code of\n{self:#?}");
         self
     }
 
+    /// Asserts that stderr contains all `parts`.
     #[track_caller]
     pub fn says(self, parts: &[&str]) -> Ended {
         for part in parts {
@@ -35,6 +37,7 @@ impl Ended {
         self
     }
 
+    /// Asserts that stdout contains all `parts`.
     #[track_caller]
     pub fn shows(self, parts: &[&str]) -> Ended {
         for part in parts {

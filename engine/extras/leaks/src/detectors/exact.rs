@@ -27,11 +27,11 @@ use crate::world::AnswerColumn;
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
 
-/// Minimum number of groups of test items. If items belong to groups that are entirely in the test part, and there are
-/// fewer groups, no finding reports that each value of a column stands for one answer.
+/// Minimum number of groups that are entirely in the test part. If there are fewer groups, the values of a column are not
+/// examined as codes for answers, because any property of a few groups may determine their answers by chance.
 const MIN_GROUPS: usize = 30;
 
-/// Number of random pairs of items. For each pair, the line through both items is tried.
+/// Number of random pairs of items. For each pair, the linear function is tried that maps the two cells to the two answers.
 const LINES: usize = 300;
 
 /// A finding with a smaller p-value is never dropped as chance, however many facts are tested.
@@ -50,7 +50,6 @@ pub(super) fn find(
 ) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    // If there are only a few groups, any property of groups may determine their answers by chance.
     let groups = targets.folds.number_of_groups();
     let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {

@@ -332,6 +332,7 @@ struct PureValue<'a> {
     count: usize,
     /// The fraction of all items with this answer.
     base: f64,
+    /// The p-value.
     p: f64,
 }
 

@@ -1,8 +1,8 @@
 //! `neighbours`: finds columns that reveal the answers of other rows. A column may repeat the answer of the previous
 //! row, sum the answers up to this row (a counter), or contain the mean of a group.
 //!
-//! Revealed answers must be exact, so only labels whose answers have at least four digits are examined. The fraction of test answers that
-//! are also training answers shows how often an answer matches by chance.
+//! Revealed answers must be exact, so only labels whose answers have at least four digits are examined. The fraction of
+//! test answers that are also training answers shows how often an answer matches by chance.
 
 use std::collections::{HashMap, HashSet};
 

@@ -87,8 +87,8 @@ impl Targets {
             let number = answer.trim().parse().ok();
             let number = number.filter(|number: &f64| number.is_finite())?;
             let below = self.sorted.partition_point(|one| *one < number);
-            let upto = self.sorted.partition_point(|one| *one <= number);
-            let rank = (below + upto) as f64 / 2.0 - 0.5;
+            let not_above = self.sorted.partition_point(|one| *one <= number);
+            let rank = (below + not_above) as f64 / 2.0 - 0.5;
             Some(vec![score(rank, self.sorted.len())])
         };
         let rows: Vec<Option<Vec<f64>>> = answers.iter().map(place).collect();
