@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::deep::parquet;
 use crate::hostile::{CostLimits, archive, gzip, npy, watch_within};
-use crate::support::{Ended, Harbour, Member, Sandbox};
+use crate::support::{CommandResult, Harbour, Member, Sandbox};
 
 const LIMITS: CostLimits = CostLimits {
     kilobytes: 256_000,
@@ -108,7 +108,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[track_caller]
-fn is_cheap(sandbox: &Sandbox, note: &str, arguments: &[&str]) -> Ended {
+fn is_cheap(sandbox: &Sandbox, note: &str, arguments: &[&str]) -> CommandResult {
     let note = format!("{note}: {}", arguments.join(" "));
     let ended = watch_within(&LIMITS, &note, &mut sandbox.command(arguments), &CODES);
     ended.unwrap_or_else(|failure| panic!("{failure}"))

@@ -8,7 +8,7 @@ use crate::support::{Harbour, Sandbox, Snapshot};
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     sandbox
 }
 
@@ -111,7 +111,7 @@ fn export_unpacks_archives_on_request() {
     sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
     let zip = "public:\n  photos.zip:\n    zip:\n      train.csv: SELECT * FROM train\n";
     sandbox.pipeline(Harbour::ID, &Harbour::PIPELINE.replace("public:\n", zip));
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let before = sandbox.tree(Harbour::ID);
     sandbox
         .prep(&["export", "--expand-archives", Harbour::ID, "-o", "beside"])

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::faults::library;
 use crate::hostile::{archive, gzip, npy, png, sparse, watch, zlib};
-use crate::support::{Archive, Ended, Harbour, Member, Sandbox, skipped};
+use crate::support::{Archive, CommandResult, Harbour, Member, Sandbox, skipped};
 
 fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Archive::new();
@@ -132,7 +132,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Asserts that the command ends within the limits of time and memory, and that no signal kills it.
 #[track_caller]
-fn ends_well(note: &str, command: &mut Command) -> Ended {
+fn ends_well(note: &str, command: &mut Command) -> CommandResult {
     watch(note, command, &[0, 1, 4, 5, 6]).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
@@ -307,7 +307,7 @@ fn undisturbed(sandbox: &Sandbox, command: &[&str]) -> (Option<i32>, Value) {
 
 /// Asserts that the command reports a system error, or the result of an undisturbed run.
 #[track_caller]
-fn no_verdict(note: &str, ended: &Ended, whole: &(Option<i32>, Value)) {
+fn no_verdict(note: &str, ended: &CommandResult, whole: &(Option<i32>, Value)) {
     if ended.code != Some(6) {
         assert_eq!(ended.code, whole.0, "{note}: {ended:?}");
         assert_eq!(ended.json(), whole.1, "{note}");
@@ -336,7 +336,7 @@ fn too_few_open_files_do_not_cause_a_verdict() {
                     .get_envs()
                     .filter_map(|(name, value)| Some((name, value?))),
             );
-            let ended = Ended::of(&mut command);
+            let ended = CommandResult::of(&mut command);
             let note = format!("{look:?} with {most} open files");
             no_verdict(&note, &ended, &whole);
             short += usize::from(ended.code == Some(6));
@@ -382,7 +382,7 @@ fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
                 if let Some(number) = number {
                     command.env("TROUBLE_NUMBER", number.to_string());
                 }
-                let ended = Ended::of(&mut command);
+                let ended = CommandResult::of(&mut command);
                 let accesses = fs::read_to_string(count).expect("the library was loaded");
                 (ended, accesses.parse::<usize>().expect("a number"))
             };

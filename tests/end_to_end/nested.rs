@@ -154,7 +154,7 @@ fn nested_archives_are_read_without_a_copy() {
     let turned = (0..PHOTOS).map(|number| number * 211 % PHOTOS);
     for photos in [photos(0..PHOTOS), photos(turned)] {
         let sandbox = installed(photos, "");
-        sandbox.run_well(ID);
+        sandbox.run_and_count_steps(ID);
         has_all_photos(&sandbox);
         let prepared = bytes_below(&sandbox.prepared(ID));
         let store = bytes_below(&sandbox.store());
@@ -163,9 +163,9 @@ fn nested_archives_are_read_without_a_copy() {
         // A run restores missing files from the bundle, and changes no other file.
         let path = sandbox.prepared(ID).join("public/photos").join(name(7));
         fs::remove_file(&path).expect("removed");
-        assert_eq!(sandbox.run_well(ID), 1);
+        assert_eq!(sandbox.run_and_count_steps(ID), 1);
         has_all_photos(&sandbox);
-        assert_eq!(sandbox.run_well(ID), 0);
+        assert_eq!(sandbox.run_and_count_steps(ID), 0);
     }
 }
 
@@ -258,7 +258,10 @@ fn damage_in_archives_of_every_kind_is_reported() {
             let sandbox = Sandbox::new();
             sandbox.bundle(ID, &bundle_with(Member::stored(&name, &photos)).bytes());
             sandbox.pipeline(ID, &pipeline(archive).replace("photos.zip", &name));
-            sandbox.run(ID).code(4).says(&[says, "damaged", "fetch"]);
+            sandbox
+                .run(ID)
+                .code(4)
+                .stderr_has(&[says, "damaged", "fetch"]);
             assert!(!sandbox.prepared(ID).exists());
         }
     }
@@ -276,10 +279,10 @@ fn damaged_nested_archive_prevents_publishing() {
     ] {
         let sandbox = installed(Vec::new(), "");
         sandbox.bundle(ID, &bundle);
-        sandbox.run(ID).code(4).says(&[says, "CRC"]);
+        sandbox.run(ID).code(4).stderr_has(&[says, "CRC"]);
         assert!(!sandbox.prepared(ID).exists());
         sandbox.bundle(ID, &whole.bytes());
-        sandbox.run_well(ID);
+        sandbox.run_and_count_steps(ID);
         has_all_photos(&sandbox);
     }
 }
@@ -288,18 +291,18 @@ fn damaged_nested_archive_prevents_publishing() {
 #[test]
 fn steps_that_need_a_missing_bundle_fail() {
     let sandbox = installed(photos(0..PHOTOS), "");
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     let path = sandbox.source().join(format!("{ID}.zip"));
     let bundle = fs::read(&path).expect("the bundle");
     fs::remove_file(&path).expect("removed");
     let text = pipeline("").replace("kind = 0", "kind = 1");
     sandbox.pipeline(ID, &text);
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     has_all_photos(&sandbox);
     let photo = sandbox.prepared(ID).join("public/photos").join(name(3));
     fs::remove_file(photo).expect("removed");
-    sandbox.run(ID).says(&["photos"]);
+    sandbox.run(ID).stderr_has(&["photos"]);
     sandbox.bundle(ID, &bundle);
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     has_all_photos(&sandbox);
 }

@@ -9,7 +9,7 @@ fn run_with(sandbox: &Sandbox, tables: &str) {
     let head = Harbour::PIPELINE.split("tables:").next();
     let pipeline = format!("{}{tables}", head.unwrap_or_default());
     sandbox.pipeline(Harbour::ID, &pipeline);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
 }
 
 fn prepared(table: &str, tables: &str) -> Sandbox {

@@ -21,7 +21,7 @@ fn prepared(sandbox: &Sandbox, id: &str, archive: &Archive) -> String {
     let path = format!("pipelines/{id}/pipeline.yaml");
     let text = fs::read_to_string(sandbox.path(&path)).unwrap();
     sandbox.prep(&["pipeline", "check", &path]).code(0);
-    sandbox.run_well(id);
+    sandbox.run_and_count_steps(id);
     let sample = sandbox.prepared(id).join("public/sample_submission.csv");
     let sample = sample.to_str().unwrap();
     let graded = sandbox.prep(&["grade", id, sample, "--json"]).code(0);

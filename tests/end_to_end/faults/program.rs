@@ -10,7 +10,7 @@ use std::process::Command;
 use super::worker;
 use super::world::World;
 use crate::kinds;
-use crate::support::{Ended, Harbour, Random, Sandbox, Snapshot};
+use crate::support::{CommandResult, Harbour, Random, Sandbox, Snapshot};
 
 /// Maximum number of attempts until a fault has an effect.
 /// Some accesses can fail without effect, for example in caches that only save time.
@@ -20,7 +20,12 @@ const ATTEMPTS: usize = 12;
 const PIPELINES: [&str; 2] = ["archives", "formats"];
 
 /// Runs `prep`, and makes the access with this number fail. Also returns the number of accesses.
-fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (Ended, usize) {
+fn run(
+    world: &World,
+    library: &Path,
+    fault: &str,
+    number: Option<usize>,
+) -> (CommandResult, usize) {
     let mut command = world.sandbox.run_command(&[&world.id]);
     run_with(&world.sandbox, &mut command, library, (fault, ""), number)
 }
@@ -33,7 +38,7 @@ fn run_with(
     library: &Path,
     (fault, path): (&str, &str),
     number: Option<usize>,
-) -> (Ended, usize) {
+) -> (CommandResult, usize) {
     let (count, source) = (sandbox.path("count"), sandbox.source());
     let _ = fs::remove_file(&count);
     command
@@ -45,7 +50,7 @@ fn run_with(
     if let Some(number) = number {
         command.env("TROUBLE_NUMBER", number.to_string());
     }
-    let ended = Ended::of(command);
+    let ended = CommandResult::of(command);
     let accesses = match ended.code {
         None => 0,
         Some(_) => {
@@ -57,7 +62,12 @@ fn run_with(
 }
 
 /// Asserts that `prep` does not treat an incomplete tree as complete, and that the next run completes the tree.
-fn assert_next_run_repairs(world: &World, undisturbed: &Snapshot, ended: &Ended, note: &str) {
+fn assert_next_run_repairs(
+    world: &World,
+    undisturbed: &Snapshot,
+    ended: &CommandResult,
+    note: &str,
+) {
     let is_equal = world.sandbox.tree(&world.id).contents() == undisturbed.contents();
     if ended.code == Some(0) || world.is_complete() {
         assert!(
@@ -79,7 +89,7 @@ fn exit_code_shows_the_kind_of_fault() {
     };
     for name in PIPELINES {
         let world = World::new(&kinds::directory(name));
-        world.sandbox.run_well(&world.id);
+        world.sandbox.run_and_count_steps(&world.id);
         let undisturbed = world.sandbox.tree(&world.id);
         for (fault, code, reason) in [
             ("reader", 6, "input/output error"),
@@ -116,7 +126,7 @@ fn exit_code_shows_the_kind_of_fault() {
 fn truncated_bundle_and_too_little_memory_have_their_codes() {
     for name in PIPELINES {
         let world = World::new(&kinds::directory(name));
-        world.sandbox.run_well(&world.id);
+        world.sandbox.run_and_count_steps(&world.id);
         let undisturbed = world.sandbox.tree(&world.id);
         world.clear();
         let bundle = world.sandbox.source().join(format!("{}.zip", world.id));
@@ -126,7 +136,7 @@ fn truncated_bundle_and_too_little_memory_have_their_codes() {
         assert!(!world.sandbox.prepared(&world.id).exists(), "{ended:?}");
         world.clear();
         let mut command = world.sandbox.run_command(&[&world.id]);
-        let ended = Ended::of(command.args(["--memory", "1MB"]));
+        let ended = CommandResult::of(command.args(["--memory", "1MB"]));
         match ended.code {
             Some(0) => {}
             Some(6) => assert!(ended.stderr.contains("memory"), "{ended:?}"),
@@ -158,7 +168,7 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
             sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
             fs::remove_dir_all(sandbox.data()).expect("removed");
             if is_later {
-                sandbox.run_well(Harbour::ID);
+                sandbox.run_and_count_steps(Harbour::ID);
             }
             sandbox.pipeline(Harbour::ID, &wrong);
             let mut command = sandbox.run_command(&[Harbour::ID]);
@@ -178,7 +188,7 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
                 incomplete = 0;
             }
             sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
-            sandbox.run_well(Harbour::ID);
+            sandbox.run_and_count_steps(Harbour::ID);
             let found = sandbox.tree(Harbour::ID);
             assert_eq!(
                 found.contents(),
