@@ -89,13 +89,13 @@ class Competition:
 
     def features(self, signal=0.8):
         """Intended features: two predict the answer, the other ones do not."""
-        r, n = self.rng, self.n
+        rng, n = self.rng, self.n
         return {
-            "reading": [f"{v:.4f}" for v in self.level * signal + r.normal(0, 1, n)],
-            "pressure": [f"{v:.2f}" for v in 40 + 6 * r.normal(0, 1, n)],
-            "count": [str(v) for v in r.poisson(7, n)],
-            "colour": [["red", "green", "blue"][v] for v in r.integers(0, 3, n)],
-            "ratio": [f"{v:.3f}" for v in 0.5 * self.level * signal + r.normal(0, 1, n)],
+            "reading": [f"{v:.4f}" for v in self.level * signal + rng.normal(0, 1, n)],
+            "pressure": [f"{v:.2f}" for v in 40 + 6 * rng.normal(0, 1, n)],
+            "count": [str(v) for v in rng.poisson(7, n)],
+            "colour": [["red", "green", "blue"][v] for v in rng.integers(0, 3, n)],
+            "ratio": [f"{v:.3f}" for v in 0.5 * self.level * signal + rng.normal(0, 1, n)],
         }
 
     def table(self, columns, order, labels, key_first=True):
