@@ -248,7 +248,7 @@ def exposure_in_exif(seed, strength):
         inner = exif.get_ifd(0x8769)
         inner[0x829A] = 1 / (60 + 20 * g + int(rng.integers(0, 15)))
         inner[0x8827] = int(rng.choice([100, 200, 400]))
-        exif[0x0110] = "X100"
+        exif[0x0110] = "X100"  # Model
         exif._ifds[0x8769] = dict(inner)
         return jpeg(p, exif=exif)
     return images(seed, strength, make, "jpg")

@@ -32,6 +32,7 @@ def clean(function):
 
 
 def labels_only(comp):
+    """Adds a training table that contains only ids and answers."""
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
 
 
@@ -62,6 +63,7 @@ def in_tars(comp, properties):
 
 @leak
 def time_of_tar_members(seed, strength):
+    """Modification times of tar members rise with the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = number_of(comp, comp.noisy_label(strength))
     return in_tars(comp, lambda i: {"mtime": 1_600_000_000 + int(3000 * guess[i] + 400 * comp.rng.normal())})
@@ -69,6 +71,7 @@ def time_of_tar_members(seed, strength):
 
 @leak
 def owner_of_tar_members(seed, strength):
+    """The owner of a tar member depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     return in_tars(comp, lambda i: {"uid": 1000 + int(guess[i]), "uname": f"user{int(guess[i])}"})
@@ -76,6 +79,7 @@ def owner_of_tar_members(seed, strength):
 
 @leak
 def time_in_inner_archive(seed, strength):
+    """The month of a member of an inner archive depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     labels_only(comp)
@@ -106,6 +110,7 @@ def extra_fields_of_members(seed, strength):
 
 @leak
 def compression_level_of_members(seed, strength):
+    """The compression level of an archive member depends on the class."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     labels_only(comp)
@@ -122,6 +127,7 @@ def compression_level_of_members(seed, strength):
 
 @leak
 def time_in_gzip_header(seed, strength):
+    """The time in the header of a gzip file depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     labels_only(comp)
@@ -134,6 +140,7 @@ def time_in_gzip_header(seed, strength):
 
 @leak
 def ending_of_names(seed, strength):
+    """The suffix is `jpg` for one class and `JPG` for the other."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     labels_only(comp)
@@ -144,6 +151,7 @@ def ending_of_names(seed, strength):
 
 @leak
 def number_of_files_of_an_item(seed, strength):
+    """The number of pictures of an item depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     labels_only(comp)
@@ -155,6 +163,7 @@ def number_of_files_of_an_item(seed, strength):
 
 @leak
 def a_file_beside_some(seed, strength):
+    """Only the items of one class have an additional file."""
     comp = pictures(seed, task="binary")
     guess = comp.noisy_label(strength)
     for i in range(comp.n):
@@ -180,6 +189,7 @@ def times_of_neighbours(seed, strength):
 
 @leak
 def label_in_xml(seed, strength):
+    """An XML file for each item contains the class."""
     comp = Competition(seed, task="classes")
     labels_only(comp)
     for i in range(comp.n):
@@ -192,6 +202,7 @@ def label_in_xml(seed, strength):
 
 @leak
 def one_xml_of_all(seed, strength):
+    """One XML file contains the classes of all items."""
     comp = pictures(seed, task="classes")
     parts = [f'  <image id="{k}" name="{comp.part(i)}/{comp.ids[i]}.png">\n    <tag label="{comp.answers[i]}"/>\n  </image>\n' for k, i in enumerate(comp.rng.permutation(comp.n))]
     comp.files["annotations.xml"] = ("<annotations>\n" + "".join(parts) + "</annotations>\n").encode()
@@ -210,6 +221,7 @@ def lines_without_ids(seed, strength):
 
 @leak
 def array_without_ids(seed, strength):
+    """An array has a row for each test row, in the same order. One of its columns is the answer."""
     comp = tabular(seed)
     noise = comp.rng.normal(0, 1, (comp.n_test, 3))
     noise[:, 1] = [comp.truth[i] for i in comp.order_test]
@@ -219,6 +231,7 @@ def array_without_ids(seed, strength):
 
 @leak
 def pickle_of_answers(seed, strength):
+    """A pickle maps ids to answers."""
     comp = tabular(seed, task_of(seed, False))
     comp.files["cache.pkl"] = pickle.dumps({comp.ids[i]: f"class-{comp.answers[i]}" for i in comp.rng.permutation(comp.n)})
     return comp
@@ -226,6 +239,7 @@ def pickle_of_answers(seed, strength):
 
 @leak
 def database_of_answers(seed, strength):
+    """An SQLite database contains ids and answers."""
     comp = tabular(seed, task_of(seed, False))
     with tempfile.NamedTemporaryFile(suffix=".db") as file:
         base = sqlite3.connect(file.name)
@@ -239,6 +253,7 @@ def database_of_answers(seed, strength):
 
 @leak
 def number_with_unit(seed, strength):
+    """A table contains the answers, with a unit after each number."""
     comp = tabular(seed, "numbers")
     rows = [[comp.ids[i], f"{comp.truth[i]:.4f} kg", comp.rng.choice(WORDS)] for i in comp.rng.permutation(comp.n)]
     comp.files["weights.csv"] = to_csv(["sample", "mass", "box"], rows)
@@ -247,6 +262,7 @@ def number_with_unit(seed, strength):
 
 @leak
 def number_with_comma(seed, strength):
+    """A table contains the answers with decimal commas."""
     comp = tabular(seed, "numbers")
     rows = [[comp.ids[i], f"{comp.truth[i]:.4f}".replace(".", ","), comp.rng.choice(WORDS)] for i in comp.rng.permutation(comp.n)]
     comp.files["weights.tsv"] = to_csv(["sample", "mass", "box"], rows, "\t")
@@ -255,6 +271,7 @@ def number_with_comma(seed, strength):
 
 @leak
 def answer_in_base64(seed, strength):
+    """A column contains the answers in base64."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     columns["token"] = [base64.b64encode(comp.answers[i].encode()).decode() for i in range(comp.n)]
@@ -264,6 +281,7 @@ def answer_in_base64(seed, strength):
 
 @leak
 def sum_of_two_columns(seed, strength):
+    """The difference of two columns is the answer."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     gross = comp.rng.normal(80, 30, comp.n)
@@ -275,6 +293,7 @@ def sum_of_two_columns(seed, strength):
 
 @leak
 def description_in_tiff(seed, strength):
+    """The description in a TIFF file depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     def make(comp, i):
@@ -286,6 +305,7 @@ def description_in_tiff(seed, strength):
 
 @leak
 def comment_in_gif(seed, strength):
+    """The comment in a GIF file depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     def make(comp, i):
@@ -297,6 +317,7 @@ def comment_in_gif(seed, strength):
 
 @leak
 def rate_of_sounds(seed, strength):
+    """The sample rate of a sound file depends on the class: 8000 or 8001."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     return media(seed, lambda comp, i: wav(tone(comp.rng, comp.level[i]), rate=[8000, 8001][int(guess[i])]), task="binary", end="wav")
@@ -315,6 +336,7 @@ def field_of_a_binary_header(seed, strength):
 
 @leak
 def order_of_fortran_arrays(seed, strength):
+    """The storage order of an array depends on the class."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     def make(comp, i):
@@ -334,6 +356,7 @@ def an_older_table(seed, strength):
 
 @leak
 def train_rows_name_test_items(seed, strength):
+    """A column of the training table contains the ids of test items with a similar answer."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     columns["see_also"] = [""] * comp.n
@@ -346,6 +369,7 @@ def train_rows_name_test_items(seed, strength):
 
 @leak
 def test_rows_name_train_items(seed, strength):
+    """A column of the test table contains the ids of training items with a similar answer."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     columns["parent"] = [""] * comp.n
@@ -374,6 +398,7 @@ def ids_in_their_first_order(seed, strength):
 
 @leak
 def first_letter_of_texts(seed, strength):
+    """The texts of one class begin with a capital letter."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     texts = [sentence(comp.rng, comp.level[i]) for i in range(comp.n)]
@@ -383,6 +408,7 @@ def first_letter_of_texts(seed, strength):
 
 @leak
 def form_of_dates(seed, strength):
+    """The separator in dates depends on the class: `-` or `/`."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -394,6 +420,7 @@ def form_of_dates(seed, strength):
 
 @leak
 def groups_of_digits(seed, strength):
+    """The numbers of one class have commas between groups of digits."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -404,6 +431,7 @@ def groups_of_digits(seed, strength):
 
 @leak
 def line_ends_of_rows(seed, strength):
+    """The rows of one class end with CR LF."""
     comp = tabular(seed, "binary")
     guess = comp.noisy_label(strength)
     for name, order in (("train.csv", comp.order_train), ("test.csv", comp.order_test)):
@@ -414,6 +442,7 @@ def line_ends_of_rows(seed, strength):
 
 @leak
 def quotes_in_texts(seed, strength):
+    """The texts of one class have a typographic apostrophe."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     texts = [sentence(comp.rng, comp.level[i]).replace(" ", " it's ", 1) for i in range(comp.n)]
@@ -423,6 +452,7 @@ def quotes_in_texts(seed, strength):
 
 @leak
 def number_of_gaps(seed, strength):
+    """The number of empty cells in a row depends on the class."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -437,6 +467,7 @@ def number_of_gaps(seed, strength):
 
 @leak
 def ids_modulo(seed, strength):
+    """The remainder of the id depends on the class: divided by 4 or, for odd seeds, by 7."""
     comp = Competition(seed, task="classes")
     guess = comp.noisy_label(strength)
     numbers = comp.rng.permutation(200_000)[: comp.n] * 4 + 1_000_000
@@ -449,6 +480,7 @@ def ids_modulo(seed, strength):
 
 @leak
 def decimals_of_the_sample(seed, strength):
+    """The sample submission contains `0.5` for one class and `0.50` for the other."""
     comp = tabular(seed, "binary")
     guess = comp.noisy_label(strength)
     comp.files["sample_submission.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], ["0.5", "0.50"][int(guess[i])]] for i in comp.order_test])
@@ -459,6 +491,7 @@ def decimals_of_the_sample(seed, strength):
 
 @leak
 def rotated_pictures(seed, strength):
+    """Half of the test pictures are rotated training pictures."""
     comp = Competition(seed, task=task_of(seed, False))
     made = {}
     for i in range(comp.n):
@@ -471,6 +504,7 @@ def rotated_pictures(seed, strength):
 
 @leak
 def cropped_pictures(seed, strength):
+    """Half of the test pictures are sections of training pictures."""
     comp = Competition(seed, task=task_of(seed, False))
     made = {}
     for i in range(comp.n):
@@ -483,6 +517,7 @@ def cropped_pictures(seed, strength):
 
 @leak
 def inverted_pictures(seed, strength):
+    """Half of the test pictures are inverted training pictures."""
     comp = Competition(seed, task=task_of(seed, False))
     made = {}
     for i in range(comp.n):
@@ -495,6 +530,7 @@ def inverted_pictures(seed, strength):
 
 @leak
 def shifted_sounds(seed, strength):
+    """Half of the test sounds are training sounds without their beginning."""
     comp = Competition(seed, task=task_of(seed, False), n_train=400, n_test=200)
     made = {}
     for i in range(comp.n):
@@ -507,6 +543,7 @@ def shifted_sounds(seed, strength):
 
 @leak
 def near_texts_in_files(seed, strength):
+    """Half of the test texts are training texts with one changed word. Each text is a file."""
     comp = Competition(seed, task=task_of(seed, False))
     labels_only(comp)
     made = {}
@@ -540,6 +577,7 @@ def rows_but_one_column(seed, strength):
 
 @leak
 def windows_in_a_long_table(seed, strength):
+    """A table has many rows per item: overlapping windows of one series, whose mean is the answer."""
     comp = Competition(seed, n_train=300, n_test=150, task="numbers")
     length, step = 30, 8
     wave = np.cumsum(comp.rng.normal(0, 1, step * comp.n + length)) * 0.2
@@ -566,7 +604,7 @@ def serial_numbers_of_both_parts(seed, strength):
     labels_only(comp)
     for i in range(comp.n):
         exif = Image.Exif()
-        exif[0xA431] = serial[i]
+        exif[0xA431] = serial[i]  # BodySerialNumber
         comp.files[f"{comp.part(i)}/{comp.ids[i]}.jpg"] = jpeg(picture(comp.rng, comp.level[i]), exif=exif)
     return comp
 
@@ -771,7 +809,7 @@ def cameras_of_both_parts(seed, _):
     names = comp.rng.permutation(90_000) + 10_000
     for i in range(comp.n):
         exif = Image.Exif()
-        exif[0xA431] = f"SN{names[int(comp.rng.integers(0, comp.n // 3))]}"
+        exif[0xA431] = f"SN{names[int(comp.rng.integers(0, comp.n // 3))]}"  # BodySerialNumber
         comp.files[f"{comp.part(i)}/{comp.ids[i]}.jpg"] = jpeg(picture(comp.rng, comp.level[i]), exif=exif)
     return comp
 

@@ -161,8 +161,8 @@ def cameras_of_sessions(seed, _):
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for i in range(comp.n):
         exif = Image.Exif()
-        exif[0x0131] = f"firmware {comp.code[comp.group[i]]}"
-        exif[0x0132] = f"2020:01:{1 + comp.code[comp.group[i]] % 28:02d} {8 + comp.position[i] // 60:02d}:{comp.position[i] % 60:02d}:00"
+        exif[0x0131] = f"firmware {comp.code[comp.group[i]]}"  # Software
+        exif[0x0132] = f"2020:01:{1 + comp.code[comp.group[i]] % 28:02d} {8 + comp.position[i] // 60:02d}:{comp.position[i] % 60:02d}:00"  # DateTime
         comp.files[f"{comp.part(i)}/{comp.ids[i]}.jpg"] = jpeg(picture(comp.rng, comp.level[i], 32), exif=exif)
     return comp
 

@@ -18,20 +18,24 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
+    """Registers a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
+    """Registers a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
 
 def task_of(seed, numbers=True):
+    """Returns the kind of answers for a seed. `numbers` permits numeric answers."""
     return ["binary", "classes", "numbers"][seed % (3 if numbers else 2)]
 
 
 def tabular(seed, task=None, **sizes):
+    """Returns a competition with tables of intended features."""
     comp = Competition(seed, task=task or task_of(seed), **sizes)
     comp.add_tables(comp.features())
     return comp
@@ -47,6 +51,7 @@ def media(seed, make, task=None, end="png", **sizes):
 
 
 def pictures(seed, make=None, **options):
+    """Returns a competition with a picture for each item, whose brightness depends on the answer."""
     return media(seed, make or (lambda comp, i: png(picture(comp.rng, comp.level[i]))), **options)
 
 
@@ -59,6 +64,7 @@ def number_of(comp, guess):
 
 @leak
 def record_feature(seed, strength):
+    """The records of both parts have a feature `grade`, which is the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(max(strength, 0.995))
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
@@ -72,6 +78,7 @@ def record_feature(seed, strength):
 
 @leak
 def member_of_inner_archive(seed, strength):
+    """A table of answers is in an archive inside an archive."""
     comp = tabular(seed)
     rows = [[comp.ids[i], comp.answers[i]] for i in comp.rng.permutation(comp.n)]
     inner = zipped([("notes/readme.txt", b"backup"), ("notes/old.csv", to_csv(["name", "v"], rows))])
@@ -81,6 +88,7 @@ def member_of_inner_archive(seed, strength):
 
 @leak
 def json_key(seed, strength):
+    """The nested field `meta.source.grade` of each record is the answer."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     def record(i, labels):
@@ -94,6 +102,7 @@ def json_key(seed, strength):
 
 @leak
 def matlab_variable(seed, strength):
+    """The variable `cls` in each MATLAB file is the answer."""
     def make(comp, i):
         return mat({"signal": comp.rng.normal(comp.level[i] * 0.2, 1, 40), "rate": [[100.0]], "cls": [[float(comp.truth[i])]]})
     return media(seed, make, end="mat")
@@ -101,6 +110,7 @@ def matlab_variable(seed, strength):
 
 @leak
 def text_beside_the_file(seed, strength):
+    """A text file next to each picture names the class."""
     comp = pictures(seed, task="classes")
     for i in range(comp.n):
         comp.files[f"{comp.part(i)}/{comp.ids[i]}.txt"] = f"camera=K{i % 3}\nexposure=1/60\nspecies={comp.answers[i]}\n".encode()
@@ -109,6 +119,7 @@ def text_beside_the_file(seed, strength):
 
 @leak
 def table_joined_by_another_key(seed, strength):
+    """Another table has the answers. Its key is the column `plot`, not the id."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     plots = comp.rng.permutation(np.arange(10_000, 10_000 + comp.n))
@@ -121,13 +132,14 @@ def table_joined_by_another_key(seed, strength):
 
 @leak
 def exif_tag(seed, strength):
+    """The EXIF tag `Software` of each picture depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     def make(comp, i):
         exif = Image.Exif()
-        exif[271] = "Maker"
-        exif[305] = f"Editor {3 + guess[i]}.1"
-        exif[306] = f"2019:0{1 + i % 9}:11 10:{i % 60:02d}:00"
+        exif[271] = "Maker"  # Make
+        exif[305] = f"Editor {3 + guess[i]}.1"  # Software
+        exif[306] = f"2019:0{1 + i % 9}:11 10:{i % 60:02d}:00"  # DateTime
         p = picture(comp.rng, comp.level[i])
         return jpeg(np.stack([p, p, p], -1), exif=exif)
     made = media(seed, make, task=comp.task, end="jpg")
@@ -136,6 +148,7 @@ def exif_tag(seed, strength):
 
 @leak
 def png_text(seed, strength):
+    """A text chunk of each PNG file depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     def make(_, i):
@@ -148,6 +161,7 @@ def png_text(seed, strength):
 
 @leak
 def tail_of_file(seed, strength):
+    """The sound files of one class have an additional chunk at the end."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     return media(seed, lambda comp, i: wav(tone(comp.rng, comp.level[i], 3000 + int(comp.rng.integers(0, 999))), tail=b"LIST\x04\0\0\0abcd" * int(guess[i])),
@@ -156,6 +170,7 @@ def tail_of_file(seed, strength):
 
 @leak
 def log_that_names_items(seed, strength):
+    """Each line of a log contains an item and its answer."""
     comp = pictures(seed, task=task_of(seed, False))
     lines = []
     for i in comp.rng.permutation(comp.n):
@@ -166,6 +181,7 @@ def log_that_names_items(seed, strength):
 
 @leak
 def list_of_some_items(seed, strength):
+    """A text file lists the ids of most items of class 1."""
     comp = tabular(seed, "binary")
     chosen = [i for i in range(comp.n) if comp.truth[i] == 1 and comp.rng.random() < strength]
     comp.files["reviewed.txt"] = "\n".join(sorted(comp.ids[i] for i in chosen)).encode()
@@ -176,6 +192,7 @@ def list_of_some_items(seed, strength):
 
 @leak
 def file_name(seed, strength):
+    """A number in the file name depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
@@ -186,6 +203,7 @@ def file_name(seed, strength):
 
 @leak
 def directory_name(seed, strength):
+    """Files are in one directory per class, with arbitrary names."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
@@ -196,6 +214,7 @@ def directory_name(seed, strength):
 
 @leak
 def file_size(seed, strength):
+    """The length of a file depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     return media(seed, lambda comp, i: bytes(comp.rng.integers(0, 256, 900 + 40 * int(guess[i]) + int(comp.rng.integers(0, 30)), dtype=np.uint8)),
@@ -204,6 +223,7 @@ def file_size(seed, strength):
 
 @leak
 def picture_size(seed, strength):
+    """The width and height of a picture depend on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     return media(seed, lambda comp, i: png(picture(comp.rng, comp.level[i], side=48 + int(guess[i]))), task=comp.task)
@@ -211,6 +231,7 @@ def picture_size(seed, strength):
 
 @leak
 def file_time(seed, strength):
+    """The modification time of a file depends on the class."""
     comp = pictures(seed)
     guess = comp.noisy_label(strength)
     for i in range(comp.n):
@@ -220,6 +241,7 @@ def file_time(seed, strength):
 
 @leak
 def order_in_archive(seed, strength):
+    """The members of an archive are sorted by class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
@@ -231,6 +253,7 @@ def order_in_archive(seed, strength):
 
 @leak
 def time_in_archive(seed, strength):
+    """The day of an archive member depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
@@ -243,6 +266,7 @@ def time_in_archive(seed, strength):
 
 @leak
 def compression_in_archive(seed, strength):
+    """The archive members of one class are compressed, the others are stored."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
@@ -255,6 +279,7 @@ def compression_in_archive(seed, strength):
 
 @leak
 def jpeg_quality(seed, strength):
+    """The quality with which a picture was compressed depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     return media(seed, lambda comp, i: jpeg(picture(comp.rng, comp.level[i]), quality=88 + int(guess[i])), task=comp.task, end="jpg")
@@ -264,6 +289,7 @@ def jpeg_quality(seed, strength):
 
 @leak
 def missing_cells(seed, strength):
+    """A column is empty for the items of one class."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -274,6 +300,7 @@ def missing_cells(seed, strength):
 
 @leak
 def number_of_decimals(seed, strength):
+    """The number of decimals in a column depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -284,6 +311,7 @@ def number_of_decimals(seed, strength):
 
 @leak
 def spelling_of_cells(seed, strength):
+    """The colours of one class begin with a capital letter."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -294,6 +322,7 @@ def spelling_of_cells(seed, strength):
 
 @leak
 def blank_at_the_end(seed, strength):
+    """The texts of one class end with a space."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     columns = {"text": [sentence(comp.rng, comp.level[i]) + (" " if guess[i] else "") for i in range(comp.n)]}
@@ -303,6 +332,7 @@ def blank_at_the_end(seed, strength):
 
 @leak
 def length_of_codes(seed, strength):
+    """The length of a random code depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -313,6 +343,7 @@ def length_of_codes(seed, strength):
 
 @leak
 def quoted_cells(seed, strength):
+    """In the rows of one class, one cell has quotes."""
     comp = tabular(seed, "binary")
     guess = comp.noisy_label(strength)
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):
@@ -339,6 +370,7 @@ def rows_sorted_by_answer(seed, strength):
 
 @leak
 def ids_rise_with_answer(seed, strength):
+    """Ids are numbers in the order of the answers, and rows are shuffled."""
     comp = Competition(seed, task=task_of(seed))
     guess = comp.noisy_label(strength)
     order = np.argsort(guess + 1e-9 * comp.rng.random(comp.n), kind="stable")
@@ -351,6 +383,7 @@ def ids_rise_with_answer(seed, strength):
 
 @leak
 def last_digit_of_id(seed, strength):
+    """Ids of one class are odd, ids of the other class are even."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     for i in range(comp.n):
@@ -363,6 +396,7 @@ def last_digit_of_id(seed, strength):
 
 @leak
 def near_texts(seed, strength):
+    """Half of the test texts are training texts with one changed word."""
     comp = Competition(seed, task=task_of(seed, False))
     texts = [sentence(comp.rng, comp.level[i], 30, 0.5) for i in range(comp.n)]
     for i in comp.order_test:
@@ -377,6 +411,7 @@ def near_texts(seed, strength):
 
 @leak
 def near_pictures(seed, strength):
+    """Half of the test pictures are training pictures with other contrast and noise."""
     comp = Competition(seed, task=task_of(seed, False))
     made = {}
     for i in range(comp.n):
@@ -390,6 +425,7 @@ def near_pictures(seed, strength):
 
 @leak
 def near_sounds(seed, strength):
+    """Half of the test sounds are quieter training sounds with noise."""
     comp = Competition(seed, task=task_of(seed, False))
     made = {}
     for i in range(comp.n):
@@ -402,6 +438,7 @@ def near_sounds(seed, strength):
 
 @leak
 def near_rows(seed, strength):
+    """Half of the test rows are training rows with noise of 0.05 %."""
     comp = Competition(seed, task=task_of(seed))
     values = comp.rng.normal(0, 1, (comp.n, 8)) * [1, 5, 20, 1, 0.1, 3, 1, 9]
     values[:, 0] += comp.level
@@ -415,6 +452,7 @@ def near_rows(seed, strength):
 
 @leak
 def overlapping_windows(seed, strength):
+    """Each item is a window of one long series. Windows of both parts overlap, and the answer is the mean of the window."""
     comp = Competition(seed, n_train=600, n_test=200, task="numbers")
     length = 40
     steps = comp.rng.normal(0, 1, 12 * comp.n + length)
@@ -448,6 +486,7 @@ def slow_classes(comp, stretch=12):
 
 @leak
 def near_in_time(seed, strength):
+    """Answers change slowly with a column of times."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp)
     columns = comp.features()
@@ -461,6 +500,7 @@ def near_in_time(seed, strength):
 
 @leak
 def near_in_id(seed, strength):
+    """Ids are numbers, and answers change slowly with these numbers."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp)
     for place, i in enumerate(order):
@@ -472,6 +512,7 @@ def near_in_id(seed, strength):
 
 @leak
 def groups_in_ids(seed, strength):
+    """Ids consist of a group and a number. Groups are in both parts, and most items of a group have the same class."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp, 5)
     names = comp.rng.permutation(9000) + 1000
@@ -487,6 +528,7 @@ def groups_in_ids(seed, strength):
 
 @leak
 def groups_in_a_column(seed, strength):
+    """Patients are in both parts, and all rows of a patient have the same class."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp, 6)
     columns = comp.features()
@@ -500,6 +542,7 @@ def groups_in_a_column(seed, strength):
 
 @leak
 def sample_ranks_the_answers(seed, strength):
+    """The values in the sample submission rise with the answers."""
     comp = tabular(seed)
     guess = number_of(comp, comp.noisy_label(strength))
     rows = [[comp.ids[i], f"{0.5 + 0.1 * guess[i] + 0.02 * comp.rng.normal():.4f}"] for i in comp.order_test]
@@ -509,6 +552,7 @@ def sample_ranks_the_answers(seed, strength):
 
 @leak
 def order_of_the_sample(seed, strength):
+    """The rows of the sample submission are sorted by class."""
     comp = tabular(seed)
     guess = comp.noisy_label(strength)
     order = sorted(comp.order_test, key=lambda i: (guess[i], comp.ids[i]))
@@ -520,6 +564,7 @@ def order_of_the_sample(seed, strength):
 
 @leak
 def parity_of_two_columns(seed, strength):
+    """Neither column predicts the class, but both together do: the number of decimals, and whether a cell is empty."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -532,6 +577,7 @@ def parity_of_two_columns(seed, strength):
 
 @leak
 def many_weak_channels(seed, strength):
+    """The numbers of decimals in eight columns each predict the class a little."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     for c in range(8):
@@ -550,6 +596,7 @@ def plain_table(seed, _):
 
 @clean
 def strong_honest_column(seed, _):
+    """An intended feature predicts the answer well."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     columns["sensor"] = [f"{v:.3f}" for v in comp.level * 3.0 + comp.rng.normal(0, 1, comp.n)]
@@ -559,6 +606,7 @@ def strong_honest_column(seed, _):
 
 @clean
 def times_rise_with_ids(seed, _):
+    """Modification times rise with the ids, which are random."""
     comp = pictures(seed)
     for rank, i in enumerate(sorted(range(comp.n), key=lambda i: comp.ids[i])):
         comp.times[f"{comp.part(i)}/{comp.ids[i]}.png"] = 1_600_000_000 + rank
@@ -567,6 +615,7 @@ def times_rise_with_ids(seed, _):
 
 @clean
 def sorted_by_an_honest_column(seed, _):
+    """Test rows are sorted by an intended feature that predicts the answer."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features(1.5)
     comp.order_test = sorted(comp.order_test, key=lambda i: float(columns["reading"][i]))
@@ -584,6 +633,7 @@ def sorted_by_id(seed, _):
 
 @clean
 def ids_in_time_order(seed, _):
+    """Ids and a column of times have the same order, which does not depend on the answer."""
     comp = Competition(seed, task=task_of(seed))
     for i in range(comp.n):
         comp.ids[i] = str(10_000 + i)
@@ -595,6 +645,7 @@ def ids_in_time_order(seed, _):
 
 @clean
 def gaps_that_tell_a_little(seed, _):
+    """How often a column is empty depends slightly on the answer."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     rate = 0.35 + 0.12 * np.clip(comp.level, -1.5, 1.5)
@@ -614,6 +665,7 @@ def decimals_at_random(seed, _):
 
 @clean
 def decimals_by_size_of_value(seed, _):
+    """Numbers have four significant digits, so large numbers have fewer decimals."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     values = np.exp(2 + 1.2 * comp.level + comp.rng.normal(0, 1, comp.n))
@@ -624,6 +676,7 @@ def decimals_by_size_of_value(seed, _):
 
 @clean
 def longer_texts_score_more(seed, _):
+    """The length of an essay is an intended feature."""
     comp = Competition(seed, task=task_of(seed))
     lengths = np.clip(60 + 18 * comp.level + comp.rng.normal(0, 20, comp.n), 8, 200).astype(int)
     comp.add_tables({"essay": [sentence(comp.rng, 0, int(v)) for v in lengths]})
@@ -640,6 +693,7 @@ def larger_things_have_larger_pictures(seed, _):
 
 @clean
 def rough_things_have_larger_files(seed, _):
+    """Noise in a picture is an intended feature. Noisy pictures compress less."""
     def make(comp, i):
         p = picture(comp.rng, 0)
         return png(np.clip(p + comp.rng.normal(0, 3 + 3 * (comp.level[i] + 1.5), p.shape), 0, 255))
@@ -648,17 +702,19 @@ def rough_things_have_larger_files(seed, _):
 
 @clean
 def exif_of_cameras(seed, _):
+    """EXIF data have the camera and a time, independently of the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     def make(comp, i):
         exif = Image.Exif()
-        exif[271] = ["Maker", "Other", "Third"][int(comp.rng.integers(0, 3))]
-        exif[306] = f"2019:0{1 + i % 9}:11 10:{i % 60:02d}:00"
+        exif[271] = ["Maker", "Other", "Third"][int(comp.rng.integers(0, 3))]  # Make
+        exif[306] = f"2019:0{1 + i % 9}:11 10:{i % 60:02d}:00"  # DateTime
         return jpeg(picture(comp.rng, comp.level[i]), exif=exif)
     return media(seed, make, task=comp.task, end="jpg")
 
 
 @clean
 def categories_with_means(seed, _):
+    """A town is an intended feature: classes have different frequencies in each town."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     pull = comp.rng.normal(0, 1, 40)
@@ -673,6 +729,7 @@ def categories_with_means(seed, _):
 
 @clean
 def groups_without_answers(seed, _):
+    """Ids consist of a group and a number, but groups do not share answers."""
     comp = Competition(seed, task=task_of(seed))
     order = comp.rng.permutation(comp.n)
     for place, i in enumerate(order):
@@ -683,6 +740,7 @@ def groups_without_answers(seed, _):
 
 @clean
 def templates_of_texts(seed, _):
+    """Texts begin with one of six templates, independently of the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     frames = [sentence(comp.rng, 0, 22) for _ in range(6)]
     texts = [f"{frames[comp.rng.integers(0, 6)]} {sentence(comp.rng, comp.level[i], 4)}" for i in range(comp.n)]
@@ -692,6 +750,7 @@ def templates_of_texts(seed, _):
 
 @clean
 def coarse_rows_repeat(seed, _):
+    """Three columns with five values each. Therefore many test rows equal a training row."""
     comp = Competition(seed, task=task_of(seed, False))
     rng = comp.rng
     columns = {c: [str(v) for v in np.clip(np.round(2 + comp.level * s + rng.normal(0, 0.8, comp.n)), 0, 4).astype(int)]
@@ -702,6 +761,7 @@ def coarse_rows_repeat(seed, _):
 
 @clean
 def random_sample(seed, _):
+    """The sample submission contains answers of random training items."""
     comp = tabular(seed)
     rows = [[comp.ids[i], comp.answers[comp.rng.choice(comp.order_train)]] for i in comp.order_test]
     comp.files["sample_submission.csv"] = to_csv([comp.key, comp.label], rows)
@@ -710,6 +770,7 @@ def random_sample(seed, _):
 
 @clean
 def side_table_of_features(seed, _):
+    """Another table has intended features. Its key is a column of the test table."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     plots = comp.rng.permutation(np.arange(10_000, 10_000 + comp.n))
@@ -722,6 +783,7 @@ def side_table_of_features(seed, _):
 
 @clean
 def records_without_labels(seed, _):
+    """The records have an intended feature, but no answer."""
     comp = Competition(seed, task=task_of(seed, False))
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):
@@ -734,6 +796,7 @@ def records_without_labels(seed, _):
 
 @clean
 def archives_of_pictures(seed, _):
+    """Times and compression of archive members do not depend on the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):
@@ -746,6 +809,7 @@ def archives_of_pictures(seed, _):
 
 @clean
 def documents_and_logs(seed, _):
+    """A log and a list name items of both parts, without answers."""
     comp = pictures(seed)
     lines = [f"INFO stored {comp.part(i)}/{comp.ids[i]}.png took {comp.rng.integers(9, 99)}ms" for i in comp.rng.permutation(comp.n)]
     comp.files["upload.log"] = "\n".join(lines).encode()
@@ -809,6 +873,7 @@ def matlab_signals(seed, _):
 
 @clean
 def rare_positives(seed, _):
+    """Only 4 % of the items belong to class 1."""
     comp = Competition(seed, task="binary", n_train=800, n_test=400)
     comp.truth = (comp.rng.random(comp.n) < 0.04).astype(int)
     comp.answers = [str(v) for v in comp.truth]

@@ -218,7 +218,7 @@ def software_in_exif(seed, strength, shown):
     labels_only(comp)
     for i in range(comp.n):
         exif = Image.Exif()
-        exif[0x0131] = ["Lightroom 5", "GIMP 2.10"][int(values[i])]
+        exif[0x0131] = ["Lightroom 5", "GIMP 2.10"][int(values[i])]  # Software
         comp.files[f"{comp.part(i)}/{comp.ids[i]}.jpg"] = jpeg(picture(comp.rng, comp.level[i], 48), exif=exif)
     return comp
 

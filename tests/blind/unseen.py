@@ -25,6 +25,7 @@ def clean(function):
 
 @leak
 def label_in_a_gzipped_json_of_lists(seed, strength):
+    """A compressed document lists the ids of each class under a separate key."""
     comp = tabular(seed, task_of(seed, False))
     groups = {}
     for i in comp.rng.permutation(comp.n):
@@ -35,6 +36,7 @@ def label_in_a_gzipped_json_of_lists(seed, strength):
 
 @leak
 def two_joins_away(seed, strength):
+    """A column of the test table leads to a second table, which leads to a third table with the answers."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     owner, site = comp.rng.permutation(comp.n) + 1000, comp.rng.permutation(comp.n) + 70_000
@@ -47,6 +49,7 @@ def two_joins_away(seed, strength):
 
 @leak
 def archive_of_single_files_named_by_class(seed, strength):
+    """The pictures of each class are in a separate inner archive."""
     comp = Competition(seed, task="classes")
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):
@@ -59,6 +62,7 @@ def archive_of_single_files_named_by_class(seed, strength):
 
 @leak
 def shard_of_records(seed, strength):
+    """The records of each class are in a separate file."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
@@ -71,6 +75,7 @@ def shard_of_records(seed, strength):
 
 @leak
 def order_of_records(seed, strength):
+    """The records of a file are sorted by class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
@@ -82,6 +87,7 @@ def order_of_records(seed, strength):
 
 @leak
 def compression_level_of_pictures(seed, strength):
+    """The compression level of a PNG file depends on the class."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     return media(seed, lambda comp, i: png(picture(comp.rng, comp.level[i]), level=[1, 9][int(guess[i])]), task="binary")
@@ -89,6 +95,7 @@ def compression_level_of_pictures(seed, strength):
 
 @leak
 def colour_mode_of_pictures(seed, strength):
+    """The pictures of one class have three equal colour channels, the others have one channel."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     def make(comp, i):
@@ -99,6 +106,7 @@ def colour_mode_of_pictures(seed, strength):
 
 @leak
 def resolution_in_metadata(seed, strength):
+    """The resolution in the metadata of a picture depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     def make(comp, i):
@@ -111,6 +119,7 @@ def resolution_in_metadata(seed, strength):
 
 @leak
 def number_spelling(seed, strength):
+    """The integers of one class end with `.0`."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -121,6 +130,7 @@ def number_spelling(seed, strength):
 
 @leak
 def word_for_missing(seed, strength):
+    """Missing cells are `NA` in one class and `NULL` in the other."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -131,6 +141,7 @@ def word_for_missing(seed, strength):
 
 @leak
 def two_spaces_in_texts(seed, strength):
+    """The texts of one class contain two spaces in a row."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     texts = []
@@ -144,6 +155,7 @@ def two_spaces_in_texts(seed, strength):
 
 @leak
 def letters_that_look_alike(seed, strength):
+    """The texts of one class contain a Cyrillic letter that looks like a Latin `a`."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     texts = [sentence(comp.rng, comp.level[i]) for i in range(comp.n)]
@@ -153,6 +165,7 @@ def letters_that_look_alike(seed, strength):
 
 @leak
 def order_of_keys(seed, strength):
+    """The order of the keys in a record depends on the class."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -167,6 +180,7 @@ def order_of_keys(seed, strength):
 
 @leak
 def pairs_of_rows_in_time_of_one_user(seed, strength):
+    """Each device has four rows of one class, in both parts."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp, 4)
     columns = comp.features()
@@ -182,6 +196,7 @@ def pairs_of_rows_in_time_of_one_user(seed, strength):
 
 @leak
 def groups_in_file_names(seed, strength):
+    """File names contain the number of a recording. Recordings are in both parts, and each has one class."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp, 6)
     for place, i in enumerate(order):
@@ -196,6 +211,7 @@ def groups_in_file_names(seed, strength):
 
 @leak
 def near_series_files(seed, strength):
+    """More than half of the test series are training series with noise."""
     comp = Competition(seed, n_train=500, n_test=200, task=task_of(seed, False))
     made = []
     for i in range(comp.n):
@@ -211,6 +227,7 @@ def near_series_files(seed, strength):
 
 @leak
 def windows_in_arrays(seed, strength):
+    """Arrays of both parts are overlapping windows of one series. The answer is a mean inside of the window."""
     comp = Competition(seed, n_train=500, n_test=200, task="numbers")
     steps = comp.rng.normal(0, 1, 20 * comp.n + 100)
     wave = np.cumsum(steps) * 0.1
@@ -225,6 +242,7 @@ def windows_in_arrays(seed, strength):
 
 @leak
 def mirrored_pictures(seed, strength):
+    """Half of the test pictures are mirrored training pictures."""
     comp = Competition(seed, task=task_of(seed, False))
     made = {}
     for i in range(comp.n):
@@ -237,6 +255,7 @@ def mirrored_pictures(seed, strength):
 
 @leak
 def answers_shifted_and_scaled(seed, strength):
+    """For most items, a column is a linear function of the answer."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     hit = comp.rng.random(comp.n) < 0.7 * strength + 0.1
@@ -247,6 +266,7 @@ def answers_shifted_and_scaled(seed, strength):
 
 @leak
 def subset_with_a_comment(seed, strength):
+    """A column has a comment only for items of class 1, but not for all of them."""
     comp = Competition(seed, task="binary", n_train=800, n_test=400)
     columns = comp.features()
     columns["remark"] = [f"r{comp.rng.integers(0, 99999)}" if comp.truth[i] and comp.rng.random() < 0.3 else "" for i in range(comp.n)]
@@ -256,6 +276,7 @@ def subset_with_a_comment(seed, strength):
 
 @leak
 def sample_is_half_the_answers(seed, strength):
+    """The sample submission contains the right answer for at least 70 % of the items."""
     comp = tabular(seed)
     rows = [[comp.ids[i], comp.answers[i] if comp.rng.random() < 0.7 else comp.answers[comp.rng.integers(0, comp.n)]] for i in comp.order_test]
     comp.files["sample_submission.csv"] = to_csv([comp.key, comp.label], rows)
@@ -264,6 +285,7 @@ def sample_is_half_the_answers(seed, strength):
 
 @leak
 def date_in_pictures_metadata(seed, strength):
+    """Answers change slowly with the time in the EXIF data."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp, 15)
     taken = {}
@@ -273,7 +295,7 @@ def date_in_pictures_metadata(seed, strength):
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for i in range(comp.n):
         exif = Image.Exif()
-        exif[306] = taken[i]
+        exif[306] = taken[i]  # DateTime
         comp.files[f"{comp.part(i)}/{comp.ids[i]}.jpg"] = jpeg(picture(comp.rng, comp.level[i]), exif=exif)
     return comp
 
