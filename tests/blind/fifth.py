@@ -18,11 +18,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
+    """Registers a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
+    """Registers a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -47,6 +49,7 @@ def guessed(seed, strength, name, cell, task="binary"):
 
 
 def texts_in_files(comp, form):
+    """Writes a text file for each item. `form` maps an item and its text to the content of the file."""
     labels_only(comp)
     for i in range(comp.n):
         comp.files[f"{comp.part(i)}/{comp.ids[i]}.txt"] = form(i, sentence(comp.rng, comp.level[i]))
@@ -54,6 +57,7 @@ def texts_in_files(comp, form):
 
 
 def saved(pixels, kind, **options):
+    """Returns an image file in the format `kind`."""
     out = io.BytesIO()
     image = pixels if isinstance(pixels, Image.Image) else Image.fromarray(pixels.astype(np.uint8))
     image.save(out, kind, **options)
@@ -72,6 +76,7 @@ def images(seed, strength, make, end="png", task=None):
 
 @leak
 def records_in_packed_shards(seed, strength):
+    """Records with the class in a feature, in a tar.gz archive inside a zip archive."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(max(strength, 0.995))
     labels_only(comp)
@@ -97,6 +102,7 @@ def annotations_of_all_images(seed, strength):
 
 @leak
 def document_inside_a_cell(seed, strength):
+    """A field of the JSON object in a cell depends on the class."""
     def cell(rng, g, i):
         return json.dumps({"w": int(rng.integers(9, 99)), "dev": {"fw": f"{int(rng.integers(1, 9))}.{'ab'[g]}"}, "t": int(rng.integers(0, 9999))})
     return guessed(seed, strength, "meta", cell)
@@ -104,6 +110,7 @@ def document_inside_a_cell(seed, strength):
 
 @leak
 def vectors_of_one_matlab_file(seed, strength):
+    """A MATLAB file has a vector of the test answers, in the order of the test rows."""
     comp = tabular(seed, task="binary")
     order = comp.order_test
     comp.files["setup.mat"] = mat({"stamp": comp.rng.normal(0, 1, len(order)), "gt": comp.truth[order] + 1.0, "rate": [[8000.0]]})
@@ -121,6 +128,7 @@ def sentences_that_name_items(seed, strength):
 
 @leak
 def page_with_a_table(seed, strength):
+    """An HTML page has a table of items and answers."""
     comp = pictures(seed, task="classes")
     rows = "".join(f"<tr><td>{comp.ids[i]}</td><td>{comp.rng.integers(1, 9)}</td><td><b>{comp.answers[i]}</b></td></tr>\n" for i in comp.rng.permutation(comp.n))
     comp.files["gallery.html"] = f"<!DOCTYPE html><html><head><title>Gallery</title></head><body><table>\n{rows}</table></body></html>".encode()
@@ -129,6 +137,7 @@ def page_with_a_table(seed, strength):
 
 @leak
 def dump_of_a_database(seed, strength):
+    """An SQL script inserts items and answers."""
     comp = tabular(seed, task="numbers")
     lines = ["CREATE TABLE obs (pk TEXT, site INT, v REAL);"]
     lines += [f"INSERT INTO obs VALUES ('{comp.ids[i]}', {comp.rng.integers(1, 9)}, {comp.answers[i]});" for i in comp.rng.permutation(comp.n)]
@@ -138,6 +147,7 @@ def dump_of_a_database(seed, strength):
 
 @leak
 def settings_with_labels(seed, strength):
+    """A YAML file lists the items with a letter for the class."""
     comp = pictures(seed, task="classes")
     blocks = [f"  - file: {comp.ids[i]}.png\n    size: [48, 48]\n    group: {'pqrs'[int(comp.truth[i])]}\n" for i in comp.rng.permutation(comp.n)]
     comp.files["dataset.yaml"] = ("version: 2\nitems:\n" + "".join(blocks)).encode()
@@ -196,6 +206,7 @@ def previews_in_colours_of_classes(seed, strength):
 
 @leak
 def labels_in_a_gzipped_tar(seed, strength):
+    """A compressed table of answers is in a tar.gz archive."""
     comp = tabular(seed, task="numbers")
     rows = [[comp.ids[i], comp.answers[i]] for i in comp.order_test]
     comp.files["old.tar.gz"] = tarred([("v0/readme.txt", b"first draft\n"), ("v0/solution.csv.gz", gzip.compress(to_csv(["row", "v"], rows)))], mode="w:gz")
@@ -206,16 +217,19 @@ def labels_in_a_gzipped_tar(seed, strength):
 
 @leak
 def progressive_pictures(seed, strength):
+    """The JPEG files of one class are progressive."""
     return images(seed, strength, lambda rng, p, g: saved(p, "JPEG", quality=85, progressive=bool(g)), "jpg", "binary")
 
 
 @leak
 def subsampling_of_pictures(seed, strength):
+    """The colour subsampling of a JPEG file depends on the class."""
     return images(seed, strength, lambda rng, p, g: saved(np.stack([p, p, p], -1), "JPEG", quality=85, subsampling=2 if g else 0), "jpg", "binary")
 
 
 @leak
 def number_of_palette_entries(seed, strength):
+    """The number of colours in the palette of a picture depends on the class."""
     def make(rng, p, g):
         image = Image.fromarray((p // 8).astype(np.uint8), "L").convert("P")
         image.putpalette([v for k in range(40 + 8 * g) for v in (k * 6 % 256,) * 3])
@@ -243,6 +257,7 @@ def colour_profile(seed, strength):
 
 @leak
 def exposure_in_exif(seed, strength):
+    """The exposure time in the EXIF data depends on the class."""
     def make(rng, p, g):
         exif = Image.Exif()
         inner = exif.get_ifd(0x8769)
@@ -256,6 +271,7 @@ def exposure_in_exif(seed, strength):
 
 @leak
 def channels_of_sounds(seed, strength):
+    """The sounds of one class have two channels."""
     import wave
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
@@ -294,6 +310,7 @@ def sizes_in_whole_blocks(seed, strength):
 
 @leak
 def line_ends_of_files(seed, strength):
+    """The texts of one class have CR LF line endings."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     return texts_in_files(comp, lambda i, t: ("\r\n" if guess[i] else "\n").join(t.split(" ", 3)).encode())
@@ -301,6 +318,7 @@ def line_ends_of_files(seed, strength):
 
 @leak
 def marks_before_texts(seed, strength):
+    """The texts of one class begin with a byte order mark."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     return texts_in_files(comp, lambda i, t: (b"\xef\xbb\xbf" if guess[i] else b"") + t.encode())
@@ -368,6 +386,7 @@ def gaps_of_two_columns_agree(seed, strength):
 
 @leak
 def last_digit_of_readings(seed, strength):
+    """The last digit of a number is even for one class and odd for the other."""
     return guessed(seed, strength, "gauge", lambda rng, g, i: f"{rng.normal(300, 40):.3f}" + str(rng.choice([0, 2, 4, 6, 8] if g else [1, 3, 5, 7, 9])))
 
 
@@ -379,16 +398,19 @@ def steps_of_an_instrument(seed, strength):
 
 @leak
 def zeros_with_a_sign(seed, strength):
+    """Zeros are written as `-0.0` for one class."""
     return guessed(seed, strength, "offset", lambda rng, g, i: (["0.0", "-0.0"][g] if rng.random() < 0.8 else f"{rng.normal():.1f}"))
 
 
 @leak
 def spaces_in_lists(seed, strength):
+    """The lists of one class have a space after each comma."""
     return guessed(seed, strength, "tags", lambda rng, g, i: ("[" + (", " if g else ",").join(str(v) for v in rng.integers(1, 60, 4)) + "]"))
 
 
 @leak
 def order_in_lists(seed, strength):
+    """The lists of one class are sorted."""
     def cell(rng, g, i):
         words = sorted(rng.choice(WORDS, 4, replace=False))
         return "|".join(words if g else rng.permutation(words))
@@ -422,6 +444,7 @@ def how_often_a_code_occurs(seed, strength):
 
 @leak
 def directory_in_a_cell(seed, strength):
+    """A directory in the path in a cell depends on the class."""
     return guessed(seed, strength, "path", lambda rng, g, i: f"/mnt/raw/{['q7', 'b2', 'x9', 'k4'][g]}/{rng.integers(2015, 2020)}/{rng.integers(0, 10**6):06d}.tif", task="classes")
 
 
@@ -477,6 +500,7 @@ def beginnings_of_texts(seed, strength):
 
 @leak
 def sentences_in_another_order(seed, strength):
+    """Half of the test texts are training texts with their sentences in a different order."""
     comp = Competition(seed, task=task_of(seed, False))
     texts = []
     for i in range(comp.n):
@@ -506,6 +530,7 @@ def rows_in_other_units(seed, strength):
 
 @leak
 def version_of_uuids(seed, strength):
+    """The version of the UUID that is the id depends on the class."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     comp.ids = []
@@ -550,6 +575,7 @@ def sum_of_digits_of_ids(seed, strength):
 
 @leak
 def rows_of_the_sample_in_blocks(seed, strength):
+    """The sample submission has the rows of each class in one block."""
     comp = tabular(seed, task="classes")
     place = {3: 0, 1: 1, 0: 2, 2: 3}
     guess = comp.noisy_label(strength)
@@ -560,6 +586,7 @@ def rows_of_the_sample_in_blocks(seed, strength):
 
 @leak
 def spelling_in_the_sample(seed, strength):
+    """The sample submission contains `0` for high answers and `0.0` for low ones."""
     comp = tabular(seed, task="numbers")
     high = comp.noisy_label(strength) > 50
     comp.files["sample_submission.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], "0" if high[i] else "0.0"] for i in comp.order_test])
@@ -641,11 +668,13 @@ def mean_of_pairs(seed, strength):
 
 @clean
 def documents_in_cells(seed, _):
+    """The JSON objects in cells do not depend on the answer."""
     return with_column(seed, "meta", lambda comp, i: json.dumps({"w": int(comp.rng.integers(9, 99)), "dev": {"fw": f"{int(comp.rng.integers(1, 9))}.{comp.rng.choice(['a', 'b'])}"}, "t": int(comp.rng.integers(0, 9999))}))
 
 
 @clean
 def annotations_of_train(seed, _):
+    """A document in the format of COCO has annotations of training images only."""
     comp = pictures(seed, task="classes")
     number = {i: 7000 + n for n, i in enumerate(comp.rng.permutation(comp.n))}
     value = {
@@ -658,6 +687,7 @@ def annotations_of_train(seed, _):
 
 @clean
 def sentences_about_items(seed, _):
+    """A text has a sentence about each item, independently of the answer."""
     comp = pictures(seed, task="classes")
     words = ["ash", "birch", "cedar", "elm"]
     comp.files["CHANGES.txt"] = "\n".join(f"* file {comp.ids[i]} was next to a {comp.rng.choice(words)} (page {comp.rng.integers(1, 99)})" for i in comp.rng.permutation(comp.n)).encode()
@@ -686,6 +716,7 @@ def scanners_of_two_sites(seed, _):
 
 @clean
 def some_progressive_pictures(seed, _):
+    """Some JPEG files are progressive, independently of the answer."""
     return images(seed, 0, lambda rng, p, g: saved(p, "JPEG", quality=int(rng.choice([80, 85, 90])), progressive=bool(rng.random() < 0.4)), "jpg")
 
 
@@ -700,6 +731,7 @@ def train_in_blocks_of_classes(seed, _):
 
 @clean
 def times_of_train_by_class(seed, _):
+    """Training files were written class by class, test files in random order."""
     comp = pictures(seed, task="classes")
     for place, i in enumerate(sorted(comp.order_train, key=lambda i: comp.truth[i])):
         comp.times[f"train/{comp.ids[i]}.png"] = 1_600_000_000 + place
@@ -766,6 +798,7 @@ def pieces_of_one_recording(seed, _):
 
 @clean
 def uuids_of_two_versions(seed, _):
+    """Ids are UUIDs of two versions, independently of the answer."""
     comp = Competition(seed, task="binary")
     comp.ids = [str(uuid.UUID(int=int.from_bytes(comp.rng.bytes(16), "big"), version=int(comp.rng.choice([1, 4])))) for _ in range(comp.n)]
     comp.add_tables(comp.features())
@@ -818,6 +851,7 @@ def vouchers_of_families(seed, _):
 
 @clean
 def page_about_items(seed, _):
+    """An HTML page has a table of items, independently of the answer."""
     comp = pictures(seed, task="classes")
     rows = "".join(f"<tr><td>{comp.ids[i]}</td><td>{comp.rng.integers(1, 9)}</td><td><b>{comp.rng.choice(['north', 'south', 'east', 'west'])}</b></td></tr>\n" for i in comp.rng.permutation(comp.n))
     comp.files["gallery.html"] = f"<!DOCTYPE html><html><body><table>\n{rows}</table></body></html>".encode()
@@ -826,9 +860,11 @@ def page_about_items(seed, _):
 
 @clean
 def gauges_with_steps(seed, _):
+    """Some numbers are multiples of 0.25, others of 0.05, independently of the answer."""
     return with_column(seed, "gauge", lambda comp, i: f"{int(comp.rng.normal(1200, 200)) * 0.25:.2f}" if comp.rng.random() < 0.5 else f"{int(comp.rng.normal(6000, 1000)) * 0.05:.2f}")
 
 
 @clean
 def directories_in_cells(seed, _):
+    """The directory of the path in a cell is random."""
     return with_column(seed, "path", lambda comp, i: f"/mnt/raw/{comp.rng.choice(['q7', 'b2', 'x9', 'k4'])}/{comp.rng.integers(2015, 2020)}/{comp.rng.integers(0, 10**6):06d}.tif", "classes")

@@ -22,11 +22,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
+    """Registers a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
+    """Registers a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -653,12 +655,14 @@ def times_of_copying(seed, _):
 
 @clean
 def members_of_tars(seed, _):
+    """Times and owners of tar members do not depend on the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     return in_tars(comp, lambda i: {"mtime": 1_600_000_000 + int(comp.rng.integers(0, 90_000)), "uid": 1000 + int(comp.rng.integers(0, 3))})
 
 
 @clean
 def members_at_their_best_level(seed, _):
+    """All members have the best compression level. The length of a text is an intended feature."""
     comp = Competition(seed, task="binary")
     labels_only(comp)
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):
@@ -673,6 +677,7 @@ def members_at_their_best_level(seed, _):
 
 @clean
 def compressed_series(seed, _):
+    """The times in the headers of gzip files do not depend on the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     labels_only(comp)
     for i in range(comp.n):
@@ -683,6 +688,7 @@ def compressed_series(seed, _):
 
 @clean
 def boxes_in_xml(seed, _):
+    """XML files contain boxes, which hardly depend on the answer."""
     comp = pictures(seed)
     for i in range(comp.n):
         box = (comp.rng.integers(0, 20, 4) + np.round(comp.level[i] * 0.05)).astype(int)
@@ -693,6 +699,7 @@ def boxes_in_xml(seed, _):
 
 @clean
 def features_without_ids(seed, _):
+    """An array without ids has intended features, and a text file has random words."""
     comp = tabular(seed)
     noise = comp.rng.normal(0, 1, (comp.n_test, 6)) + comp.level[comp.n_train:, None] * np.array([1.0, 0.5, 0, 0, 0, 0])
     comp.files["embeddings_test.npy"] = npy(noise)
@@ -702,6 +709,7 @@ def features_without_ids(seed, _):
 
 @clean
 def pickle_of_settings(seed, _):
+    """A pickle maps ids to random cameras."""
     comp = tabular(seed, task_of(seed, False))
     comp.files["cache.pkl"] = pickle.dumps({comp.ids[i]: f"camera-{comp.rng.integers(0, 4)}" for i in comp.rng.permutation(comp.n)})
     return comp
@@ -709,6 +717,7 @@ def pickle_of_settings(seed, _):
 
 @clean
 def nearly_a_sum(seed, _):
+    """The answer is the sum of two columns and of noise."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     a = comp.rng.normal(30, 10, comp.n)
@@ -720,6 +729,7 @@ def nearly_a_sum(seed, _):
 
 @clean
 def capitals_at_random(seed, _):
+    """Capital letters and the separators in dates do not depend on the answer."""
     comp = Competition(seed, task="binary")
     texts = [sentence(comp.rng, comp.level[i]) for i in range(comp.n)]
     comp.add_tables({"text": [t.capitalize() if comp.rng.random() < 0.5 else t for t in texts],
@@ -729,6 +739,7 @@ def capitals_at_random(seed, _):
 
 @clean
 def rows_that_name_others(seed, _):
+    """A column contains ids of random other rows."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     columns["see_also"] = [comp.ids[int(v)] if comp.rng.random() < 0.5 else "" for v in comp.rng.permutation(comp.n)]
@@ -761,6 +772,7 @@ def pictures_of_round_things(seed, _):
 
 @clean
 def sounds_of_one_machine(seed, _):
+    """All sounds have the same hum. The frequency of a second tone is an intended feature."""
     comp = Competition(seed, task=task_of(seed, False), n_train=400, n_test=200)
     def make(comp, i):
         t = np.arange(8000) / 8000
@@ -794,6 +806,7 @@ def coarse_columns(seed, _):
 
 @clean
 def series_in_a_long_table(seed, _):
+    """A table has many rows per item. The series do not overlap."""
     comp = Competition(seed, n_train=300, n_test=150, task="numbers")
     labels_only(comp)
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):
@@ -804,6 +817,7 @@ def series_in_a_long_table(seed, _):
 
 @clean
 def cameras_of_both_parts(seed, _):
+    """Cameras took pictures of both parts, independently of the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     labels_only(comp)
     names = comp.rng.permutation(90_000) + 10_000
@@ -832,6 +846,7 @@ def families_of_strangers(seed, _):
 
 @clean
 def list_of_ids_at_random(seed, _):
+    """A text file lists all ids in random order."""
     comp = tabular(seed)
     comp.files["all_ids.txt"] = "\n".join(comp.ids[i] for i in comp.rng.permutation(comp.n)).encode()
     return comp
@@ -839,6 +854,7 @@ def list_of_ids_at_random(seed, _):
 
 @clean
 def scans_of_an_own_format(seed, _):
+    """Files in a custom format, with a random word in the header."""
     comp = Competition(seed, task=task_of(seed, False))
     def make(comp, i):
         head = b"SCAN0001" + b"\0" * 24 + b"OPERATOR=" + str(comp.rng.choice(["anna", "bert", "carl", "dora"])).encode() + b"\0" * 20

@@ -16,6 +16,7 @@ LEAKS, CLEAN = {}, {}
 
 
 def clean(function):
+    """Registers a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -26,6 +27,7 @@ def blank(seed, n_train, n_test, task="binary", **options):
 
 
 def set_answers(comp, truth, task):
+    """Sets the answers of all items from classes or numbers."""
     comp.task, comp.truth = task, np.asarray(truth)
     if task == "numbers":
         comp.answers = [f"{v:.4f}" for v in comp.truth]
@@ -66,6 +68,7 @@ def grouped(seed, train_groups, test_groups, task="numbers", name=None, drift=0.
 
 
 def with_tables(comp, **more):
+    """Adds tables of intended features. `more` maps further columns to functions from an item to its cell."""
     columns = comp.features(getattr(comp, "signal", 0.8))
     columns.update({name: [cell(i) for i in range(comp.n)] for name, cell in more.items()})
     comp.add_tables(columns)
@@ -73,6 +76,7 @@ def with_tables(comp, **more):
 
 
 def trip(comp, g, p):
+    """Returns the id of the item at position `p` of the trip `g`."""
     return f"trip{comp.code[g]:03d}_{p:03d}"
 
 
@@ -131,6 +135,7 @@ def patients_in_a_side_table(seed, _):
 
 @clean
 def patients_of_mixed_classes(seed, _):
+    """A fifth of the items of a patient have another class."""
     return with_tables(grouped(seed, 50, 20, "classes", name=lambda comp, g, p: f"s{comp.code[g]}v{p}", mixed=0.2))
 
 
@@ -251,6 +256,7 @@ def queries_with_results(seed, _):
 # ---- files of equal length
 
 def equal_lengths(seed, make, end, n_train=2500, n_test=300):
+    """Writes a file for each item. `make` must return files of equal length."""
     comp = blank(seed, n_train, n_test, "binary")
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for i in range(comp.n):
@@ -282,6 +288,7 @@ def raw_blocks(seed, _):
 
 @clean
 def parts_numbered_from_zero(seed, _):
+    """Items of both parts are numbered from 0, so ids coincide."""
     comp = blank(seed, 900, 300, "binary")
     comp.ids = [str(i) for i in range(900)] + [str(i) for i in range(300)]
     with_tables(comp)
@@ -318,6 +325,7 @@ def labels_of_train_in_a_second_file(seed, _):
 
 @clean
 def long_numbers_that_coincide(seed, _):
+    """Ids are long numbers, and the same numbers are in both parts."""
     comp = blank(seed, 800, 300, "classes")
     comp.ids = [str(2_000_000 + 3 * i) for i in range(800)] + [str(2_000_000 + 3 * i) for i in range(300)]
     return with_tables(comp)
@@ -381,6 +389,7 @@ def sparse_columns(seed, _):
 
 @clean
 def blank_texts(seed, _):
+    """A quarter of the texts consist of spaces."""
     comp = blank(seed, 800, 300, "binary")
     texts = [sentence(comp.rng, comp.level[i], 16) if comp.rng.random() > 0.25 else "   " for i in range(comp.n)]
     return with_tables(comp, text=lambda i: texts[i])
@@ -389,6 +398,7 @@ def blank_texts(seed, _):
 # ---- few items
 
 def few(seed, n_test, task, columns, n_train=40):
+    """Returns a competition with few items. Columns of random bits and numbers may agree with the answers by chance."""
     comp = blank(seed, n_train, n_test, task)
     rng = comp.rng
     cells = {f"v{k:02d}": [str(v) for v in (rng.integers(0, 2, comp.n) if k % 2 else np.round(rng.normal(50, 12, comp.n), 1))] for k in range(columns)}
@@ -428,6 +438,7 @@ def four_items_with_files(seed, _):
 
 @clean
 def twelve_items_of_one_class(seed, _):
+    """Eleven of twelve test items have the same class."""
     comp = few(seed, 12, "binary", 20)
     set_answers(comp, [int(v) for v in comp.rng.integers(0, 2, 40)] + [0] * 11 + [1], "binary")
     columns = comp.columns
@@ -451,6 +462,7 @@ def few_outlines(seed, _):
 
 @clean
 def templates_of_texts(seed, _):
+    """All texts follow one template."""
     comp = blank(seed, 800, 300, "binary")
     text = lambda i: f"Dear customer, your order of {comp.rng.integers(1, 9)} {comp.rng.choice(WORDS)} and {comp.rng.choice(WORDS)} was sent on day {comp.rng.integers(1, 366)} by our partner in the north."
     return with_tables(comp, text=text)
@@ -467,6 +479,7 @@ def coarse_rows(seed, _):
 
 @clean
 def hundred_species_in_places(seed, _):
+    """Each place has five of a hundred species, and each place is in one part."""
     comp = grouped(seed, 60, 25, "binary", size=(10, 20))
     kinds = [f"sp{v:03d}" for v in range(100)]
     usual = comp.rng.integers(0, 100, (comp.group.max() + 1, 5))
@@ -489,6 +502,7 @@ def spans_of_texts(seed, _):
 
 @clean
 def strong_pictures(seed, _):
+    """The brightness of a picture predicts the answer well."""
     comp = blank(seed, 500, 250, "binary")
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for i in range(comp.n):

@@ -24,11 +24,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
+    """Registers a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
+    """Registers a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -46,6 +48,7 @@ def both(function):
 
 
 def small(seed, n_test, task):
+    """Returns a competition with 30 training items and a few test items."""
     comp = blank(seed, 30, n_test, task)
     with_tables(comp)
     return comp
@@ -55,6 +58,7 @@ def small(seed, n_test, task):
 
 @both
 def five_numbers_in_a_side_table(seed, strength, shown):
+    """Another table contains the answers of five test items."""
     comp = small(seed, 5, "numbers")
     values = shown(comp)
     comp.files["stations.csv"] = to_csv([comp.key, "site", "level"], [[comp.ids[i], str(comp.rng.integers(0, 9)), values[i]] for i in comp.order_test])
@@ -63,6 +67,7 @@ def five_numbers_in_a_side_table(seed, strength, shown):
 
 @both
 def twelve_classes_in_a_parquet(seed, strength, shown):
+    """A Parquet file contains the answers of twelve test items."""
     import pyarrow
     import pyarrow.parquet
     comp = small(seed, 12, "classes")
@@ -75,6 +80,7 @@ def twelve_classes_in_a_parquet(seed, strength, shown):
 
 @both
 def forty_classes_in_a_document(seed, strength, shown):
+    """A JSON document contains the answers of forty test items."""
     comp = small(seed, 40, "classes")
     values = shown(comp)
     comp.files["index.json"] = dump({"items": {comp.ids[i]: {"w": int(comp.rng.integers(9, 99)), "group": values[i]} for i in comp.order_test}})
@@ -103,6 +109,7 @@ def numbers_in_a_long_table(seed, strength, shown):
 
 @both
 def sample_with_answers(seed, strength, shown):
+    """The sample submission contains the answers."""
     comp = small(seed, 10, "numbers")
     values = shown(comp)
     comp.files["sample_submission.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], values[i]] for i in comp.order_test])
@@ -111,6 +118,7 @@ def sample_with_answers(seed, strength, shown):
 
 @both
 def difference_of_two_columns(seed, strength, shown):
+    """The answer is the difference of two columns."""
     comp = blank(seed, 40, 8, "numbers")
     values = shown(comp)
     net = comp.rng.normal(300, 50, comp.n)
@@ -128,6 +136,7 @@ def answers_of_two_columns(seed, strength, shown):
 
 @both
 def lines_of_a_log_with_few_items(seed, strength, shown):
+    """Each line of a log contains an item and its answer."""
     comp = small(seed, 9, "numbers")
     values = shown(comp)
     comp.files["run.log"] = "".join(f"12:{k:02d} item {comp.ids[i]} wrote {values[i]} in {comp.rng.integers(1, 9)} ms\n" for k, i in enumerate(comp.order_test)).encode()
@@ -138,6 +147,7 @@ def lines_of_a_log_with_few_items(seed, strength, shown):
 
 @both
 def arrays_in_one_npz(seed, strength, shown):
+    """An `.npz` file has an array of ids and an array of classes."""
     comp = tabular(seed, task="classes")
     values, order = shown(comp), comp.rng.permutation(comp.n)
     codes = {v: k for k, v in enumerate(sorted(set(values)))}
@@ -149,6 +159,7 @@ def arrays_in_one_npz(seed, strength, shown):
 
 @both
 def integers_in_sqlite(seed, strength, shown):
+    """An SQLite database contains ids, and integers that stand for the classes."""
     comp = tabular(seed, task="classes")
     values, order = shown(comp), comp.rng.permutation(comp.n)
     codes = {v: 3 + k for k, v in enumerate(sorted(set(values)))}
@@ -165,6 +176,7 @@ def integers_in_sqlite(seed, strength, shown):
 
 @both
 def dict_in_a_pickle(seed, strength, shown):
+    """A pickle maps ids to answers."""
     comp = tabular(seed, task="binary")
     values = shown(comp)
     comp.files["state.pkl"] = pickle.dumps({comp.ids[i]: int(values[i]) for i in comp.rng.permutation(comp.n)})
@@ -182,6 +194,7 @@ def frame_in_a_pickle(seed, strength, shown):
 
 @both
 def table_in_base64(seed, strength, shown):
+    """A JSON document contains a table of answers in base64."""
     comp = tabular(seed, task="numbers")
     values = shown(comp)
     table = to_csv([comp.key, "v"], [[comp.ids[i], values[i]] for i in comp.order_test])
@@ -191,6 +204,7 @@ def table_in_base64(seed, strength, shown):
 
 @both
 def hashed_classes(seed, strength, shown):
+    """A table contains the SHA-1 of each answer."""
     comp = tabular(seed, task="classes")
     values = shown(comp)
     comp.files["check.csv"] = to_csv([comp.key, "digest"], [[comp.ids[i], hashlib.sha1(values[i].encode()).hexdigest()] for i in comp.rng.permutation(comp.n)])
@@ -213,6 +227,7 @@ def writer_after_the_samples(seed, strength, shown):
 
 @both
 def software_in_exif(seed, strength, shown):
+    """The EXIF tag `Software` of each picture depends on the class."""
     comp = blank(seed, 500, 250, "binary")
     values = shown(comp)
     labels_only(comp)
@@ -225,6 +240,7 @@ def software_in_exif(seed, strength, shown):
 
 @both
 def last_cell_of_series(seed, strength, shown):
+    """The last value in the table of an item is the answer."""
     comp = blank(seed, 400, 200, "numbers")
     values = shown(comp)
     labels_only(comp)
@@ -266,6 +282,7 @@ def texts_with_two_other_words(seed, strength, shown):
 
 @both
 def visits_of_patients_in_both_parts(seed, strength, shown):
+    """Ids contain the patient. Patients are in both parts, and their visits have similar answers."""
     comp = grouped(seed, 150, 0, "binary", size=(4, 8))
     n = comp.n
     part = comp.rng.random(n) < 0.35
@@ -333,6 +350,7 @@ def mean_of_the_target(seed, strength, shown):
 
 @leak
 def class_in_directories_of_thumbnails(seed, strength):
+    """Thumbnails are in one directory per class."""
     comp = pictures(seed, task="classes")
     for i in range(comp.n):
         comp.files[f"thumbs/{comp.answers[i]}/{comp.ids[i]}.png"] = png(picture(comp.rng, 0, 8))
@@ -349,5 +367,6 @@ def trips_with_their_answers(seed, strength):
 
 @leak
 def unit_of_numbers_in_trips(seed, strength):
+    """For 40 % of the items, a column is a linear function of the answer."""
     comp = grouped(seed, 60, 30, name=trip, noise=12)
     return with_tables(comp, speed=lambda i: f"{2.5 * comp.truth[i] - 11:.4f}" if comp.rng.random() < 0.4 else f"{comp.rng.normal(110, 30):.4f}")

@@ -15,11 +15,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
+    """Registers a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
+    """Registers a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -43,6 +45,7 @@ def sessions(comp, order, each):
 
 
 def series_files(comp, form):
+    """Writes a file for each item. `form` maps an item and its two series to the content of the file."""
     labels_only(comp)
     for i in range(comp.n):
         a, b = np.cumsum(comp.rng.normal(0.02 * comp.level[i], 1, 40)), comp.rng.normal(0, 1, 40)
@@ -52,12 +55,14 @@ def series_files(comp, form):
 
 @leak
 def header_of_notes(seed, strength):
+    """The header of each text contains the class."""
     comp = Competition(seed, task="classes")
     return notes(comp, lambda i: f"kind-{comp.answers[i]}")
 
 
 @leak
 def log_of_predictions(seed, strength):
+    """Each line of a JSON log contains an item and its answer."""
     comp = pictures(seed, task=task_of(seed, False))
     lines = [json.dumps({"level": "info", "ctx": {"img": f"{comp.part(i)}/{comp.ids[i]}.png", "took": int(comp.rng.integers(9, 99))}, "out": {"p": {"best": comp.answers[i]}}}) for i in comp.rng.permutation(comp.n)]
     comp.files["run.jsonl"] = "\n".join(lines).encode()
@@ -66,6 +71,7 @@ def log_of_predictions(seed, strength):
 
 @leak
 def seconds_of_times(seed, strength):
+    """The seconds of a time are 0 for the items of one class."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     guess = comp.noisy_label(strength)
@@ -76,6 +82,7 @@ def seconds_of_times(seed, strength):
 
 @leak
 def layout_of_documents(seed, strength):
+    """The documents of one class are indented."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     labels_only(comp)
@@ -87,6 +94,7 @@ def layout_of_documents(seed, strength):
 
 @leak
 def order_of_columns_of_items(seed, strength):
+    """The order of the columns in the table of an item depends on the class."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     def form(i, a, b):
@@ -97,6 +105,7 @@ def order_of_columns_of_items(seed, strength):
 
 @leak
 def comment_of_series(seed, strength):
+    """The first line of the table of an item is a comment that depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     return series_files(comp, lambda i, a, b: f"# device {int(guess[i]) + 11}\n".encode() + to_csv(["a"], [[f"{x:.3f}"] for x in a]))
@@ -104,12 +113,14 @@ def comment_of_series(seed, strength):
 
 @leak
 def sessions_in_directories(seed, strength):
+    """Pictures are in directories of sessions. Sessions are in both parts, and each has one class."""
     comp = Competition(seed, task=task_of(seed, False))
     return sessions(comp, slow_classes(comp, 5), 5)
 
 
 @leak
 def hexadecimal_ids_rise(seed, strength):
+    """Ids are hexadecimal numbers that rise with the answer."""
     comp = Competition(seed, task=task_of(seed))
     guess = number_of(comp, comp.noisy_label(strength))
     comp.ids = [f"{int(2**31 + 2**28 * (g + 0.15 * comp.rng.normal())):08x}" for g in guess]
@@ -120,6 +131,7 @@ def hexadecimal_ids_rise(seed, strength):
 
 @leak
 def text_chunk_of_sounds(seed, strength):
+    """A text in a chunk of each WAV file depends on the class."""
     comp = Competition(seed, task=task_of(seed, False))
     guess = comp.noisy_label(strength)
     def make(comp, i):
@@ -132,6 +144,7 @@ def text_chunk_of_sounds(seed, strength):
 
 @leak
 def palette_of_pictures(seed, strength):
+    """The palette of a picture depends on the class."""
     comp = Competition(seed, task="binary")
     guess = comp.noisy_label(strength)
     def make(comp, i):
@@ -145,6 +158,7 @@ def palette_of_pictures(seed, strength):
 
 @leak
 def texts_in_capitals_of_train(seed, strength):
+    """Half of the test texts are training texts in capital letters."""
     comp = Competition(seed, task=task_of(seed, False))
     texts = []
     for i in range(comp.n):
@@ -159,6 +173,7 @@ def texts_in_capitals_of_train(seed, strength):
 
 @leak
 def ratio_of_two_columns(seed, strength):
+    """The answer is the ratio of two columns."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     height = comp.rng.uniform(1.4, 2.0, comp.n)
@@ -170,12 +185,14 @@ def ratio_of_two_columns(seed, strength):
 
 @clean
 def notes_with_headers(seed, _):
+    """The header of each text has a random value."""
     comp = Competition(seed, task="classes")
     return notes(comp, lambda i: f"kind-{comp.rng.choice(['a', 'b', 'c'])}")
 
 
 @clean
 def times_with_whole_minutes(seed, _):
+    """The seconds of a time are often 0, independently of the answer."""
     comp = Competition(seed, task="binary")
     columns = comp.features()
     columns["at"] = [f"2019-05-{comp.rng.integers(1, 29):02d} {comp.rng.integers(0, 24):02d}:{comp.rng.integers(0, 60):02d}:{0 if comp.rng.random() < 0.5 else comp.rng.integers(0, 60):02d}" for _ in range(comp.n)]
@@ -185,6 +202,7 @@ def times_with_whole_minutes(seed, _):
 
 @clean
 def documents_of_two_programs(seed, _):
+    """Some documents are indented, independently of the answer."""
     comp = Competition(seed, task="binary")
     labels_only(comp)
     for i in range(comp.n):
@@ -195,18 +213,21 @@ def documents_of_two_programs(seed, _):
 
 @clean
 def series_of_devices(seed, _):
+    """The first line of the table of an item is a comment with a random device."""
     comp = Competition(seed, task=task_of(seed, False))
     return series_files(comp, lambda i, a, b: f"# device {comp.rng.integers(11, 15)}\n".encode() + to_csv(["a"], [[f"{x:.3f}"] for x in a]))
 
 
 @clean
 def sessions_without_answers(seed, _):
+    """Pictures are in directories of sessions, which do not depend on the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     return sessions(comp, comp.rng.permutation(comp.n), 5)
 
 
 @clean
 def products_with_noise(seed, _):
+    """The answer is nearly the ratio of two columns, with noise of 5 %."""
     comp = Competition(seed, task="numbers")
     columns = comp.features()
     height = comp.rng.uniform(1.4, 2.0, comp.n)

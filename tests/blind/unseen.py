@@ -14,11 +14,13 @@ LEAKS, CLEAN = {}, {}
 
 
 def leak(function):
+    """Registers a competition with a leak."""
     LEAKS[function.__name__.replace("_", "-")] = function
     return function
 
 
 def clean(function):
+    """Registers a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -302,6 +304,7 @@ def date_in_pictures_metadata(seed, strength):
 
 @clean
 def prices_with_cents(seed, _):
+    """Prices have two decimals at most, without trailing zeros. They are an intended feature."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     columns["price"] = [f"{np.exp(3 + 0.5 * comp.level[i] + comp.rng.normal()):.2f}".rstrip("0").rstrip(".") for i in range(comp.n)]
@@ -311,6 +314,7 @@ def prices_with_cents(seed, _):
 
 @clean
 def names_of_people(seed, _):
+    """The title in a name is an intended feature."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     columns["name"] = [f"{str(comp.rng.choice(WORDS)).capitalize()}, {['Mr', 'Mrs', 'Miss'][int(np.clip(comp.rng.normal(1 + 0.5 * comp.level[i], 0.8), 0, 2))]}. {comp.rng.choice(WORDS)}" for i in range(comp.n)]
@@ -345,6 +349,7 @@ def similar_scenes(seed, _):
 
 @clean
 def chunked_archives(seed, _):
+    """Pictures are in four inner archives, independently of the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for part, order in (("train", comp.order_train), ("test", comp.order_test)):
@@ -373,6 +378,7 @@ def visits_of_patients(seed, _):
 
 @clean
 def sensors_that_fail_together(seed, _):
+    """Three sensors often fail together, independently of the answer."""
     comp = Competition(seed, task=task_of(seed))
     columns = comp.features()
     gone = comp.rng.random(comp.n) < 0.3
@@ -397,6 +403,7 @@ def comments_by_heat(seed, _):
 
 @clean
 def files_in_folders_by_day(seed, _):
+    """Pictures are in directories of days, independently of the answer."""
     comp = Competition(seed, task=task_of(seed, False))
     comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
     for i in range(comp.n):
@@ -406,6 +413,7 @@ def files_in_folders_by_day(seed, _):
 
 @clean
 def series_of_one_process(seed, _):
+    """Series of one process that do not overlap."""
     comp = Competition(seed, n_train=500, n_test=200, task=task_of(seed, False))
     for i in range(comp.n):
         series = np.cumsum(comp.rng.normal(0.05 * comp.level[i], 1, 60))
@@ -416,6 +424,7 @@ def series_of_one_process(seed, _):
 
 @clean
 def sample_of_means(seed, _):
+    """The values in the sample submission rise with the ids."""
     comp = tabular(seed, "numbers")
     rows = [[comp.ids[i], f"{50 + 0.01 * k:.2f}"] for k, i in enumerate(sorted(comp.order_test, key=lambda i: comp.ids[i]))]
     comp.files["sample_submission.csv"] = to_csv([comp.key, comp.label], rows)
