@@ -329,7 +329,7 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
         }
     }
     let items: BTreeSet<&usize> = by_content.values().flatten().collect();
-    let share = items.len() as f64 / world.ids.len().max(1) as f64;
+    let fraction = items.len() as f64 / world.ids.len().max(1) as f64;
     if items.is_empty() {
         return None;
     }
@@ -337,12 +337,12 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
     let most = world.ids.len().max(10);
     let contents = by_content.values().filter(|items| items.len() * 10 <= most);
     let contents = contents.count();
-    let is_strong = items.len() >= 10 && share >= 0.01 && contents >= 5;
+    let is_strong = items.len() >= 10 && fraction >= 0.01 && contents >= 5;
     let what = format!(
         "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items were compared)",
         items.len(),
         world.ids.len(),
-        100.0 * share
+        100.0 * fraction
     );
     let level = LeakLevel::Risk.if_strong(is_strong);
     Some(LeakFinding::new(level, "equal-files", what).evidence(copies))

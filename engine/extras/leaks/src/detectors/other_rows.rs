@@ -114,8 +114,8 @@ impl<'a> RowsOfBothParts<'a> {
     /// the fraction that is expected by chance.
     fn enough(&self, hits: usize, chance: f64) -> bool {
         let count = self.answers.iter().filter(|(_, is_test)| *is_test).count();
-        let share = hits as f64 / count.max(1) as f64;
-        hits >= MIN_ITEMS && share >= MIN_FRACTION && share >= 3.0 * chance
+        let fraction = hits as f64 / count.max(1) as f64;
+        hits >= MIN_ITEMS && fraction >= MIN_FRACTION && fraction >= 3.0 * chance
     }
 
     fn repeated(&self) -> Option<(String, usize, f64)> {
