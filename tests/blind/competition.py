@@ -40,11 +40,16 @@ grade:
 
 @dataclass
 class Competition:
-    """Items of both parts with ids and answers, and public files by path."""
+    """A generated competition. Training items come first, and an item is an index into `ids`, `answers`, `truth` and `level`.
+
+    `answers` are texts, `truth` are the same answers as numbers, and `level` are the answers with mean 0. `files` maps the
+    paths of public files to their contents, and `times` maps some of these paths to modification times.
+    """
 
     seed: int
     n_train: int = 600
     n_test: int = 300
+    # The kind of answers: `binary`, `classes` or `numbers`.
     task: str = "binary"
     key: str = "id"
     label: str = "target"

@@ -212,10 +212,13 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
 
 const HISTOGRAM_HEIGHT: f64 = 190.0;
 
-/// Returns the scales of a histogram: a horizontal scale for `values`, and a vertical scale for fractions from 0 to `most`.
-/// `top` is the vertical position of `most`.
-fn axes(values: (f64, f64), most: f64, top: f64) -> (Scale, Scale) {
-    let y = Scale::new((0.0, most.max(1e-9)), (HISTOGRAM_HEIGHT - 24.0, top));
+/// Returns the scales of a histogram: a horizontal scale for `values`, and a vertical scale for fractions from 0 to
+/// `max_fraction`. `top` is the vertical position of `max_fraction`.
+fn axes(values: (f64, f64), max_fraction: f64, top: f64) -> (Scale, Scale) {
+    let y = Scale::new(
+        (0.0, max_fraction.max(1e-9)),
+        (HISTOGRAM_HEIGHT - 24.0, top),
+    );
     (Scale::new(values, (40.0, WIDTH - 12.0)), y)
 }
 
@@ -489,12 +492,15 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Formats a fraction as a percentage, with one decimal only if it is below 10 % and not an integer.
 fn percent(fraction: f64) -> String {
     match fraction * 100.0 {
         0.0 => "0 %".to_owned(),
-        small if small < 0.1 => "<0.1 %".to_owned(),
-        some if some < 9.95 && (some - some.round()).abs() > 0.049 => format!("{some:.1} %"),
-        much => format!("{much:.0} %"),
+        percent if percent < 0.1 => "<0.1 %".to_owned(),
+        percent if percent < 9.95 && (percent - percent.round()).abs() > 0.049 => {
+            format!("{percent:.1} %")
+        }
+        percent => format!("{percent:.0} %"),
     }
 }
 

@@ -245,15 +245,15 @@ impl MeasuredFact<'_> {
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
         let different: HashSet<&str> = cells.iter().flatten().copied().collect();
-        let mut least = required_gain(channel, name);
+        let mut min_gain = required_gain(channel, name);
         // Unprocessed pictures have many sizes, so only a nearly perfect prediction is a finding. If there are only a few
         // sizes, someone chose them, so a smaller gain suffices.
         if channel == Channel::Pixels && different.len() > 24 {
-            least = 0.9;
+            min_gain = 0.9;
         }
         // If the content is not decoded, the length is also an intended feature.
         if channel == Channel::Size && !view.has_content_features {
-            least = 0.4;
+            min_gain = 0.4;
         }
         let pure = match channel {
             Channel::Missing | Channel::Membership | Channel::Metadata | Channel::Name => {
@@ -261,8 +261,9 @@ impl MeasuredFact<'_> {
             }
             _ => None,
         };
-        let absolute = if channel == Channel::Size { 0.15 } else { 0.05 };
-        if (gain.beyond < least || gain.absolute < absolute) && pure.is_none() {
+        // The minimum gain as a fraction of the total variance.
+        let min_absolute = if channel == Channel::Size { 0.15 } else { 0.05 };
+        if (gain.beyond < min_gain || gain.absolute < min_absolute) && pure.is_none() {
             return None;
         }
         let p = pure.as_ref().map_or(gain.p, |pure| pure.p.min(gain.p));
