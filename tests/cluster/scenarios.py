@@ -50,7 +50,7 @@ def machine_with_results(world, weed, remote, **more):
 
 
 def shared(world):
-    """Three workers with an empty remote prepare one part of 12 competitions each. Then another machine only pulls."""
+    """Three workers with an empty remote prepare a third of the competitions each. Then another machine only pulls."""
     with server(world, "shared") as (weed, remote):
         first = Machine(world, "w1", remote, weed.url)
         others = [Machine(world, name, remote, weed.url) for name in ("w2", "w3")]

@@ -65,6 +65,7 @@ fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
     fs::remove_dir_all(sandbox.data()).expect("removed");
     fs::remove_dir_all(sandbox.store()).expect("removed");
     fs::create_dir_all(&locks).expect("directory");
+    // The lock of a step is named after the step's key, which has 64 hexadecimal digits.
     let steps = names.iter().filter(|name| name.len() == 64);
     let held: Vec<File> = steps.map(|name| lock(locks.join(name))).collect();
     // The other steps wait for their locks.
