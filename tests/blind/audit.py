@@ -39,7 +39,7 @@ def main():
     parser.add_argument("-v", action="store_true")
     options = parser.parse_args()
     module = {"first": mismatches, "further": mismatches_further, "third": mismatches_third}[options.set]
-    answers = module.A
+    answers = module.ANSWERS_CSV
     root = tempfile.mkdtemp(prefix="blind-", dir="/tmp")
     cases = []
     for seed in map(int, options.seeds.split(",")):

@@ -40,11 +40,16 @@ grade:
 
 @dataclass
 class Competition:
-    """Items of both parts with ids and answers, and public files by path."""
+    """A generated competition. Training items come first, and an item is an index into `ids`, `answers`, `truth` and `level`.
+
+    `answers` are texts, `truth` are the same answers as numbers, and `level` are the answers with mean 0. `files` maps the
+    paths of public files to their contents, and `times` maps some of these paths to modification times.
+    """
 
     seed: int
     n_train: int = 600
     n_test: int = 300
+    # The kind of answers: `binary`, `classes` or `numbers`.
     task: str = "binary"
     key: str = "id"
     label: str = "target"
@@ -89,13 +94,13 @@ class Competition:
 
     def features(self, signal=0.8):
         """Intended features: two predict the answer, the other ones do not."""
-        r, n = self.rng, self.n
+        rng, n = self.rng, self.n
         return {
-            "reading": [f"{v:.4f}" for v in self.level * signal + r.normal(0, 1, n)],
-            "pressure": [f"{v:.2f}" for v in 40 + 6 * r.normal(0, 1, n)],
-            "count": [str(v) for v in r.poisson(7, n)],
-            "colour": [["red", "green", "blue"][v] for v in r.integers(0, 3, n)],
-            "ratio": [f"{v:.3f}" for v in 0.5 * self.level * signal + r.normal(0, 1, n)],
+            "reading": [f"{v:.4f}" for v in self.level * signal + rng.normal(0, 1, n)],
+            "pressure": [f"{v:.2f}" for v in 40 + 6 * rng.normal(0, 1, n)],
+            "count": [str(v) for v in rng.poisson(7, n)],
+            "colour": [["red", "green", "blue"][v] for v in rng.integers(0, 3, n)],
+            "ratio": [f"{v:.3f}" for v in 0.5 * self.level * signal + rng.normal(0, 1, n)],
         }
 
     def table(self, columns, order, labels, key_first=True):
@@ -140,6 +145,7 @@ class Competition:
 
 
 def to_csv(names, rows, delimiter=",", quoting=csv.QUOTE_MINIMAL):
+    """Returns a table as CSV with the header `names`."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n", quoting=quoting)
     writer.writerow(names)
@@ -148,12 +154,14 @@ def to_csv(names, rows, delimiter=",", quoting=csv.QUOTE_MINIMAL):
 
 
 def png(pixels, info=None, level=6):
+    """Returns a PNG file."""
     out = io.BytesIO()
     Image.fromarray(pixels.astype(np.uint8)).save(out, "PNG", pnginfo=info, compress_level=level)
     return out.getvalue()
 
 
 def jpeg(pixels, quality=90, exif=None):
+    """Returns a JPEG file."""
     out = io.BytesIO()
     extra = {"exif": exif} if exif is not None else {}
     Image.fromarray(pixels.astype(np.uint8)).save(out, "JPEG", quality=quality, **extra)
@@ -171,6 +179,7 @@ def picture(rng, level, side=48, signal=12.0):
 
 
 def wav(samples, rate=8000, tail=b""):
+    """Returns a WAV file of samples between -1 and 1, followed by `tail`."""
     out = io.BytesIO()
     with wave.open(out, "wb") as writer:
         writer.setnchannels(1)
@@ -181,6 +190,7 @@ def wav(samples, rate=8000, tail=b""):
 
 
 def tone(rng, level, length=4000):
+    """Returns the samples of a tone. Its pitch rises with `level`, the answer as a number."""
     t = np.arange(length) / 8000
     swell = np.interp(t, np.linspace(0, t[-1], 9), rng.random(9))
     pitch = 300 + 40 * level + rng.normal(0, 60)
@@ -195,6 +205,7 @@ WORDS = (
 
 
 def sentence(rng, level, words=24, signal=1.2):
+    """Returns random words. Which words are frequent depends on `level`, the answer as a number."""
     weights = np.exp(signal * level * np.linspace(-1, 1, len(WORDS)) * 0.6)
     return " ".join(rng.choice(WORDS, words, p=weights / weights.sum()))
 
@@ -248,6 +259,7 @@ def tfrecord(examples):
 
 
 def npy(array):
+    """Returns a file in the format of NumPy."""
     out = io.BytesIO()
     np.save(out, array)
     return out.getvalue()
@@ -288,4 +300,5 @@ def mat(variables):
 
 
 def dump(value):
+    """Returns a value as JSON."""
     return json.dumps(value).encode()

@@ -16,6 +16,7 @@ LEAKS, CLEAN = {}, {}
 
 
 def clean(function):
+    """Registers a competition without a leak."""
     CLEAN[function.__name__.replace("_", "-")] = function
     return function
 
@@ -25,15 +26,16 @@ def blank(seed, n_train, n_test, task="binary", **options):
     return Competition(seed, n_train=n_train, n_test=n_test, task=task, **options)
 
 
-def set_answers(one, truth, task):
-    one.task, one.truth = task, np.asarray(truth)
+def set_answers(comp, truth, task):
+    """Sets the answers of all items from classes or numbers."""
+    comp.task, comp.truth = task, np.asarray(truth)
     if task == "numbers":
-        one.answers = [f"{v:.4f}" for v in one.truth]
-        one.level = (one.truth - np.mean(one.truth)) / (np.std(one.truth) or 1)
+        comp.answers = [f"{v:.4f}" for v in comp.truth]
+        comp.level = (comp.truth - np.mean(comp.truth)) / (np.std(comp.truth) or 1)
     else:
         words = ["0", "1"] if task == "binary" else ["ash", "birch", "cedar", "elm"]
-        one.answers = [words[int(t)] for t in one.truth]
-        one.level = one.truth - np.mean(one.truth)
+        comp.answers = [words[int(t)] for t in comp.truth]
+        comp.level = comp.truth - np.mean(comp.truth)
 
 
 def grouped(seed, train_groups, test_groups, task="numbers", name=None, drift=0.0, signal=0.6, size=(6, 20), noise=0.0, mixed=0.0):
@@ -45,35 +47,37 @@ def grouped(seed, train_groups, test_groups, task="numbers", name=None, drift=0.
     rng = np.random.default_rng(seed + 90_000)
     sizes = [int(v) for v in rng.integers(*size, train_groups + test_groups)]
     n_train = sum(sizes[:train_groups])
-    one = blank(seed, n_train, sum(sizes) - n_train)
-    one.group = np.repeat(np.arange(len(sizes)), sizes)
-    one.position = np.concatenate([np.arange(s) for s in sizes])
+    comp = blank(seed, n_train, sum(sizes) - n_train)
+    comp.group = np.repeat(np.arange(len(sizes)), sizes)
+    comp.position = np.concatenate([np.arange(s) for s in sizes])
     if task == "numbers":
-        level = rng.normal(50, 12, len(sizes))[one.group]
-        slope = rng.normal(0, drift, len(sizes))[one.group] * (one.position + 1)
-        truth = level + slope + rng.normal(0, 1, one.n) * noise
+        level = rng.normal(50, 12, len(sizes))[comp.group]
+        slope = rng.normal(0, drift, len(sizes))[comp.group] * (comp.position + 1)
+        truth = level + slope + rng.normal(0, 1, comp.n) * noise
     else:
         k = 2 if task == "binary" else 4
-        truth = rng.integers(0, k, len(sizes))[one.group]
-        flip = rng.random(one.n) < mixed
-        truth = np.where(flip, rng.integers(0, k, one.n), truth)
-    set_answers(one, truth, task)
-    one.code = rng.permutation(len(sizes) * 3)[: len(sizes)]
+        truth = rng.integers(0, k, len(sizes))[comp.group]
+        flip = rng.random(comp.n) < mixed
+        truth = np.where(flip, rng.integers(0, k, comp.n), truth)
+    set_answers(comp, truth, task)
+    comp.code = rng.permutation(len(sizes) * 3)[: len(sizes)]
     if name:
-        one.ids = [name(one, int(g), int(p)) for g, p in zip(one.group, one.position)]
-    one.signal = signal
-    return one
+        comp.ids = [name(comp, int(g), int(p)) for g, p in zip(comp.group, comp.position)]
+    comp.signal = signal
+    return comp
 
 
-def with_tables(one, **more):
-    columns = one.features(getattr(one, "signal", 0.8))
-    columns.update({name: [cell(i) for i in range(one.n)] for name, cell in more.items()})
-    one.add_tables(columns)
-    return one
+def with_tables(comp, **more):
+    """Adds tables of intended features. `more` maps further columns to functions from an item to its cell."""
+    columns = comp.features(getattr(comp, "signal", 0.8))
+    columns.update({name: [cell(i) for i in range(comp.n)] for name, cell in more.items()})
+    comp.add_tables(columns)
+    return comp
 
 
-def trip(one, g, p):
-    return f"trip{one.code[g]:03d}_{p:03d}"
+def trip(comp, g, p):
+    """Returns the id of the item at position `p` of the trip `g`."""
+    return f"trip{comp.code[g]:03d}_{p:03d}"
 
 
 # ---- groups that are entirely in one part
@@ -100,38 +104,39 @@ def many_trips(seed, _):
 
 @clean
 def patients(seed, _):
-    return with_tables(grouped(seed, 80, 40, "binary", name=lambda o, g, p: f"h_{o.code[g]:03d}_{p:02d}"))
+    return with_tables(grouped(seed, 80, 40, "binary", name=lambda comp, g, p: f"h_{comp.code[g]:03d}_{p:02d}"))
 
 
 @clean
 def few_patients(seed, _):
-    return with_tables(grouped(seed, 30, 10, "binary", name=lambda o, g, p: f"{o.code[g]:02d}-{p}", size=(15, 40)))
+    return with_tables(grouped(seed, 30, 10, "binary", name=lambda comp, g, p: f"{comp.code[g]:02d}-{p}", size=(15, 40)))
 
 
 @clean
 def patients_in_a_column(seed, _):
-    one = grouped(seed, 60, 18, "binary")
-    return with_tables(one, patient=lambda i: f"P{one.code[one.group[i]]:04d}")
+    comp = grouped(seed, 60, 18, "binary")
+    return with_tables(comp, patient=lambda i: f"P{comp.code[comp.group[i]]:04d}")
 
 
 @clean
 def patients_with_numbers(seed, _):
-    one = grouped(seed, 60, 12, "binary", size=(15, 30))
-    return with_tables(one, subject=lambda i: str(one.code[one.group[i]]))
+    comp = grouped(seed, 60, 12, "binary", size=(15, 30))
+    return with_tables(comp, subject=lambda i: str(comp.code[comp.group[i]]))
 
 
 @clean
 def patients_in_a_side_table(seed, _):
     """A table with the patient and the visit of every item of both parts."""
-    one = with_tables(grouped(seed, 60, 20, "classes"))
-    rows = [[one.ids[i], f"P{one.code[one.group[i]]:04d}", str(one.position[i])] for i in range(one.n)]
-    one.files["visits.csv"] = to_csv([one.key, "patient", "visit"], rows)
-    return one
+    comp = with_tables(grouped(seed, 60, 20, "classes"))
+    rows = [[comp.ids[i], f"P{comp.code[comp.group[i]]:04d}", str(comp.position[i])] for i in range(comp.n)]
+    comp.files["visits.csv"] = to_csv([comp.key, "patient", "visit"], rows)
+    return comp
 
 
 @clean
 def patients_of_mixed_classes(seed, _):
-    return with_tables(grouped(seed, 50, 20, "classes", name=lambda o, g, p: f"s{o.code[g]}v{p}", mixed=0.2))
+    """A fifth of the items of a patient have another class."""
+    return with_tables(grouped(seed, 50, 20, "classes", name=lambda comp, g, p: f"s{comp.code[g]}v{p}", mixed=0.2))
 
 
 @clean
@@ -147,87 +152,87 @@ def unnamed_sessions_of_classes(seed, _):
 
 @clean
 def directories_of_patients(seed, _):
-    one = grouped(seed, 40, 15, "binary", size=(8, 20))
-    one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    for i in range(one.n):
-        one.files[f"{one.part(i)}/patient{one.code[one.group[i]]:03d}/{one.ids[i]}.png"] = png(picture(one.rng, one.level[i], 24))
-    return one
+    comp = grouped(seed, 40, 15, "binary", size=(8, 20))
+    comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    for i in range(comp.n):
+        comp.files[f"{comp.part(i)}/patient{comp.code[comp.group[i]]:03d}/{comp.ids[i]}.png"] = png(picture(comp.rng, comp.level[i], 24))
+    return comp
 
 
 @clean
 def cameras_of_sessions(seed, _):
     """Each session has a camera with its own serial number, size of pictures and day."""
-    one = grouped(seed, 40, 20, "binary", size=(6, 14))
-    one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    for i in range(one.n):
+    comp = grouped(seed, 40, 20, "binary", size=(6, 14))
+    comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    for i in range(comp.n):
         exif = Image.Exif()
-        exif[0x0131] = f"firmware {one.code[one.group[i]]}"
-        exif[0x0132] = f"2020:01:{1 + one.code[one.group[i]] % 28:02d} {8 + one.position[i] // 60:02d}:{one.position[i] % 60:02d}:00"
-        one.files[f"{one.part(i)}/{one.ids[i]}.jpg"] = jpeg(picture(one.rng, one.level[i], 32), exif=exif)
-    return one
+        exif[0x0131] = f"firmware {comp.code[comp.group[i]]}"  # Software
+        exif[0x0132] = f"2020:01:{1 + comp.code[comp.group[i]] % 28:02d} {8 + comp.position[i] // 60:02d}:{comp.position[i] % 60:02d}:00"  # DateTime
+        comp.files[f"{comp.part(i)}/{comp.ids[i]}.jpg"] = jpeg(picture(comp.rng, comp.level[i], 32), exif=exif)
+    return comp
 
 
 @clean
 def times_of_sessions(seed, _):
     """Files are written session after session, days apart."""
-    one = grouped(seed, 40, 25, "numbers")
-    one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    for i in range(one.n):
-        path = f"{one.part(i)}/{one.ids[i]}.png"
-        one.files[path] = png(picture(one.rng, one.level[i], 24))
-        one.times[path] = 1_577_836_800 + 86_400 * int(one.code[one.group[i]]) + 7 * int(one.position[i])
-    return one
+    comp = grouped(seed, 40, 25, "numbers")
+    comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    for i in range(comp.n):
+        path = f"{comp.part(i)}/{comp.ids[i]}.png"
+        comp.files[path] = png(picture(comp.rng, comp.level[i], 24))
+        comp.times[path] = 1_577_836_800 + 86_400 * int(comp.code[comp.group[i]]) + 7 * int(comp.position[i])
+    return comp
 
 
 @clean
 def archive_of_sessions(seed, _):
     """Members of an archive are in the order of sessions."""
-    one = grouped(seed, 40, 25, "binary")
-    one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    for part, order in (("train", one.order_train), ("test", one.order_test)):
-        one.files[f"{part}.zip"] = zipped([(f"{part}/{one.ids[i]}.png", png(picture(one.rng, one.level[i], 24))) for i in order])
-    return one
+    comp = grouped(seed, 40, 25, "binary")
+    comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    for part, order in (("train", comp.order_train), ("test", comp.order_test)):
+        comp.files[f"{part}.zip"] = zipped([(f"{part}/{comp.ids[i]}.png", png(picture(comp.rng, comp.level[i], 24))) for i in order])
+    return comp
 
 
 @clean
 def numbered_rides(seed, _):
     """Ids count the rows of all rides. The test part has the last rides."""
-    one = grouped(seed, 50, 15)
-    one.ids = [str(100_000 + i) for i in range(one.n)]
-    return with_tables(one)
+    comp = grouped(seed, 50, 15)
+    comp.ids = [str(100_000 + i) for i in range(comp.n)]
+    return with_tables(comp)
 
 
 @clean
 def camera_traps(seed, _):
     """Each place has its usual animals, and test places are new."""
-    one = grouped(seed, 50, 20, "classes", mixed=0.4, name=lambda o, g, p: f"loc{o.code[g]:03d}-{p:04d}")
-    return with_tables(one, place=lambda i: f"loc{one.code[one.group[i]]:03d}")
+    comp = grouped(seed, 50, 20, "classes", mixed=0.4, name=lambda comp, g, p: f"loc{comp.code[g]:03d}-{p:04d}")
+    return with_tables(comp, place=lambda i: f"loc{comp.code[comp.group[i]]:03d}")
 
 
 @clean
 def speakers(seed, _):
-    one = grouped(seed, 30, 12, "binary", size=(10, 25), name=lambda o, g, p: f"spk{o.code[g]:02d}utt{p:03d}")
-    one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    for i in range(one.n):
-        one.files[f"{one.part(i)}/{one.ids[i]}.wav"] = wav(tone(one.rng, one.level[i], 1500))
-    return one
+    comp = grouped(seed, 30, 12, "binary", size=(10, 25), name=lambda comp, g, p: f"spk{comp.code[g]:02d}utt{p:03d}")
+    comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    for i in range(comp.n):
+        comp.files[f"{comp.part(i)}/{comp.ids[i]}.wav"] = wav(tone(comp.rng, comp.level[i], 1500))
+    return comp
 
 
 @clean
 def later_months(seed, _):
     """A series whose last days are the test part. Ids are dates, and the target changes slowly."""
-    one = blank(seed, 700, 250)
-    set_answers(one, 50 + np.cumsum(one.rng.normal(0, 1, one.n)), "numbers")
-    days = np.datetime64("2015-01-01") + np.arange(one.n)
-    one.ids = [str(day) for day in days]
-    return with_tables(one)
+    comp = blank(seed, 700, 250)
+    set_answers(comp, 50 + np.cumsum(comp.rng.normal(0, 1, comp.n)), "numbers")
+    days = np.datetime64("2015-01-01") + np.arange(comp.n)
+    comp.ids = [str(day) for day in days]
+    return with_tables(comp)
 
 
 @clean
 def stores_and_days(seed, _):
     """Sales of stores. The test part has the last sixty days of each store."""
-    one = blank(seed, 12 * 120, 12 * 60)
-    rng = one.rng
+    comp = blank(seed, 12 * 120, 12 * 60)
+    rng = comp.rng
     base, season = rng.normal(50, 10, 12), 6 * np.sin(np.arange(180) / 9)
     truth, ids, cells = [], [], []
     for begin, end in ((0, 120), (120, 180)):
@@ -236,91 +241,94 @@ def stores_and_days(seed, _):
                 truth.append(base[store] + season[day] + rng.normal(0, 3))
                 ids.append(f"{store + 1}_{np.datetime64('2019-01-01') + day}")
                 cells.append((str(store + 1), str(np.datetime64("2019-01-01") + day)))
-    set_answers(one, truth, "numbers")
-    one.ids = ids
-    return with_tables(one, store=lambda i: cells[i][0], date=lambda i: cells[i][1])
+    set_answers(comp, truth, "numbers")
+    comp.ids = ids
+    return with_tables(comp, store=lambda i: cells[i][0], date=lambda i: cells[i][1])
 
 
 @clean
 def queries_with_results(seed, _):
     """Results of a query are adjacent; the answer is whether the query is about health."""
-    one = grouped(seed, 120, 50, "binary", size=(4, 10))
-    return with_tables(one, query=lambda i: f"q{one.code[one.group[i]] + 1000}", rank=lambda i: str(one.position[i] + 1))
+    comp = grouped(seed, 120, 50, "binary", size=(4, 10))
+    return with_tables(comp, query=lambda i: f"q{comp.code[comp.group[i]] + 1000}", rank=lambda i: str(comp.position[i] + 1))
 
 
 # ---- files of equal length
 
 def equal_lengths(seed, make, end, n_train=2500, n_test=300):
-    one = blank(seed, n_train, n_test, "binary")
-    one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    for i in range(one.n):
-        one.files[f"{one.part(i)}/{one.ids[i]}.{end}"] = make(one, i)
-    return one
+    """Writes a file for each item. `make` must return files of equal length."""
+    comp = blank(seed, n_train, n_test, "binary")
+    comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    for i in range(comp.n):
+        comp.files[f"{comp.part(i)}/{comp.ids[i]}.{end}"] = make(comp, i)
+    return comp
 
 
 @clean
 def pictures_of_equal_length(seed, _):
-    return equal_lengths(seed, lambda o, i: png(o.rng.integers(0, 256, (16, 16)) * 0.5 + 30 * (o.level[i] + 1), level=0), "png", n_train=4000, n_test=400)
+    return equal_lengths(seed, lambda comp, i: png(comp.rng.integers(0, 256, (16, 16)) * 0.5 + 30 * (comp.level[i] + 1), level=0), "png", n_train=4000, n_test=400)
 
 
 @clean
 def arrays_of_equal_length(seed, _):
-    return equal_lengths(seed, lambda o, i: npy(o.rng.normal(o.level[i] * 0.3, 1, 24).astype("f4")), "npy")
+    return equal_lengths(seed, lambda comp, i: npy(comp.rng.normal(comp.level[i] * 0.3, 1, 24).astype("f4")), "npy")
 
 
 @clean
 def sounds_of_equal_length(seed, _):
-    return equal_lengths(seed, lambda o, i: wav(o.rng.normal(0, 0.05 + 0.03 * (o.level[i] + 1), 120)), "wav")
+    return equal_lengths(seed, lambda comp, i: wav(comp.rng.normal(0, 0.05 + 0.03 * (comp.level[i] + 1), 120)), "wav")
 
 
 @clean
 def raw_blocks(seed, _):
-    return equal_lengths(seed, lambda o, i: bytes(o.rng.integers(0, 256, 96, dtype=np.uint8)), "bin")
+    return equal_lengths(seed, lambda comp, i: bytes(comp.rng.integers(0, 256, 96, dtype=np.uint8)), "bin")
 
 
 # ---- ids that coincide
 
 @clean
 def parts_numbered_from_zero(seed, _):
-    one = blank(seed, 900, 300, "binary")
-    one.ids = [str(i) for i in range(900)] + [str(i) for i in range(300)]
-    with_tables(one)
-    for i in range(one.n):
-        one.files[f"{one.part(i)}/{one.ids[i]}.png"] = png(picture(one.rng, one.level[i], 16))
-    return one
+    """Items of both parts are numbered from 0, so ids coincide."""
+    comp = blank(seed, 900, 300, "binary")
+    comp.ids = [str(i) for i in range(900)] + [str(i) for i in range(300)]
+    with_tables(comp)
+    for i in range(comp.n):
+        comp.files[f"{comp.part(i)}/{comp.ids[i]}.png"] = png(picture(comp.rng, comp.level[i], 16))
+    return comp
 
 
 @clean
 def twins_in_the_training_part(seed, _):
     """Directories of items are numbered from 1 in both parts. Some training items have equal files."""
-    one = blank(seed, 900, 240, "numbers")
-    one.ids = [str(i + 1) for i in range(900)] + [str(i + 1) for i in range(240)]
-    with_tables(one)
-    for i in range(one.n):
+    comp = blank(seed, 900, 240, "numbers")
+    comp.ids = [str(i + 1) for i in range(900)] + [str(i + 1) for i in range(240)]
+    with_tables(comp)
+    for i in range(comp.n):
         shown = i - 450 if 450 <= i < 900 and i % 25 == 0 else i
         rng = np.random.default_rng(seed * 7919 + shown)
         text = "".join(f"atom {a:.4f} {b:.4f} {c:.4f} {rng.choice(['Al', 'Ga', 'In', 'O'])}\n" for a, b, c in rng.normal(0, 3, (8, 3)))
-        one.files[f"{one.part(i)}/{one.ids[i]}/geometry.xyz"] = text.encode()
-    return one
+        comp.files[f"{comp.part(i)}/{comp.ids[i]}/geometry.xyz"] = text.encode()
+    return comp
 
 
 @clean
 def labels_of_train_in_a_second_file(seed, _):
     """Both parts are numbered from 0, and a second table has the answers of the training items."""
-    one = blank(seed, 800, 300, "binary")
-    one.ids = [str(i) for i in range(800)] + [str(i) for i in range(300)]
-    columns = one.features()
-    one.files["train.csv"] = to_csv(*one.table(columns, one.order_train, False))
-    one.files["test.csv"] = to_csv(*one.table(columns, one.order_test, False))
-    one.files["train_labels.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    return one
+    comp = blank(seed, 800, 300, "binary")
+    comp.ids = [str(i) for i in range(800)] + [str(i) for i in range(300)]
+    columns = comp.features()
+    comp.files["train.csv"] = to_csv(*comp.table(columns, comp.order_train, False))
+    comp.files["test.csv"] = to_csv(*comp.table(columns, comp.order_test, False))
+    comp.files["train_labels.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    return comp
 
 
 @clean
 def long_numbers_that_coincide(seed, _):
-    one = blank(seed, 800, 300, "classes")
-    one.ids = [str(2_000_000 + 3 * i) for i in range(800)] + [str(2_000_000 + 3 * i) for i in range(300)]
-    return with_tables(one)
+    """Ids are long numbers, and the same numbers are in both parts."""
+    comp = blank(seed, 800, 300, "classes")
+    comp.ids = [str(2_000_000 + 3 * i) for i in range(800)] + [str(2_000_000 + 3 * i) for i in range(300)]
+    return with_tables(comp)
 
 
 # ---- unusual ids and empty cells
@@ -328,72 +336,74 @@ def long_numbers_that_coincide(seed, _):
 @clean
 def comments_as_ids(seed, _):
     """The id is a text in the second column; the first column is a date that one in five rows lacks."""
-    one = blank(seed, 1200, 500, "binary", key="comment")
-    one.ids = [f"{sentence(one.rng, one.level[i], 14)}, no {i}" for i in range(one.n)]
-    dates = [f"2012{one.rng.integers(1, 13):02d}{one.rng.integers(1, 29):02d}{one.rng.integers(0, 24):02d}{one.rng.integers(0, 60):02d}Z" if one.rng.random() > 0.2 else "" for _ in range(one.n)]
-    one.lead["date"] = dates
-    for part, order in (("train", one.order_train), ("test", one.order_test)):
+    comp = blank(seed, 1200, 500, "binary", key="comment")
+    comp.ids = [f"{sentence(comp.rng, comp.level[i], 14)}, no {i}" for i in range(comp.n)]
+    dates = [f"2012{comp.rng.integers(1, 13):02d}{comp.rng.integers(1, 29):02d}{comp.rng.integers(0, 24):02d}{comp.rng.integers(0, 60):02d}Z" if comp.rng.random() > 0.2 else "" for _ in range(comp.n)]
+    comp.lead["date"] = dates
+    for part, order in (("train", comp.order_train), ("test", comp.order_test)):
         labels = part == "train"
-        head = ["date", "comment"] + ([one.label] if labels else [])
-        one.files[f"{part}.csv"] = to_csv(head, [[dates[i], one.ids[i]] + ([one.answers[i]] if labels else []) for i in order])
-    return one
+        head = ["date", "comment"] + ([comp.label] if labels else [])
+        comp.files[f"{part}.csv"] = to_csv(head, [[dates[i], comp.ids[i]] + ([comp.answers[i]] if labels else []) for i in order])
+    return comp
 
 
 @clean
 def groups_before_the_id(seed, _):
     """The answers have a column of groups before the id."""
-    one = grouped(seed, 60, 30, "binary")
-    one.lead["ward"] = [f"w{one.code[g] % 40}" for g in one.group]
-    return with_tables(one, ward=lambda i: one.lead["ward"][i])
+    comp = grouped(seed, 60, 30, "binary")
+    comp.lead["ward"] = [f"w{comp.code[g] % 40}" for g in comp.group]
+    return with_tables(comp, ward=lambda i: comp.lead["ward"][i])
 
 
 @clean
 def paths_as_ids(seed, _):
-    one = blank(seed, 700, 300, "classes")
-    one.ids = [f"img/{i % 7}/{v[:6]}.jpg" for i, v in enumerate(one.ids)]
-    return with_tables(one)
+    comp = blank(seed, 700, 300, "classes")
+    comp.ids = [f"img/{i % 7}/{v[:6]}.jpg" for i, v in enumerate(comp.ids)]
+    return with_tables(comp)
 
 
 @clean
 def addresses_as_ids(seed, _):
-    one = blank(seed, 700, 300, "binary")
-    one.ids = [f"{one.rng.choice(WORDS)}.{v[:5]}@{one.rng.choice(['mail', 'post', 'web'])}.example" for v in one.ids]
-    return with_tables(one)
+    comp = blank(seed, 700, 300, "binary")
+    comp.ids = [f"{comp.rng.choice(WORDS)}.{v[:5]}@{comp.rng.choice(['mail', 'post', 'web'])}.example" for v in comp.ids]
+    return with_tables(comp)
 
 
 @clean
 def decimals_as_ids(seed, _):
-    one = blank(seed, 700, 300, "numbers")
-    one.ids = [f"{v:.5f}" for v in one.rng.normal(0, 400, one.n)]
-    return with_tables(one)
+    comp = blank(seed, 700, 300, "numbers")
+    comp.ids = [f"{v:.5f}" for v in comp.rng.normal(0, 400, comp.n)]
+    return with_tables(comp)
 
 
 @clean
 def sparse_columns(seed, _):
     """Most cells of some columns are empty, in both parts alike."""
-    one = blank(seed, 900, 400, "binary")
-    some = lambda share, text: [text(i) if one.rng.random() < share else "" for i in range(one.n)]
-    remark = some(0.05, lambda i: sentence(one.rng, one.level[i], 9))
-    score = some(0.2, lambda i: f"{one.rng.normal(one.level[i]):.2f}")
-    unit = some(0.1, lambda i: str(one.rng.choice(["kg", "lb"])))
-    return with_tables(one, remark=lambda i: remark[i], score=lambda i: score[i], unit=lambda i: unit[i])
+    comp = blank(seed, 900, 400, "binary")
+    some = lambda share, text: [text(i) if comp.rng.random() < share else "" for i in range(comp.n)]
+    remark = some(0.05, lambda i: sentence(comp.rng, comp.level[i], 9))
+    score = some(0.2, lambda i: f"{comp.rng.normal(comp.level[i]):.2f}")
+    unit = some(0.1, lambda i: str(comp.rng.choice(["kg", "lb"])))
+    return with_tables(comp, remark=lambda i: remark[i], score=lambda i: score[i], unit=lambda i: unit[i])
 
 
 @clean
 def blank_texts(seed, _):
-    one = blank(seed, 800, 300, "binary")
-    texts = [sentence(one.rng, one.level[i], 16) if one.rng.random() > 0.25 else "   " for i in range(one.n)]
-    return with_tables(one, text=lambda i: texts[i])
+    """A quarter of the texts consist of spaces."""
+    comp = blank(seed, 800, 300, "binary")
+    texts = [sentence(comp.rng, comp.level[i], 16) if comp.rng.random() > 0.25 else "   " for i in range(comp.n)]
+    return with_tables(comp, text=lambda i: texts[i])
 
 
 # ---- few items
 
 def few(seed, n_test, task, columns, n_train=40):
-    one = blank(seed, n_train, n_test, task)
-    rng = one.rng
-    cells = {f"v{k:02d}": [str(v) for v in (rng.integers(0, 2, one.n) if k % 2 else np.round(rng.normal(50, 12, one.n), 1))] for k in range(columns)}
-    one.add_tables(cells)
-    return one
+    """Returns a competition with few items. Columns of random bits and numbers may agree with the answers by chance."""
+    comp = blank(seed, n_train, n_test, task)
+    rng = comp.rng
+    cells = {f"v{k:02d}": [str(v) for v in (rng.integers(0, 2, comp.n) if k % 2 else np.round(rng.normal(50, 12, comp.n), 1))] for k in range(columns)}
+    comp.add_tables(cells)
+    return comp
 
 
 @clean
@@ -419,81 +429,85 @@ def thirty_items(seed, _):
 @clean
 def four_items_with_files(seed, _):
     """Each item has a table of measurements, some of which are repeated in every file."""
-    one = blank(seed, 12, 4, "classes")
-    with_tables(one)
-    for i in range(one.n):
-        one.files[f"{one.part(i)}/{one.ids[i]}.json"] = dump({"unit": "mm", "kinds": ["ash", "birch", "cedar", "elm"], "values": [round(float(v), 2) for v in one.rng.normal(one.level[i], 1, 9)]})
-    return one
+    comp = blank(seed, 12, 4, "classes")
+    with_tables(comp)
+    for i in range(comp.n):
+        comp.files[f"{comp.part(i)}/{comp.ids[i]}.json"] = dump({"unit": "mm", "kinds": ["ash", "birch", "cedar", "elm"], "values": [round(float(v), 2) for v in comp.rng.normal(comp.level[i], 1, 9)]})
+    return comp
 
 
 @clean
 def twelve_items_of_one_class(seed, _):
-    one = few(seed, 12, "binary", 20)
-    set_answers(one, [int(v) for v in one.rng.integers(0, 2, 40)] + [0] * 11 + [1], "binary")
-    columns = one.columns
-    one.add_tables(columns)
-    return one
+    """Eleven of twelve test items have the same class."""
+    comp = few(seed, 12, "binary", 20)
+    set_answers(comp, [int(v) for v in comp.rng.integers(0, 2, 40)] + [0] * 11 + [1], "binary")
+    columns = comp.columns
+    comp.add_tables(columns)
+    return comp
 
 
 @clean
 def few_outlines(seed, _):
     """Three items with long answers, and public outlines of something else."""
-    one = blank(seed, 12, 3, "binary")
-    one.answers = [" ".join(f"{a} {b}" for a, b in zip(np.cumsum(one.rng.integers(2, 90, 40)), one.rng.integers(1, 9, 40))) for _ in range(one.n)]
-    one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    one.files["areas.csv"] = to_csv([one.key, "area"], [[one.ids[i], " ".join(str(v) for v in np.cumsum(one.rng.integers(2, 90, 40)))] for i in range(one.n)])
-    for i in range(one.n):
-        one.files[f"{one.part(i)}/{one.ids[i]}.png"] = png(picture(one.rng, 0, 32))
-    return one
+    comp = blank(seed, 12, 3, "binary")
+    comp.answers = [" ".join(f"{a} {b}" for a, b in zip(np.cumsum(comp.rng.integers(2, 90, 40)), comp.rng.integers(1, 9, 40))) for _ in range(comp.n)]
+    comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    comp.files["areas.csv"] = to_csv([comp.key, "area"], [[comp.ids[i], " ".join(str(v) for v in np.cumsum(comp.rng.integers(2, 90, 40)))] for i in range(comp.n)])
+    for i in range(comp.n):
+        comp.files[f"{comp.part(i)}/{comp.ids[i]}.png"] = png(picture(comp.rng, 0, 32))
+    return comp
 
 
 # ---- others
 
 @clean
 def templates_of_texts(seed, _):
-    one = blank(seed, 800, 300, "binary")
-    text = lambda i: f"Dear customer, your order of {one.rng.integers(1, 9)} {one.rng.choice(WORDS)} and {one.rng.choice(WORDS)} was sent on day {one.rng.integers(1, 366)} by our partner in the north."
-    return with_tables(one, text=text)
+    """All texts follow one template."""
+    comp = blank(seed, 800, 300, "binary")
+    text = lambda i: f"Dear customer, your order of {comp.rng.integers(1, 9)} {comp.rng.choice(WORDS)} and {comp.rng.choice(WORDS)} was sent on day {comp.rng.integers(1, 366)} by our partner in the north."
+    return with_tables(comp, text=text)
 
 
 @clean
 def coarse_rows(seed, _):
     """Few columns with few values, so a large part of the test rows is also in train."""
-    one = blank(seed, 1500, 400, "binary")
-    size = [str(v) for v in np.clip(np.round(2 + one.level + one.rng.normal(0, 1, one.n)), 0, 5).astype(int)]
-    one.add_tables({"size": size, "colour": [["red", "green", "blue"][v] for v in one.rng.integers(0, 3, one.n)]})
-    return one
+    comp = blank(seed, 1500, 400, "binary")
+    size = [str(v) for v in np.clip(np.round(2 + comp.level + comp.rng.normal(0, 1, comp.n)), 0, 5).astype(int)]
+    comp.add_tables({"size": size, "colour": [["red", "green", "blue"][v] for v in comp.rng.integers(0, 3, comp.n)]})
+    return comp
 
 
 @clean
 def hundred_species_in_places(seed, _):
-    one = grouped(seed, 60, 25, "binary", size=(10, 20))
+    """Each place has five of a hundred species, and each place is in one part."""
+    comp = grouped(seed, 60, 25, "binary", size=(10, 20))
     kinds = [f"sp{v:03d}" for v in range(100)]
-    usual = one.rng.integers(0, 100, (one.group.max() + 1, 5))
-    one.answers = [kinds[usual[g][one.rng.integers(0, 5)]] for g in one.group]
-    return with_tables(one, place=lambda i: f"L{one.code[one.group[i]]}")
+    usual = comp.rng.integers(0, 100, (comp.group.max() + 1, 5))
+    comp.answers = [kinds[usual[g][comp.rng.integers(0, 5)]] for g in comp.group]
+    return with_tables(comp, place=lambda i: f"L{comp.code[comp.group[i]]}")
 
 
 @clean
 def spans_of_texts(seed, _):
     """The answer is a part of the text, and often the whole text."""
-    one = blank(seed, 900, 350, "binary")
-    texts = [sentence(one.rng, 0, int(one.rng.integers(2, 12))) for _ in range(one.n)]
+    comp = blank(seed, 900, 350, "binary")
+    texts = [sentence(comp.rng, 0, int(comp.rng.integers(2, 12))) for _ in range(comp.n)]
     def part(text):
         words = text.split()
-        return text if one.rng.random() < 0.4 else " ".join(words[: max(1, len(words) // 2)])
-    one.answers = [part(text) for text in texts]
-    one.add_tables({"text": texts, "tone": [str(one.rng.choice(["calm", "glad"])) for _ in texts]})
-    return one
+        return text if comp.rng.random() < 0.4 else " ".join(words[: max(1, len(words) // 2)])
+    comp.answers = [part(text) for text in texts]
+    comp.add_tables({"text": texts, "tone": [str(comp.rng.choice(["calm", "glad"])) for _ in texts]})
+    return comp
 
 
 @clean
 def strong_pictures(seed, _):
-    one = blank(seed, 500, 250, "binary")
-    one.files["train.csv"] = to_csv([one.key, one.label], [[one.ids[i], one.answers[i]] for i in one.order_train])
-    for i in range(one.n):
-        one.files[f"{one.part(i)}/{one.ids[i]}.jpg"] = jpeg(picture(one.rng, one.level[i], 32, signal=90))
-    return one
+    """The brightness of a picture predicts the answer well."""
+    comp = blank(seed, 500, 250, "binary")
+    comp.files["train.csv"] = to_csv([comp.key, comp.label], [[comp.ids[i], comp.answers[i]] for i in comp.order_train])
+    for i in range(comp.n):
+        comp.files[f"{comp.part(i)}/{comp.ids[i]}.jpg"] = jpeg(picture(comp.rng, comp.level[i], 32, signal=90))
+    return comp
 
 
 # ---- competitions with random properties
@@ -505,48 +519,48 @@ def draw(seed):
     style = int(rng.integers(0, 6))
     names = [
         None,
-        lambda o, g, p: f"{'abcdefgh'[seed % 8]}{o.code[g]:03d}_{p:03d}",
-        lambda o, g, p: f"{o.code[g]}-{p}",
-        lambda o, g, p: f"run{o.code[g]:04d}frame{p}",
-        lambda o, g, p: f"{p:02d}.{o.code[g]:03d}",
-        lambda o, g, p: str(10_000 + 100 * g + p),
+        lambda comp, g, p: f"{'abcdefgh'[seed % 8]}{comp.code[g]:03d}_{p:03d}",
+        lambda comp, g, p: f"{comp.code[g]}-{p}",
+        lambda comp, g, p: f"run{comp.code[g]:04d}frame{p}",
+        lambda comp, g, p: f"{p:02d}.{comp.code[g]:03d}",
+        lambda comp, g, p: str(10_000 + 100 * g + p),
     ]
     few_groups = rng.random() < 0.3
     groups = (int(rng.integers(15, 40)), int(rng.integers(6, 12))) if few_groups else (int(rng.integers(50, 150)), int(rng.integers(20, 70)))
     size = (15, 40) if few_groups else (2, int(rng.integers(6, 16)))
-    one = grouped(seed, *groups, task, name=names[style], drift=float(rng.choice([0, 0, 0.8])), noise=float(rng.choice([0, 2, 8])), mixed=float(rng.choice([0, 0.1, 0.3])), size=size, signal=float(rng.choice([0.3, 0.8, 2])))
+    comp = grouped(seed, *groups, task, name=names[style], drift=float(rng.choice([0, 0, 0.8])), noise=float(rng.choice([0, 2, 8])), mixed=float(rng.choice([0, 0.1, 0.3])), size=size, signal=float(rng.choice([0.3, 0.8, 2])))
     if rng.random() < 0.25:
-        one.lead["when"] = [f"2019-{1 + int(v) % 12:02d}" if v > 2 else "" for v in rng.integers(0, 12, one.n)]
+        comp.lead["when"] = [f"2019-{1 + int(v) % 12:02d}" if v > 2 else "" for v in rng.integers(0, 12, comp.n)]
     more = {}
     if rng.random() < 0.5:
         group = str(rng.choice(["subject", "plot", "vessel"]))
         form = ["{}", "X{:04d}", "{:02d}-b"][int(rng.integers(0, 3))]
-        more[group] = lambda i: form.format(int(one.code[one.group[i]]))
+        more[group] = lambda i: form.format(int(comp.code[comp.group[i]]))
     if rng.random() < 0.4:
-        gaps = rng.random(one.n) < 0.4
-        more["extra"] = lambda i: "" if gaps[i] else f"{rng.normal(one.level[i]):.3f}"
+        gaps = rng.random(comp.n) < 0.4
+        more["extra"] = lambda i: "" if gaps[i] else f"{rng.normal(comp.level[i]):.3f}"
     if rng.random() < 0.3:
-        more["note"] = lambda i: sentence(rng, one.level[i], 12)
-    with_tables(one, **more)
+        more["note"] = lambda i: sentence(rng, comp.level[i], 12)
+    with_tables(comp, **more)
     media = int(rng.integers(0, 5))
     in_groups = rng.random() < 0.5
-    for i in range(one.n) if media < 4 else ():
+    for i in range(comp.n) if media < 4 else ():
         content, end = [
-            lambda: (png(picture(rng, one.level[i], 16), level=0), "png"),
-            lambda: (jpeg(picture(rng, one.level[i], 24)), "jpg"),
-            lambda: (wav(tone(rng, one.level[i], 400)), "wav"),
-            lambda: (npy(rng.normal(one.level[i] * 0.2, 1, 30)), "npy"),
+            lambda: (png(picture(rng, comp.level[i], 16), level=0), "png"),
+            lambda: (jpeg(picture(rng, comp.level[i], 24)), "jpg"),
+            lambda: (wav(tone(rng, comp.level[i], 400)), "wav"),
+            lambda: (npy(rng.normal(comp.level[i] * 0.2, 1, 30)), "npy"),
         ][media]()
-        middle = f"g{one.code[one.group[i]]}/" if in_groups else ""
-        path = f"{one.part(i)}/{middle}{one.ids[i]}.{end}"
-        one.files[path] = content
-        one.times[path] = 1_577_836_800 + 3600 * int(one.code[one.group[i]]) + 5 * int(one.position[i])
+        middle = f"g{comp.code[comp.group[i]]}/" if in_groups else ""
+        path = f"{comp.part(i)}/{middle}{comp.ids[i]}.{end}"
+        comp.files[path] = content
+        comp.times[path] = 1_577_836_800 + 3600 * int(comp.code[comp.group[i]]) + 5 * int(comp.position[i])
     if rng.random() < 0.3:
-        one.files["sites.csv"] = to_csv([one.key, "site", "operator"], [[one.ids[i], f"site{one.code[one.group[i]]}", str(rng.choice(["mk", "ho", "tr"]))] for i in range(one.n)])
+        comp.files["sites.csv"] = to_csv([comp.key, "site", "operator"], [[comp.ids[i], f"site{comp.code[comp.group[i]]}", str(rng.choice(["mk", "ho", "tr"]))] for i in range(comp.n)])
     if rng.random() < 0.3:
-        order = rng.permutation(one.n)
-        one.files["times.csv"] = to_csv([one.key, "second"], [[one.ids[i], str(int(one.code[one.group[i]]) * 10_000 + int(one.position[i]))] for i in order])
-    return one
+        order = rng.permutation(comp.n)
+        comp.files["times.csv"] = to_csv([comp.key, "second"], [[comp.ids[i], str(int(comp.code[comp.group[i]]) * 10_000 + int(comp.position[i]))] for i in order])
+    return comp
 
 
 DRAWN = {f"drawn-{number:02d}": (lambda seed, _, number=number: draw(seed * 100 + number)) for number in range(20)}

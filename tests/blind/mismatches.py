@@ -81,356 +81,356 @@ def rezip(files, change):
     files["public/more.zip"] = zipped(list(members.items()))
 
 
-A, T, S = "private/answers.csv", "public/test.csv", "public/sample_submission.csv"
+ANSWERS_CSV, TEST_CSV, SAMPLE_CSV = "private/answers.csv", "public/test.csv", "public/sample_submission.csv"
 
 
 @case([], "equal")
-def nothing(f, r): pass
+def nothing(files, rng): pass
 
 
 @case(["line-ends"], "form")
-def crlf_in_train(f, r): text_of(f, "public/train.csv", lambda t: t.replace("\n", "\r\n"))
+def crlf_in_train(files, rng): text_of(files, "public/train.csv", lambda text: text.replace("\n", "\r\n"))
 
 
 @case(["line-ends"], "form")
-def crlf_in_answers(f, r): text_of(f, A, lambda t: t.replace("\n", "\r\n"))
+def crlf_in_answers(files, rng): text_of(files, ANSWERS_CSV, lambda text: text.replace("\n", "\r\n"))
 
 
 @case(["line-ends", "labels-changed"], "answers")
-def crlf_hides_a_label(f, r):
-    cells(f, A, "label", lambda n, v: "7" if n == 5 else v)
-    text_of(f, A, lambda t: t.replace("\n", "\r\n"))
+def crlf_hides_a_label(files, rng):
+    cells(files, ANSWERS_CSV, "label", lambda row, value: "7" if row == 5 else value)
+    text_of(files, ANSWERS_CSV, lambda text: text.replace("\n", "\r\n"))
 
 
 @case(["labels-changed"], "answers")
-def one_label(f, r): cells(f, A, "label", lambda n, v: str((int(v) + 1) % 3) if n == 11 else v)
+def one_label(files, rng): cells(files, ANSWERS_CSV, "label", lambda row, value: str((int(value) + 1) % 3) if row == 11 else value)
 
 
 @case(["byte-order-mark"], "form")
-def mark(f, r): text_of(f, T, lambda t: "\ufeff" + t)
+def mark(files, rng): text_of(files, TEST_CSV, lambda text: "\ufeff" + text)
 
 
 @case(["quoting"], "form")
-def quotes(f, r): text_of(f, S, lambda t: "".join('"' + l.replace(",", '","') + '"\n' for l in t.splitlines()))
+def quotes(files, rng): text_of(files, SAMPLE_CSV, lambda text: "".join('"' + line.replace(",", '","') + '"\n' for line in text.splitlines()))
 
 
 @case(["final-newline"], "form")
-def last_line_end(f, r): text_of(f, T, str.rstrip)
+def last_line_end(files, rng): text_of(files, TEST_CSV, str.rstrip)
 
 
 @case(["index-column"], "form")
-def index(f, r): text_of(f, S, lambda t: "".join(("" if n == 0 else str(n - 1)) + "," + l + "\n" for n, l in enumerate(t.splitlines())))
+def index(files, rng): text_of(files, SAMPLE_CSV, lambda text: "".join(("" if n == 0 else str(n - 1)) + "," + line + "\n" for n, line in enumerate(text.splitlines())))
 
 
 @case(["missing-words"], "form")
-def words_for_missing(f, r): cells(f, T, "gap", lambda n, v: v or "NaN")
+def words_for_missing(files, rng): cells(files, TEST_CSV, "gap", lambda row, value: value or "NaN")
 
 
 @case(["leading-zeros"], "content")
-def ids_lost_zeros_in_test(f, r): cells(f, T, "id", lambda n, v: str(int(v)))
+def ids_lost_zeros_in_test(files, rng): cells(files, TEST_CSV, "id", lambda row, value: str(int(value)))
 
 
 @case(["leading-zeros"], "answers")
-def ids_lost_zeros_in_answers(f, r): cells(f, A, "id", lambda n, v: str(int(v)))
+def ids_lost_zeros_in_answers(files, rng): cells(files, ANSWERS_CSV, "id", lambda row, value: str(int(value)))
 
 
 @case(["leading-zeros", "row-order"], "answers")
-def ids_lost_zeros_and_rows_sorted(f, r):
-    cells(f, A, "id", lambda n, v: str(int(v)))
+def ids_lost_zeros_and_rows_sorted(files, rng):
+    cells(files, ANSWERS_CSV, "id", lambda row, value: str(int(value)))
     def order(t):
         lines = t.splitlines()
         return "\n".join([lines[0]] + sorted(lines[1:])) + "\n"
-    text_of(f, A, order)
+    text_of(files, ANSWERS_CSV, order)
 
 
 @case([{"float-rounded"}], "content")
-def rounded(f, r): cells(f, "public/train.csv", "value", lambda n, v: f"{float(v):.2f}")
+def rounded(files, rng): cells(files, "public/train.csv", "value", lambda row, value: f"{float(value):.2f}")
 
 
 @case(["values-changed"], "content")
-def one_value(f, r): cells(f, "public/train.csv", "value", lambda n, v: "99.5" if n == 7 else v)
+def one_value(files, rng): cells(files, "public/train.csv", "value", lambda row, value: "99.5" if row == 7 else value)
 
 
 @case(["row-order"], "none")
-def rows_of_answers_by_id(f, r): text_of(f, A, lambda t: "\n".join([t.splitlines()[0]] + t.splitlines()[:0:-1]) + "\n")
+def rows_of_answers_by_id(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
 
 
 @case(["row-order"], "answers", by_place=True)
-def rows_of_answers_by_place(f, r): text_of(f, A, lambda t: "\n".join([t.splitlines()[0]] + t.splitlines()[:0:-1]) + "\n")
+def rows_of_answers_by_place(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
 
 
 @case(["row-order"], "answers", by_place=True)
-def rows_of_sample_by_place(f, r): text_of(f, S, lambda t: "\n".join([t.splitlines()[0]] + t.splitlines()[:0:-1]) + "\n")
+def rows_of_sample_by_place(files, rng): text_of(files, SAMPLE_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
 
 
 @case(["column-order"], "form")
-def columns_of_answers(f, r): text_of(f, A, lambda t: "".join(",".join(l.split(",")[::-1]) + "\n" for l in t.splitlines()))
+def columns_of_answers(files, rng): text_of(files, ANSWERS_CSV, lambda text: "".join(",".join(line.split(",")[::-1]) + "\n" for line in text.splitlines()))
 
 
 @case(["column-order"], "answers", by_place=True)
-def columns_of_answers_by_place(f, r): text_of(f, A, lambda t: "".join(",".join(l.split(",")[::-1]) + "\n" for l in t.splitlines()))
+def columns_of_answers_by_place(files, rng): text_of(files, ANSWERS_CSV, lambda text: "".join(",".join(line.split(",")[::-1]) + "\n" for line in text.splitlines()))
 
 
 @case(["rows-missing"], "content")
-def rows_gone(f, r): text_of(f, "public/train.csv", lambda t: "\n".join(t.splitlines()[:-9]) + "\n")
+def rows_gone(files, rng): text_of(files, "public/train.csv", lambda text: "\n".join(text.splitlines()[:-9]) + "\n")
 
 
 @case(["rows-missing"], "answers")
-def answers_gone(f, r): text_of(f, A, lambda t: "\n".join(l for n, l in enumerate(t.splitlines()) if n not in (4, 9)) + "\n")
+def answers_gone(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join(line for n, line in enumerate(text.splitlines()) if n not in (4, 9)) + "\n")
 
 
 @case(["rows-repeated"], "content")
-def rows_twice(f, r): text_of(f, "public/train.csv", lambda t: t + "\n".join(t.splitlines()[3:6]) + "\n")
+def rows_twice(files, rng): text_of(files, "public/train.csv", lambda text: text + "\n".join(text.splitlines()[3:6]) + "\n")
 
 
 @case(["columns-added"], "answers")
-def answers_in_test(f, r):
-    labels = [l.split(",")[1] for l in f[A].decode().splitlines()]
-    text_of(f, T, lambda t: "".join(f"{l},{a}\n" for l, a in zip(t.splitlines(), labels)))
+def answers_in_test(files, rng):
+    labels = [line.split(",")[1] for line in files[ANSWERS_CSV].decode().splitlines()]
+    text_of(files, TEST_CSV, lambda text: "".join(f"{l},{a}\n" for l, a in zip(text.splitlines(), labels)))
 
 
 @case(["columns-added"], "answers")
-def answers_in_test_by_another_name(f, r):
-    labels = ["grade"] + [l.split(",")[1] for l in f[A].decode().splitlines()[1:]]
-    text_of(f, T, lambda t: "".join(f"{l},{a}\n" for l, a in zip(t.splitlines(), labels)))
+def answers_in_test_by_another_name(files, rng):
+    labels = ["grade"] + [line.split(",")[1] for line in files[ANSWERS_CSV].decode().splitlines()[1:]]
+    text_of(files, TEST_CSV, lambda text: "".join(f"{l},{a}\n" for l, a in zip(text.splitlines(), labels)))
 
 
 @case(["columns-added"], "content")
-def noise_in_test(f, r): text_of(f, T, lambda t: "".join(f"{l},{'noise' if n == 0 else r.integers(0, 9)}\n" for n, l in enumerate(t.splitlines())))
+def noise_in_test(files, rng): text_of(files, TEST_CSV, lambda text: "".join(f"{line},{'noise' if n == 0 else rng.integers(0, 9)}\n" for n, line in enumerate(text.splitlines())))
 
 
 @case(["files-surplus"], "answers")
-def answers_copied(f, r): f["public/solution.csv"] = f[A]
+def answers_copied(files, rng): files["public/solution.csv"] = files[ANSWERS_CSV]
 
 
 @case(["files-surplus"], "content")
-def another_file(f, r): f["public/readme.txt"] = b"hello\n"
+def another_file(files, rng): files["public/readme.txt"] = b"hello\n"
 
 
 @case([{"values-changed", "labels-changed"}], "answers")
-def sample_holds_answers(f, r): f[S] = f[A]
+def sample_holds_answers(files, rng): files[SAMPLE_CSV] = files[ANSWERS_CSV]
 
 
 @case(["columns-missing"], "content")
-def column_gone(f, r): text_of(f, T, lambda t: "".join(",".join(l.split(",")[:-1]) + "\n" for l in t.splitlines()))
+def column_gone(files, rng): text_of(files, TEST_CSV, lambda text: "".join(",".join(line.split(",")[:-1]) + "\n" for line in text.splitlines()))
 
 
 @case(["columns-renamed"], "content")
-def column_renamed(f, r): text_of(f, T, lambda t: t.replace("value", "reading", 1))
+def column_renamed(files, rng): text_of(files, TEST_CSV, lambda text: text.replace("value", "reading", 1))
 
 
 @case(["files-cut-off"], "content")
-def cut_by_one_byte_of_number(f, r): f["public/train.csv"] = f["public/train.csv"][:-2]
+def cut_by_one_byte_of_number(files, rng): files["public/train.csv"] = files["public/train.csv"][:-2]
 
 
 @case(["files-cut-off"], "answers")
-def answers_cut(f, r): f[A] = f[A][:-5]
+def answers_cut(files, rng): files[ANSWERS_CSV] = files[ANSWERS_CSV][:-5]
 
 
 @case(["files-cut-off"], "content")
-def cut_in_the_middle(f, r): f["public/train.csv"] = f["public/train.csv"][: len(f["public/train.csv"]) // 2 + 3]
+def cut_in_the_middle(files, rng): files["public/train.csv"] = files["public/train.csv"][: len(files["public/train.csv"]) // 2 + 3]
 
 
 @case(["files-cut-off"], "content")
-def picture_cut(f, r):
-    path = sorted(p for p in f if p.startswith("public/train/"))[0]
-    f[path] = f[path][:-1]
+def picture_cut(files, rng):
+    path = sorted(p for p in files if p.startswith("public/train/"))[0]
+    files[path] = files[path][:-1]
 
 
 @case(["files-cut-off"], "content")
-def archive_cut(f, r): f["public/more.zip"] = f["public/more.zip"][:-1]
+def archive_cut(files, rng): files["public/more.zip"] = files["public/more.zip"][:-1]
 
 
 @case(["bytes-appended"], "content")
-def picture_with_tail(f, r):
-    path = sorted(p for p in f if p.startswith("public/train/"))[0]
-    f[path] += b"<!-- end -->"
+def picture_with_tail(files, rng):
+    path = sorted(p for p in files if p.startswith("public/train/"))[0]
+    files[path] += b"<!-- end -->"
 
 
 @case(["bytes-appended"], "content")
-def archive_with_tail(f, r): f["public/more.zip"] += b"garbage"
+def archive_with_tail(files, rng): files["public/more.zip"] += b"garbage"
 
 
 @case(["bytes-appended"], "content")
-def array_with_tail(f, r): f["public/array.npy"] += b"\0" * 16
+def array_with_tail(files, rng): files["public/array.npy"] += b"\0" * 16
 
 
 @case(["bytes-appended"], "answers")
-def answers_with_tail(f, r): f[A] += b"<html>error</html>"
+def answers_with_tail(files, rng): files[ANSWERS_CSV] += b"<html>error</html>"
 
 
 @case([{"bytes-appended", "files-damaged"}], "content")
-def document_with_tail(f, r): f["public/extra.json"] += b"]"
+def document_with_tail(files, rng): files["public/extra.json"] += b"]"
 
 
 @case(["files-damaged"], "content")
-def gzip_under_csv(f, r): f["public/train.csv"] = gzip.compress(f["public/train.csv"])
+def gzip_under_csv(files, rng): files["public/train.csv"] = gzip.compress(files["public/train.csv"])
 
 
 @case(["files-damaged"], "answers")
-def zip_under_csv(f, r): f[A] = zipped([("answers.csv", f[A])])
+def zip_under_csv(files, rng): files[ANSWERS_CSV] = zipped([("answers.csv", files[ANSWERS_CSV])])
 
 
 @case(["files-damaged"], "content")
-def bzip2_under_csv(f, r): f["public/train.csv"] = bz2.compress(f["public/train.csv"])
+def bzip2_under_csv(files, rng): files["public/train.csv"] = bz2.compress(files["public/train.csv"])
 
 
 @case(["files-damaged"], "content")
-def xz_under_json(f, r): f["public/extra.json"] = lzma.compress(f["public/extra.json"])
+def xz_under_json(files, rng): files["public/extra.json"] = lzma.compress(files["public/extra.json"])
 
 
 @case(["files-damaged"], "content")
-def gzip_under_png(f, r):
-    path = sorted(p for p in f if p.startswith("public/train/"))[2]
-    f[path] = gzip.compress(f[path])
+def gzip_under_png(files, rng):
+    path = sorted(p for p in files if p.startswith("public/train/"))[2]
+    files[path] = gzip.compress(files[path])
 
 
 @case(["files-damaged", "labels-changed"], "answers")
-def gzip_hides_a_label(f, r):
-    cells(f, A, "label", lambda n, v: str((int(v) + 1) % 3) if n == 11 else v)
-    f[A] = gzip.compress(f[A])
+def gzip_hides_a_label(files, rng):
+    cells(files, ANSWERS_CSV, "label", lambda row, value: str((int(value) + 1) % 3) if row == 11 else value)
+    files[ANSWERS_CSV] = gzip.compress(files[ANSWERS_CSV])
 
 
 @case(["document-layout"], "form")
-def json_indented(f, r): f["public/extra.json"] = json.dumps(json.loads(f["public/extra.json"]), indent=1).encode()
+def json_indented(files, rng): files["public/extra.json"] = json.dumps(json.loads(files["public/extra.json"]), indent=1).encode()
 
 
 @case(["key-order"], "form")
-def json_keys(f, r): f["public/extra.json"] = json.dumps([dict(reversed(v.items())) for v in json.loads(f["public/extra.json"])]).encode()
+def json_keys(files, rng): files["public/extra.json"] = json.dumps([dict(reversed(v.items())) for v in json.loads(files["public/extra.json"])]).encode()
 
 
 @case(["values-changed"], "content")
-def json_value(f, r):
-    v = json.loads(f["public/extra.json"]); v[4]["size"] = 3.25
-    f["public/extra.json"] = json.dumps(v).encode()
+def json_value(files, rng):
+    v = json.loads(files["public/extra.json"]); v[4]["size"] = 3.25
+    files["public/extra.json"] = json.dumps(v).encode()
 
 
 @case(["values-changed"], "content")
-def json_not_a_number(f, r):
-    v = json.loads(f["public/extra.json"]); v[4]["size"] = float("nan")
-    f["public/extra.json"] = json.dumps(v).encode()
+def json_not_a_number(files, rng):
+    v = json.loads(files["public/extra.json"]); v[4]["size"] = float("nan")
+    files["public/extra.json"] = json.dumps(v).encode()
 
 
 @case(["values-changed"], "content")
-def json_lines_value(f, r): text_of(f, "public/lines.json", lambda t: t.replace(json.loads(t.splitlines()[5])["id"] + '", "size": ', json.loads(t.splitlines()[5])["id"] + '", "size": 1', 1))
+def json_lines_value(files, rng): text_of(files, "public/lines.json", lambda text: text.replace(json.loads(text.splitlines()[5])["id"] + '", "size": ', json.loads(text.splitlines()[5])["id"] + '", "size": 1', 1))
 
 
 @case(["rows-missing"], "content")
-def json_lines_gone(f, r): text_of(f, "public/lines.json", lambda t: "\n".join(t.splitlines()[:5] + t.splitlines()[7:]) + "\n")
+def json_lines_gone(files, rng): text_of(files, "public/lines.json", lambda text: "\n".join(text.splitlines()[:5] + text.splitlines()[7:]) + "\n")
 
 
 @case(["image-bytes"], "form")
-def picture_saved_again(f, r):
+def picture_saved_again(files, rng):
     from PIL import Image
-    path = sorted(p for p in f if p.startswith("public/train/"))[1]
-    f[path] = png(np.array(Image.open(io.BytesIO(f[path]))), level=1)
+    path = sorted(p for p in files if p.startswith("public/train/"))[1]
+    files[path] = png(np.array(Image.open(io.BytesIO(files[path]))), level=1)
 
 
 @case(["image-pixels"], "content")
-def picture_changed(f, r):
+def picture_changed(files, rng):
     from PIL import Image
-    path = sorted(p for p in f if p.startswith("public/train/"))[1]
-    p = np.array(Image.open(io.BytesIO(f[path]))); p[3, 3] ^= 64
-    f[path] = png(p)
+    path = sorted(p for p in files if p.startswith("public/train/"))[1]
+    p = np.array(Image.open(io.BytesIO(files[path]))); p[3, 3] ^= 64
+    files[path] = png(p)
 
 
 @case(["files-swapped"], "answers")
-def pictures_of_test_swapped(f, r):
-    a, b = sorted(p for p in f if p.startswith("public/test/"))[:2]
-    f[a], f[b] = f[b], f[a]
+def pictures_of_test_swapped(files, rng):
+    a, b = sorted(p for p in files if p.startswith("public/test/"))[:2]
+    files[a], files[b] = files[b], files[a]
 
 
 @case(["files-swapped"], "content")
-def pictures_of_train_swapped(f, r):
-    a, b = sorted(p for p in f if p.startswith("public/train/"))[:2]
-    f[a], f[b] = f[b], f[a]
+def pictures_of_train_swapped(files, rng):
+    a, b = sorted(p for p in files if p.startswith("public/train/"))[:2]
+    files[a], files[b] = files[b], files[a]
 
 
 @case(["files-swapped"], "answers")
-def pictures_in_a_ring(f, r):
-    a, b, c = sorted(p for p in f if p.startswith("public/test/"))[:3]
-    f[a], f[b], f[c] = f[b], f[c], f[a]
+def pictures_in_a_ring(files, rng):
+    a, b, c = sorted(p for p in files if p.startswith("public/test/"))[:3]
+    files[a], files[b], files[c] = files[b], files[c], files[a]
 
 
 @case(["files-renamed"], "content")
-def picture_renamed(f, r):
-    path = sorted(p for p in f if p.startswith("public/train/"))[0]
-    f["public/train/other.png"] = f.pop(path)
+def picture_renamed(files, rng):
+    path = sorted(p for p in files if p.startswith("public/train/"))[0]
+    files["public/train/other.png"] = files.pop(path)
 
 
 @case(["files-missing"], "content")
-def picture_gone(f, r): f.pop(sorted(p for p in f if p.startswith("public/train/"))[0])
+def picture_gone(files, rng): files.pop(sorted(p for p in files if p.startswith("public/train/"))[0])
 
 
 @case(["files-missing", "files-surplus"], "answers")
-def answers_file_gone(f, r): f.pop(A); f["private/note.txt"] = b"x"
+def answers_file_gone(files, rng): files.pop(ANSWERS_CSV); files["private/note.txt"] = b"x"
 
 
 @case(["files-empty"], "content")
-def picture_empty(f, r): f[sorted(p for p in f if p.startswith("public/train/"))[0]] = b""
+def picture_empty(files, rng): files[sorted(p for p in files if p.startswith("public/train/"))[0]] = b""
 
 
 @case(["archive-repacked"], "none")
-def archive_packed_again(f, r):
-    rezip(f, lambda m: None)
-    with zipfile.ZipFile(io.BytesIO(f["public/more.zip"])) as archive:
+def archive_packed_again(files, rng):
+    rezip(files, lambda members: None)
+    with zipfile.ZipFile(io.BytesIO(files["public/more.zip"])) as archive:
         members = [(n, archive.read(n)) for n in archive.namelist()]
-    f["public/more.zip"] = zipped(members, methods={n: 0 for n, _ in members})
+    files["public/more.zip"] = zipped(members, methods={n: 0 for n, _ in members})
 
 
 @case(["values-changed"], "content")
-def member_of_inner_archive(f, r):
+def member_of_inner_archive(files, rng):
     def change(m):
         with zipfile.ZipFile(io.BytesIO(m["inner.zip"])) as archive:
             inner = [(n, archive.read(n)) for n in archive.namelist()]
         inner[1] = (inner[1][0], inner[1][1].replace(b"1,5", b"1,6"))
         m["inner.zip"] = zipped(inner)
-    rezip(f, change)
+    rezip(files, change)
 
 
 @case(["files-swapped"], "content")
-def members_swapped(f, r):
+def members_swapped(files, rng):
     def change(m): m["p.png"], m["q.png"] = m["q.png"], m["p.png"]
-    rezip(f, change)
+    rezip(files, change)
 
 
 @case(["files-missing"], "content")
-def member_gone(f, r): rezip(f, lambda m: m.pop("p.png"))
+def member_gone(files, rng): rezip(files, lambda members: members.pop("p.png"))
 
 
 @case(["values-changed"], "content")
-def array_value(f, r):
-    array = np.load(io.BytesIO(f["public/array.npy"])); array[4, 1] += 1
-    f["public/array.npy"] = npy(array)
+def array_value(files, rng):
+    array = np.load(io.BytesIO(files["public/array.npy"])); array[4, 1] += 1
+    files["public/array.npy"] = npy(array)
 
 
 @case(["array-layout"], "none")
-def array_other_order(f, r): f["public/array.npy"] = npy(np.asfortranarray(np.load(io.BytesIO(f["public/array.npy"]))))
+def array_other_order(files, rng): files["public/array.npy"] = npy(np.asfortranarray(np.load(io.BytesIO(files["public/array.npy"]))))
 
 
 @case(["column-types"], "form")
-def array_single(f, r):
-    array = np.load(io.BytesIO(f["public/array.npy"]))
-    f["public/array.npy"] = npy(array.astype(">f8"))
+def array_single(files, rng):
+    array = np.load(io.BytesIO(files["public/array.npy"]))
+    files["public/array.npy"] = npy(array.astype(">f8"))
 
 
 @case(["letter-case"], "content")
-def case_of_texts(f, r): cells(f, "public/train.csv", "text", lambda n, v: v.upper())
+def case_of_texts(files, rng): cells(files, "public/train.csv", "text", lambda row, value: value.upper())
 
 
 @case(["blanks"], "form")
-def blanks(f, r): cells(f, "public/train.csv", "text", lambda n, v: v + " ")
+def blanks(files, rng): cells(files, "public/train.csv", "text", lambda row, value: value + " ")
 
 
 @case(["number-spelling"], "form")
-def integers_as_floats(f, r): cells(f, T, "gap", lambda n, v: v + ".0" if v else v)
+def integers_as_floats(files, rng): cells(files, TEST_CSV, "gap", lambda row, value: value + ".0" if value else value)
 
 
 @case(["delimiter"], "form")
-def semicolons(f, r): text_of(f, T, lambda t: t.replace(",", ";"))
+def semicolons(files, rng): text_of(files, TEST_CSV, lambda text: text.replace(",", ";"))
 
 
 @case(["encoding"], "form")
-def wide_characters(f, r): f[T] = ("\ufeff" + f[T].decode()).encode("utf-16-le")
+def wide_characters(files, rng): files[TEST_CSV] = ("\ufeff" + files[TEST_CSV].decode()).encode("utf-16-le")
 
 

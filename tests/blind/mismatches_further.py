@@ -14,8 +14,8 @@ from competition import jpeg, npy, picture, png, tfrecord, to_csv, tone, wav, zi
 from mismatches import cells, text_of
 
 CASES = {}
-A, T, S, R = "private/test_labels.csv", "public/test.csv", "public/sample_submission.csv", "public/train.csv"
-KEY, LABEL, ANSWERS = "id", "label", A
+ANSWERS_CSV, TEST_CSV, SAMPLE_CSV, TRAIN_CSV = "private/test_labels.csv", "public/test.csv", "public/sample_submission.csv", "public/train.csv"
+KEY, LABEL, ANSWERS = "id", "label", ANSWERS_CSV
 
 
 def case(causes, harm, by_place=False):
@@ -42,10 +42,10 @@ def tree(seed):
     rows = lambda part: [[ids[i], f"{size[i]:.5f}", names[i], day[i], flag[i]] for i in part]
     train, test = range(n_train), range(n_train, n)
     head = ["id", "size", "name", "day", "flag"]
-    files[R] = to_csv(head + ["label"], [r + [label[i]] for r, i in zip(rows(train), train)])
-    files[T] = to_csv(head, rows(test))
-    files[S] = to_csv(["id", "label"], [[ids[i], "cat"] for i in test])
-    files[A] = to_csv(["id", "label"], [[ids[i], label[i]] for i in test])
+    files[TRAIN_CSV] = to_csv(head + ["label"], [r + [label[i]] for r, i in zip(rows(train), train)])
+    files[TEST_CSV] = to_csv(head, rows(test))
+    files[SAMPLE_CSV] = to_csv(["id", "label"], [[ids[i], "cat"] for i in test])
+    files[ANSWERS_CSV] = to_csv(["id", "label"], [[ids[i], label[i]] for i in test])
     for k, i in enumerate(list(train)[:6] + list(test)[:6]):
         part = "train" if i < n_train else "test"
         colour = np.stack([picture(rng, 0, 32)] * 3, -1) * np.array([1, 0.9, 0.8])
@@ -84,501 +84,501 @@ def rows_of(content):
     return list(csv.reader(io.StringIO(content.decode())))
 
 
-def table(f, path, change, **options):
-    rows = rows_of(f[path])
+def table(files, path, change, **options):
+    rows = rows_of(files[path])
     rows = change(rows) or rows
-    f[path] = to_csv(rows[0], rows[1:], **options)
+    files[path] = to_csv(rows[0], rows[1:], **options)
 
 
-def column(f, path, name, change):
+def column(files, path, name, change):
     def each(rows):
         at = rows[0].index(name)
         for n, row in enumerate(rows[1:]):
             row[at] = change(n, row[at])
-    table(f, path, each)
+    table(files, path, each)
 
 
-def first(f, beginning): return sorted(p for p in f if p.startswith(beginning))[0]
+def first(files, beginning): return sorted(p for p in files if p.startswith(beginning))[0]
 
 
 @case([], "equal")
-def nothing(f, r): pass
+def nothing(files, rng): pass
 
 
 @case(["labels-changed"], "answers")
-def labels_shuffled(f, r):
-    labels = list(r.permutation([row[1] for row in rows_of(f[A])[1:]]))
-    column(f, A, "label", lambda n, v: labels[n])
+def labels_shuffled(files, rng):
+    labels = list(rng.permutation([row[1] for row in rows_of(files[ANSWERS_CSV])[1:]]))
+    column(files, ANSWERS_CSV, "label", lambda row, value: labels[row])
 
 
 @case(["labels-changed"], "answers")
-def label_missing(f, r): column(f, A, "label", lambda n, v: "" if n == 6 else v)
+def label_missing(files, rng): column(files, ANSWERS_CSV, "label", lambda row, value: "" if row == 6 else value)
 
 
 @case([{"letter-case", "labels-changed"}], "answers")
-def labels_in_capitals(f, r): column(f, A, "label", lambda n, v: v.upper())
+def labels_in_capitals(files, rng): column(files, ANSWERS_CSV, "label", lambda row, value: value.upper())
 
 
 @case([{"blanks", "labels-changed"}], "answers")
-def labels_with_spaces(f, r): column(f, A, "label", lambda n, v: v + " " if n % 3 else v)
+def labels_with_spaces(files, rng): column(files, ANSWERS_CSV, "label", lambda row, value: value + " " if row % 3 else value)
 
 
 @case([{"labels-changed"}], "answers")
-def labels_of_train(f, r): column(f, R, "label", lambda n, v: "owl" if n == 17 and v != "owl" else "cat" if n == 17 else v)
+def labels_of_train(files, rng): column(files, TRAIN_CSV, "label", lambda row, value: "owl" if row == 17 and value != "owl" else "cat" if row == 17 else value)
 
 
 @case([{"number-spelling", "leading-zeros"}, ], "content")
-def ids_as_floats_in_test(f, r): column(f, T, "id", lambda n, v: f"{int(v)}.0")
+def ids_as_floats_in_test(files, rng): column(files, TEST_CSV, "id", lambda row, value: f"{int(value)}.0")
 
 
 @case([{"number-spelling", "leading-zeros"}], "answers")
-def ids_as_floats_in_answers(f, r): column(f, A, "id", lambda n, v: f"{int(v)}.0")
+def ids_as_floats_in_answers(files, rng): column(files, ANSWERS_CSV, "id", lambda row, value: f"{int(value)}.0")
 
 
 @case(["leading-zeros", "row-order"], "content")
-def ids_lost_zeros_in_train_sorted(f, r):
-    column(f, R, "id", lambda n, v: str(int(v)))
-    table(f, R, lambda rows: rows[:1] + sorted(rows[1:]))
+def ids_lost_zeros_in_train_sorted(files, rng):
+    column(files, TRAIN_CSV, "id", lambda row, value: str(int(value)))
+    table(files, TRAIN_CSV, lambda rows: rows[:1] + sorted(rows[1:]))
 
 
 @case(["leading-zeros", "row-order"], "answers")
-def ids_lost_zeros_in_answers_by_number(f, r):
-    column(f, A, "id", lambda n, v: str(int(v)))
-    table(f, A, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: int(row[0])))
+def ids_lost_zeros_in_answers_by_number(files, rng):
+    column(files, ANSWERS_CSV, "id", lambda row, value: str(int(value)))
+    table(files, ANSWERS_CSV, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: int(row[0])))
 
 
 @case(["leading-zeros", "row-order"], "content")
-def ids_lost_zeros_in_sample_by_number(f, r):
-    column(f, S, "id", lambda n, v: str(int(v)))
-    table(f, S, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: int(row[0])))
+def ids_lost_zeros_in_sample_by_number(files, rng):
+    column(files, SAMPLE_CSV, "id", lambda row, value: str(int(value)))
+    table(files, SAMPLE_CSV, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: int(row[0])))
 
 
 @case(["leading-zeros", "labels-changed"], "answers")
-def ids_lost_zeros_and_a_label(f, r):
-    column(f, A, "label", lambda n, v: "owl" if n == 9 and v != "owl" else "dog" if n == 9 else v)
-    column(f, A, "id", lambda n, v: str(int(v)))
+def ids_lost_zeros_and_a_label(files, rng):
+    column(files, ANSWERS_CSV, "label", lambda row, value: "owl" if row == 9 and value != "owl" else "dog" if row == 9 else value)
+    column(files, ANSWERS_CSV, "id", lambda row, value: str(int(value)))
 
 
 @case(["line-ends"], "form")
-def old_line_ends(f, r): text_of(f, T, lambda t: t.replace("\n", "\r"))
+def old_line_ends(files, rng): text_of(files, TEST_CSV, lambda text: text.replace("\n", "\r"))
 
 
 @case(["byte-order-mark", "line-ends"], "form")
-def mark_and_line_ends(f, r): text_of(f, R, lambda t: "\ufeff" + t.replace("\n", "\r\n"))
+def mark_and_line_ends(files, rng): text_of(files, TRAIN_CSV, lambda text: "\ufeff" + text.replace("\n", "\r\n"))
 
 
 @case(["encoding"], "form")
-def latin(f, r): f[R] = f[R].decode().encode("latin-1")
+def latin(files, rng): files[TRAIN_CSV] = files[TRAIN_CSV].decode().encode("latin-1")
 
 
 @case(["mojibake"], "content")
-def read_as_latin(f, r): f[R] = f[R].decode("latin-1").encode()
+def read_as_latin(files, rng): files[TRAIN_CSV] = files[TRAIN_CSV].decode("latin-1").encode()
 
 
 @case(["values-changed"], "content")
-def letters_lost(f, r): f[R] = f[R].decode().encode("ascii", "replace")
+def letters_lost(files, rng): files[TRAIN_CSV] = files[TRAIN_CSV].decode().encode("ascii", "replace")
 
 
 @case(["delimiter"], "form")
-def tabs(f, r): table(f, T, lambda rows: None, delimiter="\t")
+def tabs(files, rng): table(files, TEST_CSV, lambda rows: None, delimiter="\t")
 
 
 @case(["quoting"], "form")
-def all_quoted(f, r):
+def all_quoted(files, rng):
     import csv
-    table(f, T, lambda rows: None, quoting=csv.QUOTE_ALL)
+    table(files, TEST_CSV, lambda rows: None, quoting=csv.QUOTE_ALL)
 
 
 @case(["blanks"], "form")
-def spaces_behind_cells(f, r): column(f, R, "name", lambda n, v: v + "  ")
+def spaces_behind_cells(files, rng): column(files, TRAIN_CSV, "name", lambda row, value: value + "  ")
 
 
 @case([{"columns-renamed"}], "content")
-def spaces_in_the_header(f, r): text_of(f, R, lambda t: t.replace("size", " size", 1))
+def spaces_in_the_header(files, rng): text_of(files, TRAIN_CSV, lambda text: text.replace("size", " size", 1))
 
 
 @case(["columns-renamed"], "answers")
-def label_column_renamed(f, r): text_of(f, A, lambda t: t.replace("label", "target", 1))
+def label_column_renamed(files, rng): text_of(files, ANSWERS_CSV, lambda text: text.replace("label", "target", 1))
 
 
 @case([{"columns-renamed", "values-changed", "column-order"}], "content")
-def names_of_columns_exchanged(f, r): text_of(f, R, lambda t: t.replace("size,name,day", "size,day,name", 1))
+def names_of_columns_exchanged(files, rng): text_of(files, TRAIN_CSV, lambda text: text.replace("size,name,day", "size,day,name", 1))
 
 
 @case([{"columns-renamed", "columns-missing", "rows-missing", "columns-added"}], "content")
-def no_header(f, r): text_of(f, R, lambda t: t.split("\n", 1)[1])
+def no_header(files, rng): text_of(files, TRAIN_CSV, lambda text: text.split("\n", 1)[1])
 
 
 @case([{"boolean-words"}], "form")
-def booleans(f, r): column(f, R, "flag", lambda n, v: v.lower())
+def booleans(files, rng): column(files, TRAIN_CSV, "flag", lambda row, value: value.lower())
 
 
 @case([{"boolean-words"}], "form")
-def booleans_as_numbers(f, r): column(f, T, "flag", lambda n, v: str(int(v == "True")))
+def booleans_as_numbers(files, rng): column(files, TEST_CSV, "flag", lambda row, value: str(int(value == "True")))
 
 
 @case([{"values-changed"}], "content")
-def other_dates(f, r): column(f, T, "day", lambda n, v: f"{v[8:]}/{v[5:7]}/{v[:4]}")
+def other_dates(files, rng): column(files, TEST_CSV, "day", lambda row, value: f"{value[8:]}/{value[5:7]}/{value[:4]}")
 
 
 @case([{"values-changed", "float-rounded", "number-spelling"}], "content")
-def digits_cut(f, r): column(f, R, "size", lambda n, v: v[:-2])
+def digits_cut(files, rng): column(files, TRAIN_CSV, "size", lambda row, value: value[:-2])
 
 
 @case(["number-spelling"], "form")
-def more_zeros(f, r): column(f, R, "size", lambda n, v: v + "00")
+def more_zeros(files, rng): column(files, TRAIN_CSV, "size", lambda row, value: value + "00")
 
 
 @case(["number-spelling"], "form")
-def exponents(f, r): column(f, R, "size", lambda n, v: f"{float(v):.10e}")
+def exponents(files, rng): column(files, TRAIN_CSV, "size", lambda row, value: f"{float(value):.10e}")
 
 
 @case(["row-order"], "none")
-def train_shuffled(f, r): table(f, R, lambda rows: rows[:1] + [rows[1:][i] for i in r.permutation(len(rows) - 1)])
+def train_shuffled(files, rng): table(files, TRAIN_CSV, lambda rows: rows[:1] + [rows[1:][i] for i in rng.permutation(len(rows) - 1)])
 
 
 @case(["row-order", "labels-changed"], "answers")
-def answers_sorted_and_a_label(f, r):
-    column(f, A, "label", lambda n, v: "owl" if n == 9 and v != "owl" else "dog" if n == 9 else v)
-    table(f, A, lambda rows: rows[:1] + sorted(rows[1:]))
+def answers_sorted_and_a_label(files, rng):
+    column(files, ANSWERS_CSV, "label", lambda row, value: "owl" if row == 9 and value != "owl" else "dog" if row == 9 else value)
+    table(files, ANSWERS_CSV, lambda rows: rows[:1] + sorted(rows[1:]))
 
 
 @case(["row-order"], "answers", by_place=True)
-def test_rows_by_place(f, r): table(f, T, lambda rows: rows[:1] + rows[:0:-1])
+def test_rows_by_place(files, rng): table(files, TEST_CSV, lambda rows: rows[:1] + rows[:0:-1])
 
 
 @case(["row-order"], "none", by_place=True)
-def train_rows_by_place(f, r): table(f, R, lambda rows: rows[:1] + rows[:0:-1])
+def train_rows_by_place(files, rng): table(files, TRAIN_CSV, lambda rows: rows[:1] + rows[:0:-1])
 
 
 @case(["rows-repeated"], "content")
-def written_twice(f, r): text_of(f, R, lambda t: t + t.split("\n", 1)[1])
+def written_twice(files, rng): text_of(files, TRAIN_CSV, lambda text: text + text.split("\n", 1)[1])
 
 
 @case([{"rows-repeated", "rows-added"}], "content")
-def written_twice_with_header(f, r): text_of(f, R, lambda t: t + t)
+def written_twice_with_header(files, rng): text_of(files, TRAIN_CSV, lambda text: text + text)
 
 
 @case(["rows-added"], "answers")
-def test_rows_in_train(f, r):
-    answers = dict(rows_of(f[A])[1:])
-    table(f, R, lambda rows: rows + [row + [answers[row[0]]] for row in rows_of(f[T])[1:]])
+def test_rows_in_train(files, rng):
+    answers = dict(rows_of(files[ANSWERS_CSV])[1:])
+    table(files, TRAIN_CSV, lambda rows: rows + [row + [answers[row[0]]] for row in rows_of(files[TEST_CSV])[1:]])
 
 
 @case(["rows-added"], "content")
-def noise_rows_in_train(f, r): table(f, R, lambda rows: rows + [["99991", "1.00000", "x", "2019-01-01", "True", "cat"]])
+def noise_rows_in_train(files, rng): table(files, TRAIN_CSV, lambda rows: rows + [["99991", "1.00000", "x", "2019-01-01", "True", "cat"]])
 
 
 @case(["rows-missing"], "content")
-def sample_rows_gone(f, r): table(f, S, lambda rows: rows[:30])
+def sample_rows_gone(files, rng): table(files, SAMPLE_CSV, lambda rows: rows[:30])
 
 
 @case(["values-changed"], "content")
-def another_default(f, r): column(f, S, "label", lambda n, v: "dog")
+def another_default(files, rng): column(files, SAMPLE_CSV, "label", lambda row, value: "dog")
 
 
 @case([{"values-changed", "labels-changed"}], "answers")
-def sample_holds_most_answers(f, r):
-    answers = [row[1] for row in rows_of(f[A])[1:]]
-    column(f, S, "label", lambda n, v: answers[n] if n % 4 else v)
+def sample_holds_most_answers(files, rng):
+    answers = [row[1] for row in rows_of(files[ANSWERS_CSV])[1:]]
+    column(files, SAMPLE_CSV, "label", lambda row, value: answers[row] if row % 4 else value)
 
 
 @case(["columns-added"], "answers")
-def answers_in_test_as_numbers(f, r):
-    answers = [["cat", "dog", "owl"].index(row[1]) for row in rows_of(f[A])[1:]]
-    table(f, T, lambda rows: [row + [str(([None] + answers)[n]) if n else "code"] for n, row in enumerate(rows)])
+def answers_in_test_as_numbers(files, rng):
+    answers = [["cat", "dog", "owl"].index(row[1]) for row in rows_of(files[ANSWERS_CSV])[1:]]
+    table(files, TEST_CSV, lambda rows: [row + [str(([None] + answers)[n]) if n else "code"] for n, row in enumerate(rows)])
 
 
 @case(["columns-added"], "content")
-def ranks_in_train(f, r): table(f, R, lambda rows: [row + [str(n) if n else "rank"] for n, row in enumerate(rows)])
+def ranks_in_train(files, rng): table(files, TRAIN_CSV, lambda rows: [row + [str(n) if n else "rank"] for n, row in enumerate(rows)])
 
 
 @case([{"columns-added", "delimiter"}], "content")
-def comma_behind_rows(f, r): text_of(f, R, lambda t: "".join(l + ",\n" for l in t.splitlines()))
+def comma_behind_rows(files, rng): text_of(files, TRAIN_CSV, lambda text: "".join(line + ",\n" for line in text.splitlines()))
 
 
 @case(["final-newline"], "form")
-def two_line_ends(f, r): text_of(f, T, lambda t: t + "\n")
+def two_line_ends(files, rng): text_of(files, TEST_CSV, lambda text: text + "\n")
 
 
 @case(["files-surplus"], "answers")
-def answers_in_an_archive(f, r): f["public/backup.zip"] = zipped([("x/readme.txt", b"x"), ("x/labels.csv", f[A])])
+def answers_in_an_archive(files, rng): files["public/backup.zip"] = zipped([("x/readme.txt", b"x"), ("x/labels.csv", files[ANSWERS_CSV])])
 
 
 @case(["files-surplus"], "answers")
-def answers_as_document(f, r): f["public/solution.json"] = json.dumps([dict(zip(("id", "label"), row)) for row in rows_of(f[A])[1:]]).encode()
+def answers_as_document(files, rng): files["public/solution.json"] = json.dumps([dict(zip(("id", "label"), row)) for row in rows_of(files[ANSWERS_CSV])[1:]]).encode()
 
 
 @case(["files-surplus"], "answers")
-def answers_by_key(f, r): f["public/solution.json"] = json.dumps({row[0]: row[1] for row in rows_of(f[A])[1:]}).encode()
+def answers_by_key(files, rng): files["public/solution.json"] = json.dumps({row[0]: row[1] for row in rows_of(files[ANSWERS_CSV])[1:]}).encode()
 
 
 @case(["files-surplus"], "answers")
-def answers_with_other_names(f, r): f["public/check.csv"] = to_csv(["k", "v", "w"], [[n, row[0], row[1]] for n, row in enumerate(rows_of(f[A])[1:])])
+def answers_with_other_names(files, rng): files["public/check.csv"] = to_csv(["k", "v", "w"], [[n, row[0], row[1]] for n, row in enumerate(rows_of(files[ANSWERS_CSV])[1:])])
 
 
 @case(["files-surplus"], "content")
-def a_table_more(f, r): f["public/check.csv"] = to_csv(["k", "v"], [[row[0], r.integers(0, 9)] for row in rows_of(f[T])[1:]])
+def a_table_more(files, rng): files["public/check.csv"] = to_csv(["k", "v"], [[row[0], rng.integers(0, 9)] for row in rows_of(files[TEST_CSV])[1:]])
 
 
 @case([{"files-surplus"}], "content")
-def system_files(f, r): f["public/.DS_Store"] = b"\0\0\0\1Bud1"; f["public/images/Thumbs.db"] = b"xx"
+def system_files(files, rng): files["public/.DS_Store"] = b"\0\0\0\1Bud1"; files["public/images/Thumbs.db"] = b"xx"
 
 
 @case(["files-renamed"], "answers")
-def answers_renamed(f, r): f["private/answers.csv"] = f.pop(A)
+def answers_renamed(files, rng): files["private/answers.csv"] = files.pop(ANSWERS_CSV)
 
 
 @case([{"files-renamed", "files-surplus"}], "answers")
-def answers_made_public(f, r): f["public/test_labels.csv"] = f.pop(A)
+def answers_made_public(files, rng): files["public/test_labels.csv"] = files.pop(ANSWERS_CSV)
 
 
 @case(["file-packed"], "form")
-def table_gzipped_by_name(f, r): f[R + ".gz"] = gzip.compress(f.pop(R))
+def table_gzipped_by_name(files, rng): files[TRAIN_CSV + ".gz"] = gzip.compress(files.pop(TRAIN_CSV))
 
 
 @case([{"image-pixels"}], "content")
-def jpeg_saved_again(f, r):
-    path = first(f, "public/images/train/")
-    f[path] = jpeg(np.array(Image.open(io.BytesIO(f[path]))), quality=50)
+def jpeg_saved_again(files, rng):
+    path = first(files, "public/images/train/")
+    files[path] = jpeg(np.array(Image.open(io.BytesIO(files[path]))), quality=50)
 
 
 @case([{"image-bytes"}], "form")
-def jpeg_lost_its_header(f, r):
-    path = first(f, "public/images/train/")
-    f[path] = f[path][:2] + b"\xff\xfe\x00\x06abcd" + f[path][2:]
+def jpeg_lost_its_header(files, rng):
+    path = first(files, "public/images/train/")
+    files[path] = files[path][:2] + b"\xff\xfe\x00\x06abcd" + files[path][2:]
 
 
 @case([{"image-pixels", "files-damaged", "image-damaged"}], "content")
-def png_that_is_jpeg(f, r):
-    path = first(f, "public/masks/train/")
-    f[path] = jpeg(np.array(Image.open(io.BytesIO(f[path]))))
+def png_that_is_jpeg(files, rng):
+    path = first(files, "public/masks/train/")
+    files[path] = jpeg(np.array(Image.open(io.BytesIO(files[path]))))
 
 
 @case([{"image-bytes"}], "form")
-def mask_in_colour(f, r):
-    path = first(f, "public/masks/train/")
-    p = np.array(Image.open(io.BytesIO(f[path])))
-    f[path] = png(np.stack([p, p, p], -1))
+def mask_in_colour(files, rng):
+    path = first(files, "public/masks/train/")
+    p = np.array(Image.open(io.BytesIO(files[path])))
+    files[path] = png(np.stack([p, p, p], -1))
 
 
 @case([{"image-pixels"}], "content")
-def picture_mirrored(f, r):
-    path = first(f, "public/masks/train/")
-    f[path] = png(np.array(Image.open(io.BytesIO(f[path])))[:, ::-1])
+def picture_mirrored(files, rng):
+    path = first(files, "public/masks/train/")
+    files[path] = png(np.array(Image.open(io.BytesIO(files[path])))[:, ::-1])
 
 
 @case([{"files-cut-off"}], "content")
-def half_a_picture(f, r):
-    path = first(f, "public/images/train/")
-    f[path] = f[path][: len(f[path]) // 2]
+def half_a_picture(files, rng):
+    path = first(files, "public/images/train/")
+    files[path] = files[path][: len(files[path]) // 2]
 
 
 @case([{"image-damaged", "files-damaged", "image-pixels"}], "content")
-def hole_in_a_picture(f, r):
-    path = first(f, "public/masks/train/")
-    half = len(f[path]) // 2
-    f[path] = f[path][:half] + b"\0" * 60 + f[path][half + 60:]
+def hole_in_a_picture(files, rng):
+    path = first(files, "public/masks/train/")
+    half = len(files[path]) // 2
+    files[path] = files[path][:half] + b"\0" * 60 + files[path][half + 60:]
 
 
 @case([{"files-damaged"}], "content")
-def page_instead_of_picture(f, r): f[first(f, "public/images/train/")] = b"<!DOCTYPE html><html><body>404 not found</body></html>"
+def page_instead_of_picture(files, rng): files[first(files, "public/images/train/")] = b"<!DOCTYPE html><html><body>404 not found</body></html>"
 
 
 @case([{"files-damaged"}], "answers")
-def page_instead_of_answers(f, r): f[A] = b"<!DOCTYPE html><html><body>404 not found</body></html>"
+def page_instead_of_answers(files, rng): files[ANSWERS_CSV] = b"<!DOCTYPE html><html><body>404 not found</body></html>"
 
 
 @case(["files-renamed"], "content")
-def one_more_directory(f, r):
-    for path in [p for p in f if p.startswith("public/images/train/")]:
-        f[path.replace("images/train/", "images/train/train/")] = f.pop(path)
+def one_more_directory(files, rng):
+    for path in [p for p in files if p.startswith("public/images/train/")]:
+        files[path.replace("images/train/", "images/train/train/")] = files.pop(path)
 
 
 @case(["files-swapped"], "answers")
-def masks_of_test_swapped(f, r):
-    a, b = sorted(p for p in f if p.startswith("public/masks/test/"))[:2]
-    f[a], f[b] = f[b], f[a]
+def masks_of_test_swapped(files, rng):
+    a, b = sorted(p for p in files if p.startswith("public/masks/test/"))[:2]
+    files[a], files[b] = files[b], files[a]
 
 
 @case(["files-swapped"], "content")
-def a_picture_twice(f, r):
-    a, b = sorted(p for p in f if p.startswith("public/images/train/"))[:2]
-    f[a] = f[b]
+def a_picture_twice(files, rng):
+    a, b = sorted(p for p in files if p.startswith("public/images/train/"))[:2]
+    files[a] = files[b]
 
 
 @case(["files-swapped"], "answers")
-def a_test_picture_in_train(f, r): f[first(f, "public/images/train/")] = f[first(f, "public/images/test/")]
+def a_test_picture_in_train(files, rng): files[first(files, "public/images/train/")] = files[first(files, "public/images/test/")]
 
 
 @case([{"number-spelling", "values-changed", "column-types"}], "form")
-def document_numbers_as_integers(f, r):
-    v = json.loads(f["public/meta.json"]); v["ratio"] = 1
-    f["public/meta.json"] = json.dumps(v).encode()
+def document_numbers_as_integers(files, rng):
+    v = json.loads(files["public/meta.json"]); v["ratio"] = 1
+    files["public/meta.json"] = json.dumps(v).encode()
 
 
 @case([{"values-changed", "column-types", "number-spelling"}], "form")
-def document_numbers_as_texts(f, r):
-    v = json.loads(f["public/meta.json"]); v["items"][3]["w"] = str(v["items"][3]["w"])
-    f["public/meta.json"] = json.dumps(v).encode()
+def document_numbers_as_texts(files, rng):
+    v = json.loads(files["public/meta.json"]); v["items"][3]["w"] = str(v["items"][3]["w"])
+    files["public/meta.json"] = json.dumps(v).encode()
 
 
 @case([{"values-changed", "columns-missing", "rows-missing"}], "content")
-def document_key_gone(f, r):
-    v = json.loads(f["public/meta.json"]); del v["items"][3]["where"]["x"]
-    f["public/meta.json"] = json.dumps(v).encode()
+def document_key_gone(files, rng):
+    v = json.loads(files["public/meta.json"]); del v["items"][3]["where"]["x"]
+    files["public/meta.json"] = json.dumps(v).encode()
 
 
 @case([{"row-order"}], "none")
-def document_items_sorted(f, r):
-    v = json.loads(f["public/meta.json"]); v["items"].sort(key=lambda one: one["id"])
-    f["public/meta.json"] = json.dumps(v).encode()
+def document_items_sorted(files, rng):
+    v = json.loads(files["public/meta.json"]); v["items"].sort(key=lambda one: one["id"])
+    files["public/meta.json"] = json.dumps(v).encode()
 
 
 @case([{"rows-missing", "values-changed"}], "content")
-def document_item_gone(f, r):
-    v = json.loads(f["public/meta.json"]); del v["items"][7]
-    f["public/meta.json"] = json.dumps(v).encode()
+def document_item_gone(files, rng):
+    v = json.loads(files["public/meta.json"]); del v["items"][7]
+    files["public/meta.json"] = json.dumps(v).encode()
 
 
 @case(["document-layout"], "form")
-def document_letters_plain(f, r): f["public/meta.json"] = json.dumps(json.loads(f["public/meta.json"]), ensure_ascii=False).encode()
+def document_letters_plain(files, rng): files["public/meta.json"] = json.dumps(json.loads(files["public/meta.json"]), ensure_ascii=False).encode()
 
 
 @case([{"document-layout", "byte-order-mark"}], "form")
-def document_with_mark(f, r): f["public/meta.json"] = b"\xef\xbb\xbf" + f["public/meta.json"]
+def document_with_mark(files, rng): files["public/meta.json"] = b"\xef\xbb\xbf" + files["public/meta.json"]
 
 
 @case([{"document-layout"}], "form")
-def lines_as_a_list(f, r): f["public/events.jsonl"] = json.dumps([json.loads(l) for l in f["public/events.jsonl"].splitlines()]).encode()
+def lines_as_a_list(files, rng): files["public/events.jsonl"] = json.dumps([json.loads(line) for line in files["public/events.jsonl"].splitlines()]).encode()
 
 
 @case(["files-cut-off"], "content")
-def document_cut(f, r): f["public/meta.json"] = f["public/meta.json"][:-40]
+def document_cut(files, rng): files["public/meta.json"] = files["public/meta.json"][:-40]
 
 
 @case([{"values-changed"}], "content")
-def not_a_number_as_null(f, r): f["public/events.jsonl"] = "".join(l + "\n" if n != 4 else json.dumps({**json.loads(l), "v": None}) + "\n" for n, l in enumerate(f["public/events.jsonl"].decode().splitlines())).encode()
+def not_a_number_as_null(files, rng): files["public/events.jsonl"] = "".join(line + "\n" if n != 4 else json.dumps({**json.loads(line), "v": None}) + "\n" for n, line in enumerate(files["public/events.jsonl"].decode().splitlines())).encode()
 
 
 @case(["column-types", "float-single"], "form")
-def array_of_doubles(f, r): f["public/frames.npy"] = npy(np.load(io.BytesIO(f["public/frames.npy"])).astype("<f8"))
+def array_of_doubles(files, rng): files["public/frames.npy"] = npy(np.load(io.BytesIO(files["public/frames.npy"])).astype("<f8"))
 
 
 @case([{"array-shape"}], "content")
-def array_turned(f, r): f["public/frames.npy"] = npy(np.ascontiguousarray(np.load(io.BytesIO(f["public/frames.npy"])).T))
+def array_turned(files, rng): files["public/frames.npy"] = npy(np.ascontiguousarray(np.load(io.BytesIO(files["public/frames.npy"])).T))
 
 
 @case([{"array-shape", "rows-missing"}], "content")
-def array_shorter(f, r): f["public/frames.npy"] = npy(np.load(io.BytesIO(f["public/frames.npy"]))[:-2])
+def array_shorter(files, rng): files["public/frames.npy"] = npy(np.load(io.BytesIO(files["public/frames.npy"]))[:-2])
 
 
 @case([{"row-order"}], "none")
-def array_rows_in_another_order(f, r): f["public/frames.npy"] = npy(np.load(io.BytesIO(f["public/frames.npy"]))[::-1].copy())
+def array_rows_in_another_order(files, rng): files["public/frames.npy"] = npy(np.load(io.BytesIO(files["public/frames.npy"]))[::-1].copy())
 
 
 @case(["archive-repacked"], "none")
-def arrays_compressed(f, r):
+def arrays_compressed(files, rng):
     out = io.BytesIO()
-    np.savez_compressed(out, **np.load(io.BytesIO(f["public/both.npz"])))
-    f["public/both.npz"] = out.getvalue()
+    np.savez_compressed(out, **np.load(io.BytesIO(files["public/both.npz"])))
+    files["public/both.npz"] = out.getvalue()
 
 
 @case([{"files-missing"}], "content")
-def one_of_both_arrays(f, r):
+def one_of_both_arrays(files, rng):
     out = io.BytesIO()
-    np.savez(out, a=np.load(io.BytesIO(f["public/both.npz"]))["a"])
-    f["public/both.npz"] = out.getvalue()
+    np.savez(out, a=np.load(io.BytesIO(files["public/both.npz"]))["a"])
+    files["public/both.npz"] = out.getvalue()
 
 
 @case(["archive-repacked"], "none")
-def tar_with_other_times(f, r): f["public/notes.tar.gz"] = tar(untar(f["public/notes.tar.gz"]), time=1_700_000_000)
+def tar_with_other_times(files, rng): files["public/notes.tar.gz"] = tar(untar(files["public/notes.tar.gz"]), time=1_700_000_000)
 
 
 @case([{"archive-repacked", "files-damaged"}], "none")
-def tar_without_compression(f, r): f["public/notes.tar.gz"] = tar(untar(f["public/notes.tar.gz"]), mode="w")
+def tar_without_compression(files, rng): files["public/notes.tar.gz"] = tar(untar(files["public/notes.tar.gz"]), mode="w")
 
 
 @case([{"values-changed", "files-changed"}], "content")
-def tar_member_changed(f, r):
-    members = untar(f["public/notes.tar.gz"]); members["n/2.txt"] = b"note two\n"
-    f["public/notes.tar.gz"] = tar(members)
+def tar_member_changed(files, rng):
+    members = untar(files["public/notes.tar.gz"]); members["n/2.txt"] = b"note two\n"
+    files["public/notes.tar.gz"] = tar(members)
 
 
 @case(["files-cut-off"], "content")
-def tar_cut(f, r): f["public/notes.tar.gz"] = f["public/notes.tar.gz"][:-30]
+def tar_cut(files, rng): files["public/notes.tar.gz"] = files["public/notes.tar.gz"][:-30]
 
 
 @case(["archive-repacked"], "none")
-def members_in_another_order(f, r):
-    with zipfile.ZipFile(io.BytesIO(f["public/pack.zip"])) as archive:
-        f["public/pack.zip"] = zipped([(n, archive.read(n)) for n in archive.namelist()[::-1]])
+def members_in_another_order(files, rng):
+    with zipfile.ZipFile(io.BytesIO(files["public/pack.zip"])) as archive:
+        files["public/pack.zip"] = zipped([(n, archive.read(n)) for n in archive.namelist()[::-1]])
 
 
 @case(["archive-repacked"], "none")
-def comment_of_an_archive(f, r):
-    out = io.BytesIO(f["public/pack.zip"])
+def comment_of_an_archive(files, rng):
+    out = io.BytesIO(files["public/pack.zip"])
     with zipfile.ZipFile(out, "a") as archive:
         archive.comment = b"made by somebody"
-    f["public/pack.zip"] = out.getvalue()
+    files["public/pack.zip"] = out.getvalue()
 
 
 @case(["files-renamed"], "content")
-def directory_in_an_archive(f, r):
-    with zipfile.ZipFile(io.BytesIO(f["public/pack.zip"])) as archive:
-        f["public/pack.zip"] = zipped([("pack/" + n, archive.read(n)) for n in archive.namelist()])
+def directory_in_an_archive(files, rng):
+    with zipfile.ZipFile(io.BytesIO(files["public/pack.zip"])) as archive:
+        files["public/pack.zip"] = zipped([("pack/" + n, archive.read(n)) for n in archive.namelist()])
 
 
 @case(["files-surplus"], "content")
-def member_more(f, r):
-    with zipfile.ZipFile(io.BytesIO(f["public/pack.zip"])) as archive:
-        f["public/pack.zip"] = zipped([(n, archive.read(n)) for n in archive.namelist()] + [("t/d.txt", b"more")])
+def member_more(files, rng):
+    with zipfile.ZipFile(io.BytesIO(files["public/pack.zip"])) as archive:
+        files["public/pack.zip"] = zipped([(n, archive.read(n)) for n in archive.namelist()] + [("t/d.txt", b"more")])
 
 
 @case(["files-surplus"], "answers")
-def answers_as_member(f, r):
-    with zipfile.ZipFile(io.BytesIO(f["public/pack.zip"])) as archive:
-        f["public/pack.zip"] = zipped([(n, archive.read(n)) for n in archive.namelist()] + [("t/labels.csv", f[A])])
+def answers_as_member(files, rng):
+    with zipfile.ZipFile(io.BytesIO(files["public/pack.zip"])) as archive:
+        files["public/pack.zip"] = zipped([(n, archive.read(n)) for n in archive.namelist()] + [("t/labels.csv", files[ANSWERS_CSV])])
 
 
 @case([{"files-damaged"}], "content")
-def tar_named_zip(f, r):
-    with zipfile.ZipFile(io.BytesIO(f["public/pack.zip"])) as archive:
-        f["public/pack.zip"] = tar({n: archive.read(n) for n in archive.namelist()}, "w")
+def tar_named_zip(files, rng):
+    with zipfile.ZipFile(io.BytesIO(files["public/pack.zip"])) as archive:
+        files["public/pack.zip"] = tar({n: archive.read(n) for n in archive.namelist()}, "w")
 
 
 @case(["archive-unpacked"], "form")
-def archive_unpacked(f, r):
-    with zipfile.ZipFile(io.BytesIO(f.pop("public/pack.zip"))) as archive:
-        f.update({f"public/pack/{n}": archive.read(n) for n in archive.namelist()})
+def archive_unpacked(files, rng):
+    with zipfile.ZipFile(io.BytesIO(files.pop("public/pack.zip"))) as archive:
+        files.update({f"public/pack/{n}": archive.read(n) for n in archive.namelist()})
 
 
 @case([{"files-changed"}], "content")
-def sound_changed(f, r): f["public/sound.wav"] = f["public/sound.wav"][:200] + b"\x05\x05" + f["public/sound.wav"][202:]
+def sound_changed(files, rng): files["public/sound.wav"] = files["public/sound.wav"][:200] + b"\x05\x05" + files["public/sound.wav"][202:]
 
 
 @case(["bytes-appended"], "content")
-def sound_with_tail(f, r): f["public/sound.wav"] += b"ID3tail"
+def sound_with_tail(files, rng): files["public/sound.wav"] += b"ID3tail"
 
 
 @case(["files-cut-off"], "content")
-def records_cut(f, r): f["public/shard.tfrec"] = f["public/shard.tfrec"][:-9]
+def records_cut(files, rng): files["public/shard.tfrec"] = files["public/shard.tfrec"][:-9]
 
 
 @case(["file-names-case"], "content")
-def names_in_capitals(f, r):
-    path = first(f, "public/images/train/")
-    f[path.replace(".jpg", ".JPG")] = f.pop(path)
+def names_in_capitals(files, rng):
+    path = first(files, "public/images/train/")
+    files[path.replace(".jpg", ".JPG")] = files.pop(path)
 
 
 @case(["files-empty"], "answers")
-def answers_empty(f, r): f[A] = b""
+def answers_empty(files, rng): files[ANSWERS_CSV] = b""
 
 
 @case([{"parts-swapped", "files-other-part"}], "answers")
-def directories_swapped(f, r):
+def directories_swapped(files, rng):
     for kind in ("images", "masks"):
-        train = {p: f.pop(p) for p in list(f) if p.startswith(f"public/{kind}/train/")}
-        test = {p: f.pop(p) for p in list(f) if p.startswith(f"public/{kind}/test/")}
-        f.update({p.replace("/train/", "/test/"): c for p, c in train.items()})
-        f.update({p.replace("/test/", "/train/"): c for p, c in test.items()})
+        train = {p: files.pop(p) for p in list(files) if p.startswith(f"public/{kind}/train/")}
+        test = {p: files.pop(p) for p in list(files) if p.startswith(f"public/{kind}/test/")}
+        files.update({p.replace("/train/", "/test/"): c for p, c in train.items()})
+        files.update({p.replace("/test/", "/train/"): c for p, c in test.items()})

@@ -19,7 +19,7 @@ from mismatches import text_of
 from mismatches_further import column, first, rows_of, table, tar, untar
 
 CASES = {}
-A, T, S, R = "private/answers.csv", "public/test.csv", "public/sample_submission.csv", "public/train.csv"
+ANSWERS_CSV, TEST_CSV, SAMPLE_CSV, TRAIN_CSV = "private/answers.csv", "public/test.csv", "public/sample_submission.csv", "public/train.csv"
 PACKED, BOX, NEST = "public/history.csv.gz", "public/images.zip", "public/nest.zip"
 
 
@@ -48,10 +48,10 @@ def tree(seed):
     rows = lambda part: [[ids[i], repr(float(mass[i])), amount[i], place[i], "" if i % 9 == 4 else i % 5] for i in part]
     train, test = range(n_train), range(n_train, n)
     head = ["id", "mass", "amount", "place", "step"]
-    files[R] = to_csv(head + ["label"], [r + [label[i]] for r, i in zip(rows(train), train)])
-    files[T] = to_csv(head, rows(test))
-    files[S] = to_csv(["id", "label"], [[ids[i], "12.0"] for i in test])
-    files[A] = to_csv(["id", "label"], [[ids[i], label[i]] for i in test])
+    files[TRAIN_CSV] = to_csv(head + ["label"], [r + [label[i]] for r, i in zip(rows(train), train)])
+    files[TEST_CSV] = to_csv(head, rows(test))
+    files[SAMPLE_CSV] = to_csv(["id", "label"], [[ids[i], "12.0"] for i in test])
+    files[ANSWERS_CSV] = to_csv(["id", "label"], [[ids[i], label[i]] for i in test])
     files[PACKED] = pack(to_csv(["id", "at", "value", "label"], [[ids[i], f"2020-01-{i % 28 + 1:02d}", f"{rng.normal():.4f}", label[i]] for i in train]))
     members = [(f"train/{ids[i]}.png", png(picture(rng, 0, 20))) for i in train[:6]] + [(f"test/{ids[i]}.png", png(picture(rng, 0, 20))) for i in test[:6]]
     files[BOX] = zipped(members)
@@ -85,516 +85,516 @@ def members_of(content):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def in_box(f, change):
-    members = members_of(f[BOX])
+def in_box(files, change):
+    members = members_of(files[BOX])
     change(members)
-    f[BOX] = zipped(list(members.items()))
+    files[BOX] = zipped(list(members.items()))
 
 
-def in_nest(f, change):
+def in_nest(files, change):
     """Changes members of the tar archive inside the zip archive."""
-    outer = members_of(f[NEST])
+    outer = members_of(files[NEST])
     inner = untar(outer["outer/data.tar.gz"])
     change(inner)
     outer["outer/data.tar.gz"] = tar(inner)
-    f[NEST] = zipped(list(outer.items()))
+    files[NEST] = zipped(list(outer.items()))
 
 
-def in_outer(f, change):
-    outer = members_of(f[NEST])
+def in_outer(files, change):
+    outer = members_of(files[NEST])
     change(outer)
-    f[NEST] = zipped(list(outer.items()))
+    files[NEST] = zipped(list(outer.items()))
 
 
-def packed(f, change): f[PACKED] = pack(change(gzip.decompress(f[PACKED]).decode()).encode())
+def packed(files, change): files[PACKED] = pack(change(gzip.decompress(files[PACKED]).decode()).encode())
 
 
-def packed_cells(f, name, change):
-    part = {"x": gzip.decompress(f[PACKED])}
+def packed_cells(files, name, change):
+    part = {"x": gzip.decompress(files[PACKED])}
     column(part, "x", name, change)
-    f[PACKED] = pack(part["x"])
+    files[PACKED] = pack(part["x"])
 
 
 @case([], "equal")
-def nothing(f, r): pass
+def nothing(files, rng): pass
 
 
 # ---- the answers
 
 @case(["labels-changed"], "answers")
-def one_measured_answer(f, r): column(f, A, "label", lambda n, v: f"{float(v) + 1:.6f}" if n == 20 else v)
+def one_measured_answer(files, rng): column(files, ANSWERS_CSV, "label", lambda row, value: f"{float(value) + 1:.6f}" if row == 20 else value)
 
 
 @case([{"float-rounded"}], "answers")
-def answers_rounded(f, r): column(f, A, "label", lambda n, v: f"{float(v):.1f}")
+def answers_rounded(files, rng): column(files, ANSWERS_CSV, "label", lambda row, value: f"{float(value):.1f}")
 
 
 @case([{"number-spelling"}], "form")
-def answers_with_exponents(f, r): column(f, A, "label", lambda n, v: f"{float(v):.8e}")
+def answers_with_exponents(files, rng): column(files, ANSWERS_CSV, "label", lambda row, value: f"{float(value):.8e}")
 
 
 @case([{"labels-changed"}], "answers")
-def two_ids_exchanged(f, r):
-    ids = [row[0] for row in rows_of(f[A])[1:]]
+def two_ids_exchanged(files, rng):
+    ids = [row[0] for row in rows_of(files[ANSWERS_CSV])[1:]]
     ids[3], ids[30] = ids[30], ids[3]
-    column(f, A, "id", lambda n, v: ids[n])
-    table(f, A, lambda rows: rows[:1] + sorted(rows[1:]))
-    mine = {row[0]: n for n, row in enumerate(rows_of(f[T])[1:])}
-    table(f, A, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: mine[row[0]]))
+    column(files, ANSWERS_CSV, "id", lambda row, value: ids[row])
+    table(files, ANSWERS_CSV, lambda rows: rows[:1] + sorted(rows[1:]))
+    mine = {row[0]: n for n, row in enumerate(rows_of(files[TEST_CSV])[1:])}
+    table(files, ANSWERS_CSV, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: mine[row[0]]))
 
 
 @case([{"labels-changed"}], "answers")
-def answers_moved_by_one_row(f, r):
-    labels = [row[1] for row in rows_of(f[A])[1:]]
-    column(f, A, "label", lambda n, v: labels[n - 1])
+def answers_moved_by_one_row(files, rng):
+    labels = [row[1] for row in rows_of(files[ANSWERS_CSV])[1:]]
+    column(files, ANSWERS_CSV, "label", lambda row, value: labels[row - 1])
 
 
 @case([{"values-changed", "float-rounded", "rows-missing", "number-spelling"}], "answers")
-def ids_of_answers_through_doubles(f, r): column(f, A, "id", lambda n, v: str(int(float(v))))
+def ids_of_answers_through_doubles(files, rng): column(files, ANSWERS_CSV, "id", lambda row, value: str(int(float(value))))
 
 
 @case([{"number-spelling"}], "answers")
-def ids_of_answers_with_decimals(f, r): column(f, A, "id", lambda n, v: v + ".0")
+def ids_of_answers_with_decimals(files, rng): column(files, ANSWERS_CSV, "id", lambda row, value: value + ".0")
 
 
 @case([{"number-spelling"}], "content")
-def ids_of_sample_with_decimals(f, r): column(f, S, "id", lambda n, v: v + ".0")
+def ids_of_sample_with_decimals(files, rng): column(files, SAMPLE_CSV, "id", lambda row, value: value + ".0")
 
 
 @case(["columns-missing"], "answers")
-def answers_without_labels(f, r): table(f, A, lambda rows: [row[:1] for row in rows])
+def answers_without_labels(files, rng): table(files, ANSWERS_CSV, lambda rows: [row[:1] for row in rows])
 
 
 @case(["columns-added"], "answers")
-def answers_with_a_column(f, r): table(f, A, lambda rows: [row + ["Usage" if n == 0 else ["Public", "Private"][n % 2]] for n, row in enumerate(rows)])
+def answers_with_a_column(files, rng): table(files, ANSWERS_CSV, lambda rows: [row + ["Usage" if n == 0 else ["Public", "Private"][n % 2]] for n, row in enumerate(rows)])
 
 
 @case(["index-column"], "form")
-def answers_with_an_index(f, r): table(f, A, lambda rows: [["" if n == 0 else str(n - 1)] + row for n, row in enumerate(rows)])
+def answers_with_an_index(files, rng): table(files, ANSWERS_CSV, lambda rows: [["" if n == 0 else str(n - 1)] + row for n, row in enumerate(rows)])
 
 
 @case([{"rows-repeated"}], "answers")
-def answers_twice(f, r): table(f, A, lambda rows: rows + rows[1:])
+def answers_twice(files, rng): table(files, ANSWERS_CSV, lambda rows: rows + rows[1:])
 
 
 @case([{"rows-added"}], "answers")
-def train_rows_in_answers(f, r): table(f, A, lambda rows: rows + [[row[0], row[-1]] for row in rows_of(f[R])[1:11]])
+def train_rows_in_answers(files, rng): table(files, ANSWERS_CSV, lambda rows: rows + [[row[0], row[-1]] for row in rows_of(files[TRAIN_CSV])[1:11]])
 
 
 @case([{"missing-words"}, {"labels-changed"}], "answers")
-def gaps_in_answers_and_words(f, r):
-    column(f, A, "label", lambda n, v: "" if n in (4, 9) else v)
-    column(f, T, "step", lambda n, v: v or "NA")
+def gaps_in_answers_and_words(files, rng):
+    column(files, ANSWERS_CSV, "label", lambda row, value: "" if row in (4, 9) else value)
+    column(files, TEST_CSV, "step", lambda row, value: value or "NA")
 
 
 @case(["files-damaged"], "answers")
-def answers_gzipped(f, r): f[A] = gzip.compress(f[A])
+def answers_gzipped(files, rng): files[ANSWERS_CSV] = gzip.compress(files[ANSWERS_CSV])
 
 
 @case(["files-damaged", "line-ends"], "answers")
-def answers_zipped_with_line_ends(f, r): f[A] = zipped([("answers.csv", f[A].replace(b"\n", b"\r\n"))])
+def answers_zipped_with_line_ends(files, rng): files[ANSWERS_CSV] = zipped([("answers.csv", files[ANSWERS_CSV].replace(b"\n", b"\r\n"))])
 
 
 @case([{"files-damaged", "document-layout", "not-classified", "files-changed"}], "answers")
-def answers_as_json_under_csv(f, r): f[A] = json.dumps([dict(zip(("id", "label"), row)) for row in rows_of(f[A])[1:]]).encode()
+def answers_as_json_under_csv(files, rng): files[ANSWERS_CSV] = json.dumps([dict(zip(("id", "label"), row)) for row in rows_of(files[ANSWERS_CSV])[1:]]).encode()
 
 
 @case([{"files-changed", "files-damaged"}], "answers")
-def zeros_in_answers(f, r): f[A] = f[A][:400] + b"\0" * 64 + f[A][464:]
+def zeros_in_answers(files, rng): files[ANSWERS_CSV] = files[ANSWERS_CSV][:400] + b"\0" * 64 + files[ANSWERS_CSV][464:]
 
 
 @case(["row-order", "line-ends", "byte-order-mark"], "form")
-def three_forms_of_answers(f, r):
-    table(f, A, lambda rows: rows[:1] + rows[:0:-1])
-    f[A] = b"\xef\xbb\xbf" + f[A].replace(b"\n", b"\r\n")
+def three_forms_of_answers(files, rng):
+    table(files, ANSWERS_CSV, lambda rows: rows[:1] + rows[:0:-1])
+    files[ANSWERS_CSV] = b"\xef\xbb\xbf" + files[ANSWERS_CSV].replace(b"\n", b"\r\n")
 
 
 @case(["row-order"], "none")
-def answers_sorted_by_label(f, r): table(f, A, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: float(row[1])))
+def answers_sorted_by_label(files, rng): table(files, ANSWERS_CSV, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: float(row[1])))
 
 
 # ---- public tables
 
 @case([{"float-last-digit"}], "form")
-def last_digits(f, r): column(f, R, "mass", lambda n, v: repr(float(np.nextafter(float(v), 1e9))))
+def last_digits(files, rng): column(files, TRAIN_CSV, "mass", lambda row, value: repr(float(np.nextafter(float(value), 1e9))))
 
 
 @case([{"float-single"}], "form")
-def single_precision(f, r): column(f, R, "mass", lambda n, v: repr(float(np.float32(float(v)))))
+def single_precision(files, rng): column(files, TRAIN_CSV, "mass", lambda row, value: repr(float(np.float32(float(value)))))
 
 
 @case([{"number-spelling", "column-types"}], "form")
-def integers_became_floats(f, r): column(f, R, "step", lambda n, v: v + ".0" if v else v)
+def integers_became_floats(files, rng): column(files, TRAIN_CSV, "step", lambda row, value: value + ".0" if value else value)
 
 
 @case([{"number-spelling", "values-changed"}], "content")
-def thousands_separated(f, r): column(f, R, "amount", lambda n, v: f"{int(v):,}")
+def thousands_separated(files, rng): column(files, TRAIN_CSV, "amount", lambda row, value: f"{int(value):,}")
 
 
 @case([{"delimiter"}], "form")
-def bars(f, r): table(f, R, lambda rows: None, delimiter="|")
+def bars(files, rng): table(files, TRAIN_CSV, lambda rows: None, delimiter="|")
 
 
 @case([{"missing-words"}], "form")
-def question_marks(f, r): column(f, T, "step", lambda n, v: v or "None")
+def question_marks(files, rng): column(files, TEST_CSV, "step", lambda row, value: value or "None")
 
 
 @case([{"values-changed"}], "content")
-def gaps_filled_with_zero(f, r): column(f, T, "step", lambda n, v: v or "0")
+def gaps_filled_with_zero(files, rng): column(files, TEST_CSV, "step", lambda row, value: value or "0")
 
 
 @case([{"letter-case", "columns-renamed"}], "content")
-def header_in_capitals(f, r): text_of(f, R, lambda t: t.split("\n", 1)[0].upper() + "\n" + t.split("\n", 1)[1])
+def header_in_capitals(files, rng): text_of(files, TRAIN_CSV, lambda text: text.split("\n", 1)[0].upper() + "\n" + text.split("\n", 1)[1])
 
 
 @case([{"mojibake"}, {"line-ends"}], "content")
-def read_as_latin_on_windows(f, r): f[T] = f[T].decode("latin-1").replace("\n", "\r\n").encode()
+def read_as_latin_on_windows(files, rng): files[TEST_CSV] = files[TEST_CSV].decode("latin-1").replace("\n", "\r\n").encode()
 
 
 @case([{"other-split"}], "answers")
-def another_split(f, r):
-    train, test, answers = rows_of(f[R]), rows_of(f[T]), rows_of(f[A])
+def another_split(files, rng):
+    train, test, answers = rows_of(files[TRAIN_CSV]), rows_of(files[TEST_CSV]), rows_of(files[ANSWERS_CSV])
     labels = dict(answers[1:])
     rows = train[1:] + [row + [labels[row[0]]] for row in test[1:]]
     order = random.Random(5).sample(range(len(rows)), len(rows))
     rows = [rows[k] for k in order]
-    f[R] = to_csv(train[0], rows[:140])
-    f[T] = to_csv(test[0], [row[:-1] for row in rows[140:]])
-    f[A] = to_csv(answers[0], [[row[0], row[-1]] for row in rows[140:]])
-    f[S] = to_csv(["id", "label"], [[row[0], "12.0"] for row in rows[140:]])
+    files[TRAIN_CSV] = to_csv(train[0], rows[:140])
+    files[TEST_CSV] = to_csv(test[0], [row[:-1] for row in rows[140:]])
+    files[ANSWERS_CSV] = to_csv(answers[0], [[row[0], row[-1]] for row in rows[140:]])
+    files[SAMPLE_CSV] = to_csv(["id", "label"], [[row[0], "12.0"] for row in rows[140:]])
 
 
 @case(["columns-added"], "answers")
-def answers_in_another_unit_in_test(f, r):
-    answers = [row[1] for row in rows_of(f[A])[1:]]
-    table(f, T, lambda rows: [row + ["fahrenheit" if n == 0 else f"{float(answers[n - 1]) * 1.8 + 32:.6f}"] for n, row in enumerate(rows)])
+def answers_in_another_unit_in_test(files, rng):
+    answers = [row[1] for row in rows_of(files[ANSWERS_CSV])[1:]]
+    table(files, TEST_CSV, lambda rows: [row + ["fahrenheit" if n == 0 else f"{float(answers[n - 1]) * 1.8 + 32:.6f}"] for n, row in enumerate(rows)])
 
 
 @case(["columns-added"], "answers")
-def answers_in_test_in_another_order(f, r):
-    answers = dict(rows_of(f[A])[1:])
-    table(f, T, lambda rows: [row + ["label" if n == 0 else answers[row[0]]] for n, row in enumerate(rows[:1] + sorted(rows[1:]))])
-    mine = {row[0]: n for n, row in enumerate(rows_of(f[A])[1:])}
-    table(f, T, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: mine[row[0]]))
+def answers_in_test_in_another_order(files, rng):
+    answers = dict(rows_of(files[ANSWERS_CSV])[1:])
+    table(files, TEST_CSV, lambda rows: [row + ["label" if n == 0 else answers[row[0]]] for n, row in enumerate(rows[:1] + sorted(rows[1:]))])
+    mine = {row[0]: n for n, row in enumerate(rows_of(files[ANSWERS_CSV])[1:])}
+    table(files, TEST_CSV, lambda rows: rows[:1] + sorted(rows[1:], key=lambda row: mine[row[0]]))
 
 
 @case(["values-changed"], "content")
-def sample_holds_a_tenth(f, r):
-    answers = [row[1] for row in rows_of(f[A])[1:]]
-    column(f, S, "label", lambda n, v: answers[n] if n % 10 == 3 else v)
+def sample_holds_a_tenth(files, rng):
+    answers = [row[1] for row in rows_of(files[ANSWERS_CSV])[1:]]
+    column(files, SAMPLE_CSV, "label", lambda row, value: answers[row] if row % 10 == 3 else value)
 
 
 @case(["row-order"], "none")
-def sample_sorted(f, r): table(f, S, lambda rows: rows[:1] + sorted(rows[1:]))
+def sample_sorted(files, rng): table(files, SAMPLE_CSV, lambda rows: rows[:1] + sorted(rows[1:]))
 
 
 # ---- packed tables and archives
 
 @case([{"files-damaged"}], "content")
-def packed_twice(f, r): f[PACKED] = gzip.compress(f[PACKED])
+def packed_twice(files, rng): files[PACKED] = gzip.compress(files[PACKED])
 
 
 @case([{"files-damaged"}], "content")
-def plain_under_gz(f, r): f[PACKED] = gzip.decompress(f[PACKED])
+def plain_under_gz(files, rng): files[PACKED] = gzip.decompress(files[PACKED])
 
 
 @case(["archive-repacked"], "none")
-def packed_at_another_level(f, r): f[PACKED] = gzip.compress(gzip.decompress(f[PACKED]), 1)
+def packed_at_another_level(files, rng): files[PACKED] = gzip.compress(gzip.decompress(files[PACKED]), 1)
 
 
 @case(["files-cut-off"], "content")
-def packed_cut(f, r): f[PACKED] = f[PACKED][:-4]
+def packed_cut(files, rng): files[PACKED] = files[PACKED][:-4]
 
 
 @case(["bytes-appended"], "content")
-def packed_with_tail(f, r): f[PACKED] += b"\n\nEOF"
+def packed_with_tail(files, rng): files[PACKED] += b"\n\nEOF"
 
 
 @case(["line-ends"], "form")
-def line_ends_when_packed(f, r): packed(f, lambda t: t.replace("\n", "\r\n"))
+def line_ends_when_packed(files, rng): packed(files, lambda text: text.replace("\n", "\r\n"))
 
 
 @case(["byte-order-mark"], "form")
-def mark_when_packed(f, r): packed(f, lambda t: "\ufeff" + t)
+def mark_when_packed(files, rng): packed(files, lambda text: "\ufeff" + text)
 
 
 @case(["labels-changed"], "answers")
-def label_when_packed(f, r): packed_cells(f, "label", lambda n, v: f"{float(v) + 2:.6f}" if n == 8 else v)
+def label_when_packed(files, rng): packed_cells(files, "label", lambda row, value: f"{float(value) + 2:.6f}" if row == 8 else value)
 
 
 @case(["values-changed"], "content")
-def value_when_packed(f, r): packed_cells(f, "value", lambda n, v: "7.7777" if n == 8 else v)
+def value_when_packed(files, rng): packed_cells(files, "value", lambda row, value: "7.7777" if row == 8 else value)
 
 
 @case(["rows-missing"], "content")
-def rows_gone_when_packed(f, r): packed(f, lambda t: "\n".join(t.splitlines()[:-12]) + "\n")
+def rows_gone_when_packed(files, rng): packed(files, lambda text: "\n".join(text.splitlines()[:-12]) + "\n")
 
 
 @case(["rows-added"], "answers")
-def test_rows_when_packed(f, r):
-    answers = rows_of(f[A])[1:]
-    packed(f, lambda t: t + "".join(f"{i},2020-02-01,0.1,{v}\n" for i, v in answers))
+def test_rows_when_packed(files, rng):
+    answers = rows_of(files[ANSWERS_CSV])[1:]
+    packed(files, lambda text: text + "".join(f"{i},2020-02-01,0.1,{v}\n" for i, v in answers))
 
 
 @case(["file-packed"], "form")
-def packed_file_without_packing(f, r): f[PACKED[:-3]] = gzip.decompress(f.pop(PACKED))
+def packed_file_without_packing(files, rng): files[PACKED[:-3]] = gzip.decompress(files.pop(PACKED))
 
 
 @case(["files-swapped"], "answers")
-def test_members_swapped(f, r):
+def test_members_swapped(files, rng):
     def change(m):
         a, b = sorted(k for k in m if k.startswith("test/"))[:2]
         m[a], m[b] = m[b], m[a]
-    in_box(f, change)
+    in_box(files, change)
 
 
 @case(["files-swapped"], "content")
-def train_members_swapped(f, r):
+def train_members_swapped(files, rng):
     def change(m):
         a, b = sorted(k for k in m if k.startswith("train/"))[:2]
         m[a], m[b] = m[b], m[a]
-    in_box(f, change)
+    in_box(files, change)
 
 
 @case(["image-bytes"], "form")
-def member_picture_saved_again(f, r):
+def member_picture_saved_again(files, rng):
     def change(m):
         a = sorted(m)[0]
         m[a] = png(np.array(Image.open(io.BytesIO(m[a]))), level=1)
-    in_box(f, change)
+    in_box(files, change)
 
 
 @case(["image-pixels"], "content")
-def member_picture_changed(f, r):
+def member_picture_changed(files, rng):
     def change(m):
         a = sorted(m)[-1]
         p = np.array(Image.open(io.BytesIO(m[a])))
         p[2] ^= 255
         m[a] = png(p)
-    in_box(f, change)
+    in_box(files, change)
 
 
 @case(["files-empty"], "content")
-def member_empty(f, r): in_box(f, lambda m: m.update({sorted(m)[-1]: b""}))
+def member_empty(files, rng): in_box(files, lambda members: members.update({sorted(members)[-1]: b""}))
 
 
 @case(["files-cut-off"], "content")
-def member_cut(f, r): in_box(f, lambda m: m.update({sorted(m)[-1]: m[sorted(m)[-1]][:-20]}))
+def member_cut(files, rng): in_box(files, lambda members: members.update({sorted(members)[-1]: members[sorted(members)[-1]][:-20]}))
 
 
 @case(["bytes-appended"], "content")
-def member_with_tail(f, r): in_box(f, lambda m: m.update({sorted(m)[-1]: m[sorted(m)[-1]] + b"trailer"}))
+def member_with_tail(files, rng): in_box(files, lambda members: members.update({sorted(members)[-1]: members[sorted(members)[-1]] + b"trailer"}))
 
 
 @case(["files-damaged"], "content")
-def member_is_a_page(f, r): in_box(f, lambda m: m.update({sorted(m)[-1]: b"<html><head><title>403</title></head></html>"}))
+def member_is_a_page(files, rng): in_box(files, lambda members: members.update({sorted(members)[-1]: b"<html><head><title>403</title></head></html>"}))
 
 
 @case(["files-renamed"], "content")
-def member_renamed(f, r): in_box(f, lambda m: m.update({"train/zz.png": m.pop(sorted(m)[-1])}))
+def member_renamed(files, rng): in_box(files, lambda members: members.update({"train/zz.png": members.pop(sorted(members)[-1])}))
 
 
 @case(["files-other-part"], "answers")
-def member_in_the_other_part(f, r):
+def member_in_the_other_part(files, rng):
     def change(m):
         a = sorted(k for k in m if k.startswith("test/"))[0]
         m[a.replace("test/", "train/")] = m.pop(a)
-    in_box(f, change)
+    in_box(files, change)
 
 
 @case([{"files-damaged"}], "content")
-def page_instead_of_archive(f, r): f[BOX] = b"<!DOCTYPE html><html><body>Please sign in</body></html>"
+def page_instead_of_archive(files, rng): files[BOX] = b"<!DOCTYPE html><html><body>Please sign in</body></html>"
 
 
 @case(["archive-unpacked"], "form")
-def archive_in_a_directory(f, r): f.update({f"public/images/{k}": v for k, v in members_of(f.pop(BOX)).items()})
+def archive_in_a_directory(files, rng): files.update({f"public/images/{k}": v for k, v in members_of(files.pop(BOX)).items()})
 
 
 @case(["line-ends"], "form")
-def line_ends_in_a_nest(f, r): in_nest(f, lambda m: m.update({"in/table.csv": m["in/table.csv"].replace(b"\n", b"\r\n")}))
+def line_ends_in_a_nest(files, rng): in_nest(files, lambda members: members.update({"in/table.csv": members["in/table.csv"].replace(b"\n", b"\r\n")}))
 
 
 @case(["labels-changed"], "answers")
-def label_in_a_nest(f, r): in_nest(f, lambda m: column(m, "in/table.csv", "label", lambda n, v: "1.5" if n == 3 else v))
+def label_in_a_nest(files, rng): in_nest(files, lambda members: column(members, "in/table.csv", "label", lambda row, value: "1.5" if row == 3 else value))
 
 
 @case([{"document-layout"}, {"key-order"}], "form")
-def document_in_a_nest(f, r): in_nest(f, lambda m: m.update({"in/doc.json": json.dumps(json.loads(m["in/doc.json"]), indent=2, sort_keys=True).encode()}))
+def document_in_a_nest(files, rng): in_nest(files, lambda members: members.update({"in/doc.json": json.dumps(json.loads(members["in/doc.json"]), indent=2, sort_keys=True).encode()}))
 
 
 @case(["final-newline"], "form")
-def last_line_end_in_a_nest(f, r): in_nest(f, lambda m: m.update({"in/plain.txt": m["in/plain.txt"].rstrip()}))
+def last_line_end_in_a_nest(files, rng): in_nest(files, lambda members: members.update({"in/plain.txt": members["in/plain.txt"].rstrip()}))
 
 
 @case(["image-pixels"], "content")
-def picture_in_a_nest(f, r): in_nest(f, lambda m: m.update({"in/view.jpg": jpeg(np.array(Image.open(io.BytesIO(m["in/view.jpg"])))[:, ::-1])}))
+def picture_in_a_nest(files, rng): in_nest(files, lambda members: members.update({"in/view.jpg": jpeg(np.array(Image.open(io.BytesIO(members["in/view.jpg"])))[:, ::-1])}))
 
 
 @case(["files-renamed"], "content")
-def renamed_in_a_nest(f, r): in_nest(f, lambda m: m.update({"in/view2.jpg": m.pop("in/view.jpg")}))
+def renamed_in_a_nest(files, rng): in_nest(files, lambda members: members.update({"in/view2.jpg": members.pop("in/view.jpg")}))
 
 
 @case(["column-types"], "form")
-def array_type_in_a_nest(f, r): in_outer(f, lambda m: m.update({"outer/array.npy": npy(np.load(io.BytesIO(m["outer/array.npy"])).astype("<i4"))}))
+def array_type_in_a_nest(files, rng): in_outer(files, lambda members: members.update({"outer/array.npy": npy(np.load(io.BytesIO(members["outer/array.npy"])).astype("<i4"))}))
 
 
 @case(["values-changed"], "content")
-def packed_table_in_a_nest(f, r): in_outer(f, lambda m: m.update({"outer/pair.csv.gz": pack(gzip.decompress(m["outer/pair.csv.gz"]).replace(b"7,21", b"7,22"))}))
+def packed_table_in_a_nest(files, rng): in_outer(files, lambda members: members.update({"outer/pair.csv.gz": pack(gzip.decompress(members["outer/pair.csv.gz"]).replace(b"7,21", b"7,22"))}))
 
 
 @case(["files-surplus"], "answers")
-def answers_in_a_nest(f, r): in_nest(f, lambda m: m.update({"in/gold.csv": f[A]}))
+def answers_in_a_nest(files, rng): in_nest(files, lambda members: members.update({"in/gold.csv": files[ANSWERS_CSV]}))
 
 
 # ---- other files
 
 @case(["line-ends"], "form")
-def notes_with_line_ends(f, r):
-    for p in [p for p in f if p.startswith("public/notes/")]:
-        f[p] = f[p].replace(b"\n", b"\r\n")
+def notes_with_line_ends(files, rng):
+    for p in [p for p in files if p.startswith("public/notes/")]:
+        files[p] = files[p].replace(b"\n", b"\r\n")
 
 
 @case(["encoding"], "form")
-def notes_in_latin(f, r):
-    p = next(p for p in sorted(f) if p.startswith("public/notes/") and "è" in f[p].decode())
-    f[p] = f[p].decode().encode("latin-1")
+def notes_in_latin(files, rng):
+    p = next(p for p in sorted(files) if p.startswith("public/notes/") and "è" in files[p].decode())
+    files[p] = files[p].decode().encode("latin-1")
 
 
 @case(["files-swapped"], "answers")
-def notes_of_test_swapped(f, r):
-    a, b = sorted(p for p in f if p.startswith("public/notes/test/"))[:2]
-    f[a], f[b] = f[b], f[a]
+def notes_of_test_swapped(files, rng):
+    a, b = sorted(p for p in files if p.startswith("public/notes/test/"))[:2]
+    files[a], files[b] = files[b], files[a]
 
 
 @case(["files-swapped"], "answers")
-def calls_of_test_swapped(f, r):
-    a, b = sorted(p for p in f if p.startswith("public/calls/test/"))[:2]
-    f[a], f[b] = f[b], f[a]
+def calls_of_test_swapped(files, rng):
+    a, b = sorted(p for p in files if p.startswith("public/calls/test/"))[:2]
+    files[a], files[b] = files[b], files[a]
 
 
 @case([{"files-renamed"}], "content")
-def calls_by_number(f, r):
-    for n, p in enumerate(sorted(p for p in f if p.startswith("public/calls/train/"))):
-        f[f"public/calls/train/{n:04d}.wav"] = f.pop(p)
+def calls_by_number(files, rng):
+    for n, p in enumerate(sorted(p for p in files if p.startswith("public/calls/train/"))):
+        files[f"public/calls/train/{n:04d}.wav"] = files.pop(p)
 
 
 @case([{"files-other-part"}], "answers")
-def a_call_in_the_other_part(f, r):
-    p = first(f, "public/calls/test/")
-    f[p.replace("/test/", "/train/")] = f.pop(p)
+def a_call_in_the_other_part(files, rng):
+    p = first(files, "public/calls/test/")
+    files[p.replace("/test/", "/train/")] = files.pop(p)
 
 
 @case([{"files-cut-off"}], "content")
-def call_cut(f, r):
-    p = first(f, "public/calls/train/")
-    f[p] = f[p][:-300]
+def call_cut(files, rng):
+    p = first(files, "public/calls/train/")
+    files[p] = files[p][:-300]
 
 
 @case([{"files-changed", "values-changed"}], "content")
-def box_moved(f, r): text_of(f, "public/boxes.xml", lambda t: t.replace('x="', 'x="1', 1))
+def box_moved(files, rng): text_of(files, "public/boxes.xml", lambda text: text.replace('x="', 'x="1', 1))
 
 
 @case([{"line-ends"}], "form")
-def boxes_with_line_ends(f, r): text_of(f, "public/boxes.xml", lambda t: t.replace("\n", "\r\n"))
+def boxes_with_line_ends(files, rng): text_of(files, "public/boxes.xml", lambda text: text.replace("\n", "\r\n"))
 
 
 @case(["key-order"], "form")
-def keys_of_lines(f, r): f["public/people.jsonl"] = "".join(json.dumps(dict(reversed(json.loads(l).items()))) + "\n" for l in f["public/people.jsonl"].splitlines()).encode()
+def keys_of_lines(files, rng): files["public/people.jsonl"] = "".join(json.dumps(dict(reversed(json.loads(line).items()))) + "\n" for line in files["public/people.jsonl"].splitlines()).encode()
 
 
 @case(["row-order"], "none")
-def lines_sorted(f, r): text_of(f, "public/people.jsonl", lambda t: "".join(l + "\n" for l in sorted(t.splitlines())))
+def lines_sorted(files, rng): text_of(files, "public/people.jsonl", lambda text: "".join(line + "\n" for line in sorted(text.splitlines())))
 
 
 @case(["columns-added"], "answers")
-def answers_in_lines(f, r):
-    answers = dict(rows_of(f[A])[1:])
-    f["public/people.jsonl"] = "".join(json.dumps({**json.loads(l), "score": float(answers[json.loads(l)["id"]])}) + "\n" for l in f["public/people.jsonl"].splitlines()).encode()
+def answers_in_lines(files, rng):
+    answers = dict(rows_of(files[ANSWERS_CSV])[1:])
+    files["public/people.jsonl"] = "".join(json.dumps({**json.loads(line), "score": float(answers[json.loads(line)["id"]])}) + "\n" for line in files["public/people.jsonl"].splitlines()).encode()
 
 
 @case([{"columns-added", "values-changed", "rows-added"}], "answers")
-def answers_in_a_document(f, r):
-    answers = dict(rows_of(f[A])[1:])
-    f["public/index.json"] = json.dumps({k: {**v, "z": float(answers[k])} for k, v in json.loads(f["public/index.json"]).items()}).encode()
+def answers_in_a_document(files, rng):
+    answers = dict(rows_of(files[ANSWERS_CSV])[1:])
+    files["public/index.json"] = json.dumps({k: {**v, "z": float(answers[k])} for k, v in json.loads(files["public/index.json"]).items()}).encode()
 
 
 @case([{"float-rounded", "values-changed"}], "content")
-def document_rounded(f, r): f["public/index.json"] = json.dumps({k: {**v, "h": round(v["h"], 1)} for k, v in json.loads(f["public/index.json"]).items()}).encode()
+def document_rounded(files, rng): files["public/index.json"] = json.dumps({k: {**v, "h": round(v["h"], 1)} for k, v in json.loads(files["public/index.json"]).items()}).encode()
 
 
 @case([{"letter-case", "values-changed"}], "content")
-def texts_of_document_in_capitals(f, r): f["public/index.json"] = json.dumps({k: {**v, "k": ["R", "S"]} for k, v in json.loads(f["public/index.json"]).items()}).encode()
+def texts_of_document_in_capitals(files, rng): files["public/index.json"] = json.dumps({k: {**v, "k": ["R", "S"]} for k, v in json.loads(files["public/index.json"]).items()}).encode()
 
 
 @case(["files-damaged"], "content")
-def document_packed(f, r): f["public/index.json"] = gzip.compress(f["public/index.json"])
+def document_packed(files, rng): files["public/index.json"] = gzip.compress(files["public/index.json"])
 
 
 @case([{"values-changed"}], "content")
-def not_a_number_in_an_array(f, r):
-    a = np.load(io.BytesIO(f["public/depth.npy"]))
+def not_a_number_in_an_array(files, rng):
+    a = np.load(io.BytesIO(files["public/depth.npy"]))
     a[3, 1] = np.nan
-    f["public/depth.npy"] = npy(a)
+    files["public/depth.npy"] = npy(a)
 
 
 @case([{"float-single"}, {"column-types"}], "form")
-def array_of_singles(f, r): f["public/depth.npy"] = npy(np.load(io.BytesIO(f["public/depth.npy"])).astype("<f4"))
+def array_of_singles(files, rng): files["public/depth.npy"] = npy(np.load(io.BytesIO(files["public/depth.npy"])).astype("<f4"))
 
 
 @case([{"files-renamed"}], "content")
-def array_of_another_name(f, r):
-    a = np.load(io.BytesIO(f["public/whole.npz"]))
-    f["public/whole.npz"] = npz(arr_0=a["left"], right=a["right"])
+def array_of_another_name(files, rng):
+    a = np.load(io.BytesIO(files["public/whole.npz"]))
+    files["public/whole.npz"] = npz(arr_0=a["left"], right=a["right"])
 
 
 @case([{"values-changed"}], "content")
-def array_in_npz(f, r):
-    a = dict(np.load(io.BytesIO(f["public/whole.npz"])))
+def array_in_npz(files, rng):
+    a = dict(np.load(io.BytesIO(files["public/whole.npz"])))
     a["left"][2, 1] += 1
-    f["public/whole.npz"] = npz(**a)
+    files["public/whole.npz"] = npz(**a)
 
 
 @case([{"files-changed", "values-changed"}], "content")
-def gain_changed(f, r): f["public/rig.mat"] = mat({"gain": r.normal(0, 1, 6), "name": "rig seven"})
+def gain_changed(files, rng): files["public/rig.mat"] = mat({"gain": rng.normal(0, 1, 6), "name": "rig seven"})
 
 
 @case([{"rows-missing", "files-changed"}], "content")
-def record_gone(f, r):
-    size = int.from_bytes(f["public/part.tfrec"][:8], "little") + 16
-    f["public/part.tfrec"] = f["public/part.tfrec"][size:]
+def record_gone(files, rng):
+    size = int.from_bytes(files["public/part.tfrec"][:8], "little") + 16
+    files["public/part.tfrec"] = files["public/part.tfrec"][size:]
 
 
 @case(["files-surplus"], "content")
-def finder_directory(f, r): f.update({"public/__MACOSX/._test.csv": b"\0\5\x16\7" + b"\0" * 60, "public/.ipynb_checkpoints/x.txt": b"{}"})
+def finder_directory(files, rng): files.update({"public/__MACOSX/._test.csv": b"\0\5\x16\7" + b"\0" * 60, "public/.ipynb_checkpoints/x.txt": b"{}"})
 
 
 @case(["files-surplus"], "answers")
-def answers_in_files_of_items(f, r): f.update({f"public/labels/{i}.txt": f"{v}\n".encode() for i, v in rows_of(f[A])[1:]})
+def answers_in_files_of_items(files, rng): files.update({f"public/labels/{i}.txt": f"{v}\n".encode() for i, v in rows_of(files[ANSWERS_CSV])[1:]})
 
 
 @case(["files-surplus"], "answers")
-def answers_in_names(f, r): f.update({f"public/crops/{i}_{v}.txt": b"." for i, v in rows_of(f[A])[1:]})
+def answers_in_names(files, rng): files.update({f"public/crops/{i}_{v}.txt": b"." for i, v in rows_of(files[ANSWERS_CSV])[1:]})
 
 
 @case(["files-surplus"], "answers")
-def answers_as_an_array(f, r): f["public/y.npy"] = npy(np.array([float(row[1]) for row in rows_of(f[A])[1:]]))
+def answers_as_an_array(files, rng): files["public/y.npy"] = npy(np.array([float(row[1]) for row in rows_of(files[ANSWERS_CSV])[1:]]))
 
 
 @case(["files-surplus"], "answers")
-def answers_packed(f, r): f["public/old/solution.csv.gz"] = gzip.compress(f[A])
+def answers_packed(files, rng): files["public/old/solution.csv.gz"] = gzip.compress(files[ANSWERS_CSV])
 
 
 @case(["files-surplus"], "answers")
-def answers_as_lines(f, r): f["public/y.txt"] = "".join(row[1] + "\n" for row in rows_of(f[A])[1:]).encode()
+def answers_as_lines(files, rng): files["public/y.txt"] = "".join(row[1] + "\n" for row in rows_of(files[ANSWERS_CSV])[1:]).encode()
 
 
 @case([{"files-missing"}], "content")
-def directory_gone(f, r):
-    for p in [p for p in f if p.startswith("public/calls/train/")]:
-        f.pop(p)
+def directory_gone(files, rng):
+    for p in [p for p in files if p.startswith("public/calls/train/")]:
+        files.pop(p)
 
 
 @case([{"file-names-case"}], "content")
-def directory_in_capitals(f, r):
-    for p in [p for p in f if p.startswith("public/calls/")]:
-        f[p.replace("/calls/", "/Calls/")] = f.pop(p)
+def directory_in_capitals(files, rng):
+    for p in [p for p in files if p.startswith("public/calls/")]:
+        files[p.replace("/calls/", "/Calls/")] = files.pop(p)

@@ -48,7 +48,7 @@ class World:
         self.ids = competitions(self.source, self.pipelines)
         self.expected = None
 
-    def alone(self):
+    def expected_tree(self):
         """Returns the trees that a single machine without a remote prepares."""
         if self.expected is None:
             from world import Machine, tree
@@ -80,13 +80,13 @@ def main():
     for name in args.scenarios or scenarios.ALL:
         began = time.time()
         try:
-            said = scenarios.ALL[name](world) or "holds"
-        except scenarios.LeftOut as reason:
-            said = f"LEFT OUT: {reason}"
+            outcome = scenarios.ALL[name](world) or "holds"
+        except scenarios.MissingTool as reason:
+            outcome = f"SKIPPED: {reason}"
         except Exception as error:
             failed.append(name)
-            said = f"FAILED: {type(error).__name__}: {error}"
-        print(f"{name:20} {time.time() - began:6.1f} s  {said}", flush=True)
+            outcome = f"FAILED: {type(error).__name__}: {error}"
+        print(f"{name:20} {time.time() - began:6.1f} s  {outcome}", flush=True)
     if not args.base:
         shutil.rmtree(base, ignore_errors=True)
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)

@@ -11,18 +11,19 @@ import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from world import ADMIN, GALLERY, READER, TABLE, Machine, Weed, declare, free_port, kill, tree
+from world import ADMIN, GALLERY, READER, TABLE, Machine, S3Server, declare, free_port, kill, tree
 
 
-class LeftOut(Exception):
+class MissingTool(Exception):
     """Raised if a tool that the scenario needs is missing."""
 
 
 @contextmanager
 def server(world, name, space=None):
+    """Runs an S3 server. Yields the server and the address of a remote in its bucket. `space` limits its disk."""
     base = world.base / name
     shutil.rmtree(base, ignore_errors=True)
-    weed = Weed(world.weed, base, space)
+    weed = S3Server(world.weed, base, space)
     try:
         weed.start()
         yield weed, weed.bucket("lab")
@@ -34,21 +35,22 @@ def warnings(ended):
     return [line for line in ended.stderr.splitlines() if line.startswith("warning:")]
 
 
-def once(ended, words):
-    """Asserts that the output contains this message exactly once, and no other message."""
-    said = warnings(ended)
-    assert len(said) == 1 and words in said[0], f"expected `{words}` once: {said}"
-    return said[0].removeprefix("warning: ")
+def only_warning(ended, words):
+    """Asserts that a command printed a single warning, which contains `words`. Returns the warning."""
+    messages = warnings(ended)
+    assert len(messages) == 1 and words in messages[0], f"expected `{words}` once: {messages}"
+    return messages[0].removeprefix("warning: ")
 
 
-def filled(world, weed, remote, **more):
+def machine_with_results(world, weed, remote, **more):
+    """Returns a machine that has prepared all competitions and sent the results to the remote."""
     one = Machine(world, "one", remote, weed.url, **more)
     one.run()
     return one
 
 
 def shared(world):
-    """Three workers with an empty remote prepare one part of 12 competitions each. Then another machine only pulls."""
+    """Three workers with an empty remote prepare a third of the competitions each. Then another machine only pulls."""
     with server(world, "shared") as (weed, remote):
         first = Machine(world, "w1", remote, weed.url)
         others = [Machine(world, name, remote, weed.url) for name in ("w2", "w3")]
@@ -62,12 +64,12 @@ def shared(world):
         together = {}
         for one in workers:
             together.update(one.tree())
-        assert together == world.alone()
+        assert together == world.expected_tree()
         last = Machine(world, "puller", remote, weed.url, trusted=keys)
         ended = last.call("remote", "pull", "--skip-verification", "--json")
         kinds = set(last.kinds(ended))
         assert kinds <= {"bundle", "check", "publish"}, kinds
-        assert last.tree() == world.alone()
+        assert last.tree() == world.expected_tree()
         return f"{len(together)} files equal those of a single machine; a pull ran {sorted(kinds)}"
 
 
@@ -81,7 +83,7 @@ def twice(world):
         for process in running:
             out, err = process.communicate()
             assert process.returncode == 0 and "not deterministic" not in err, err
-        assert one.tree() == world.alone() and two.tree() == world.alone()
+        assert one.tree() == world.expected_tree() and two.tree() == world.expected_tree()
 
 
 def killed_upload(world):
@@ -102,21 +104,21 @@ def killed_upload(world):
             kills += process.poll() is None
             kill(process)
             # The uploaded results are correct, so another machine can use them.
-            look = Machine(world, "look", remote, weed.url, trusted=[one.key], who=READER)
-            ended = look.run()
-            assert look.tree() == world.alone() and "damaged" not in ended.stderr, ended.stderr
+            reader = Machine(world, "reader", remote, weed.url, trusted=[one.key], who=READER)
+            ended = reader.run()
+            assert reader.tree() == world.expected_tree() and "damaged" not in ended.stderr, ended.stderr
         one.run()
         one.call("remote", "push", "--skip-verification", "--source", world.source, *world.ids)
         last = Machine(world, "last", remote, weed.url, trusted=[one.key])
         last.call("remote", "pull", "--skip-verification")
-        assert one.tree() == last.tree() == world.alone()
+        assert one.tree() == last.tree() == world.expected_tree()
         return f"{kills} kills; nothing wrong was served, the rest was sent later"
 
 
 def corrupted(world):
-    """An object and a bundle in the remote are changed."""
+    """A byte of each object and of each bundle in the remote is changed."""
     with server(world, "corrupted") as (weed, remote):
-        one = filled(world, weed, remote)
+        one = machine_with_results(world, weed, remote)
         client = weed.client()
         for key in weed.keys("lab"):
             if "/objects/" not in key and "/bundles/" not in key:
@@ -127,22 +129,22 @@ def corrupted(world):
                 client.put_object(Bucket="lab", Key=key, Body=bytes(body))
         two = Machine(world, "two", remote, weed.url, trusted=[one.key])
         ended = two.run()
-        assert two.tree() == world.alone() and "is damaged" in ended.stderr, ended.stderr
+        assert two.tree() == world.expected_tree() and "is damaged" in ended.stderr, ended.stderr
         two.call("cache", "verify")
         # New results replaced the damaged ones, so a machine without bundles eventually gets all of them.
         three = Machine(world, "three", remote, weed.url, trusted=[one.key, two.key])
         three.run()
-        assert three.tree() == world.alone()
+        assert three.tree() == world.expected_tree()
         return warnings(ended)[0].removeprefix("warning: ")
 
 
 def forged(world):
     """Entries are forged: signed with an untrusted key, not signed, or copied to a different key."""
     with server(world, "forged") as (weed, remote):
-        filled(world, weed, remote)
+        machine_with_results(world, weed, remote)
         two = Machine(world, "two", remote, weed.url)
         ended = two.run()
-        assert two.tree() == world.alone()
+        assert two.tree() == world.expected_tree()
         assert sum("which is not trusted" in one for one in warnings(ended)) == 1, ended.stderr
         client = weed.client()
         entries = weed.keys("lab", "team/v1/ledger/")
@@ -157,7 +159,7 @@ def forged(world):
         # The copies are rejected even though the machine trusts the key that signed them.
         (three.home / "config" / "prep" / "keys" / "three.key").unlink()
         ended = three.run()
-        assert three.tree() == world.alone()
+        assert three.tree() == world.expected_tree()
         assert any("its signature is not valid" in one for one in warnings(ended)), ended.stderr
         return warnings(ended)[0].removeprefix("warning: ")
 
@@ -165,15 +167,15 @@ def forged(world):
 def clock(world):
     """The clock of a machine is 20 minutes off."""
     if not shutil.which("faketime"):
-        raise LeftOut("no faketime (apt-get install faketime)")
+        raise MissingTool("no faketime (apt-get install faketime)")
     with server(world, "clock") as (weed, remote):
-        one = filled(world, weed, remote)
+        one = machine_with_results(world, weed, remote)
         two = Machine(world, "two", remote, weed.url, trusted=[one.key])
         library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
-        around = {"LD_PRELOAD": str(library), "FAKETIME": "-20m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-        ended = two.run(around=around)
-        assert two.tree() == world.alone()
-        return once(ended, "clock")
+        environment = {"LD_PRELOAD": str(library), "FAKETIME": "-20m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        ended = two.run(environment=environment)
+        assert two.tree() == world.expected_tree()
+        return only_warning(ended, "clock")
 
 
 def full(world):
@@ -186,9 +188,9 @@ def full(world):
         ballast.write_bytes(bytes(free.f_bavail * free.f_frsize))
         two = Machine(world, "two", remote, weed.url, trusted=[one.key])
         ended = two.run()
-        assert two.tree() == world.alone()
-        said = warnings(ended)
-        assert said and "prep remote push" in said[0], ended.stderr
+        assert two.tree() == world.expected_tree()
+        messages = warnings(ended)
+        assert messages and "prep remote push" in messages[0], ended.stderr
         ballast.unlink()
         # After its disk was full, SeaweedFS accepts writes again only after a restart.
         weed.stop()
@@ -202,55 +204,56 @@ def full(world):
         assert pushed.returncode == 0, pushed.stderr
         three = Machine(world, "three", remote, weed.url, trusted=[one.key, two.key])
         three.call("remote", "pull", "--skip-verification")
-        assert three.tree() == world.alone()
-        return said[0].removeprefix("warning: ")
+        assert three.tree() == world.expected_tree()
+        return messages[0].removeprefix("warning: ")
 
 
 def revoked(world):
     """Credentials are revoked; other credentials are read-only."""
     with server(world, "revoked") as (weed, remote):
-        one = filled(world, weed, remote)
+        one = machine_with_results(world, weed, remote)
         reader = Machine(world, "reader", remote, weed.url, trusted=[one.key], who=READER)
         reader.call("remote", "pull", "--skip-verification")
-        assert reader.tree() == world.alone()
+        assert reader.tree() == world.expected_tree()
         lone = Machine(world, "lone", remote, weed.url, who=READER)
-        said = [once_of(lone.run(), "can only be read")]
+        messages = [only_warning_with(lone.run(), "can only be read")]
         gone = Machine(world, "gone", remote, weed.url, trusted=[one.key], who=("gone", "gone-secret"))
         ended = gone.run()
-        assert gone.tree() == world.alone()
-        said.append(once(ended, "refuses the credentials"))
-        return " | ".join(said)
+        assert gone.tree() == world.expected_tree()
+        messages.append(only_warning(ended, "rejects the credentials"))
+        return " | ".join(messages)
 
 
-def once_of(ended, words):
-    said = [one for one in warnings(ended) if words in one]
-    assert len(said) == 1, ended.stderr
-    return said[0].removeprefix("warning: ")
+def only_warning_with(ended, words):
+    """Asserts that one of a command's warnings contains `words`. Returns this warning. Other warnings are ignored."""
+    messages = [one for one in warnings(ended) if words in one]
+    assert len(messages) == 1, ended.stderr
+    return messages[0].removeprefix("warning: ")
 
 
 def away(world):
     """The S3 server is stopped during a run, and before a run."""
     with server(world, "away") as (weed, remote):
-        one = filled(world, weed, remote)
+        one = machine_with_results(world, weed, remote)
         two = Machine(world, "two", remote, weed.url, trusted=[one.key])
         process = two.start("run", "--skip-verification", "--no-download", "--json", "--source", world.source, *world.ids)
         time.sleep(0.4)
         weed.stop()
         out, err = process.communicate()
-        assert process.returncode == 0 and two.tree() == world.alone(), err
+        assert process.returncode == 0 and two.tree() == world.expected_tree(), err
         three = Machine(world, "three", remote, weed.url, trusted=[one.key])
         ended = three.run()
-        assert three.tree() == world.alone()
-        said = once(ended, "cannot be reached")
+        assert three.tree() == world.expected_tree()
+        warning = only_warning(ended, "cannot be reached")
         weed.start()
         three.call("remote", "push", "--skip-verification", "--source", world.source, *world.ids)
-        return said
+        return warning
 
 
 def prefixes(world):
     """A role without permission to read `private/` gets no answers and no bundles."""
     with server(world, "prefixes") as (weed, remote):
-        one = filled(world, weed, remote)
+        one = machine_with_results(world, weed, remote)
         answers = {Path(path).read_bytes() for path in one.home.glob("data/*/prepared/private/*") if path.is_file()}
         client = weed.client()
         open_ = [key for key in weed.keys("lab") if "private/" not in key]
@@ -262,7 +265,7 @@ def prefixes(world):
 
 def pull_time(world):
     """A second machine pulls, which only transfers bytes. Compares its time with that of an S3 client."""
-    said = []
+    messages = []
     # If only outputs are needed, no byte of the bundle is transferred.
     for name, id, reads_bundle in (("pictures in the bundle", large(world, "big", members=300, each=1 << 20, used=300), True),
                                    ("tables", broad(world), False), ("20,000 files of an archive", small(world), False)):
@@ -287,9 +290,9 @@ def pull_time(world):
                 times.append((pulled[0] / copied[0], pulled, copied))
                 shutil.rmtree(two.home)
             ratio, pulled, copied = sorted(times)[1]
-            said.append(f"{name}, {moved / 1e6:.0f} MB in {len(wanted)} objects: pulled in {pulled[0]:.2f} s (processor {pulled[1]:.2f} s), "
+            messages.append(f"{name}, {moved / 1e6:.0f} MB in {len(wanted)} objects: pulled in {pulled[0]:.2f} s (processor {pulled[1]:.2f} s), "
                         f"copied in {copied[0]:.2f} s (processor {copied[1]:.2f} s), {ratio:.2f} and {pulled[1] / copied[1]:.2f} times")
-    return "; ".join(said) + " (at most 1.3)"
+    return "; ".join(messages) + " (at most 1.3)"
 
 
 # Ten requests at the same time, like Amazon's command line.
@@ -363,7 +366,7 @@ def large(world, name, members, each, used):
 
 def tenth(world):
     """Measures the bytes transferred from a mirrored bundle of 2 GB, of which a tenth is used."""
-    said = []
+    messages = []
     for name, members, each in (("1MB", 2000, 1_000_000), ("100kB", 20000, 100_000)):
         with server(world, f"tenth-{name}") as (weed, remote):
             id = large(world, name, members=members, each=each, used=members // 10)
@@ -377,10 +380,10 @@ def tenth(world):
             gate.close()
             useful = sum(path.stat().st_size for path in two.home.glob("data/*/prepared/public/t*/*.jpg"))
             assert not list(two.home.glob("data/*/*.zip"))
-            said.append(f"members of {name}: {moved / 1e6:.0f} MB moved for {useful / 1e6:.0f} MB, {moved / useful:.3f} times")
+            messages.append(f"members of {name}: {moved / 1e6:.0f} MB moved for {useful / 1e6:.0f} MB, {moved / useful:.3f} times")
         shutil.rmtree(weed.base)
         shutil.rmtree(two.home)
-    return "; ".join(said) + " (at most 1.15)"
+    return "; ".join(messages) + " (at most 1.15)"
 
 
 def scaling(world):
@@ -475,7 +478,7 @@ class Slurm:
     def __init__(self, world):
         for program in ("slurmctld", "slurmd", "sbatch", "munged"):
             if not shutil.which(program):
-                raise LeftOut("no Slurm (apt-get install slurmctld slurmd slurm-client munge)")
+                raise MissingTool("no Slurm (apt-get install slurmctld slurmd slurm-client munge)")
         self.base = world.base / "slurm"
         shutil.rmtree(self.base, ignore_errors=True)
         for name in ("state", "spool", "log"):
@@ -499,7 +502,7 @@ class Slurm:
             f"MpiDefault=none\nSwitchType=switch/none\nJobAcctGatherType=jobacct_gather/none\nInactiveLimit=0\nMinJobAge=300\n"
             f"KillWait=2\nBatchStartTimeout=5\nMessageTimeout=5\nJobRequeue=1\n{nodes}"
             f"PartitionName=all Nodes=n[1-3] Default=YES MaxTime=INFINITE State=UP\n")
-        self.around = {**os.environ, "SLURM_CONF": str(self.conf)}
+        self.environment = {**os.environ, "SLURM_CONF": str(self.conf)}
 
     def start(self):
         if subprocess.run(["munge", "-n"], capture_output=True).returncode:
@@ -512,7 +515,7 @@ class Slurm:
             self.node(n)
         end = time.time() + 60
         while time.time() < end:
-            states = self.ask("sinfo", "-h", "-o", "%T", "-N").split()
+            states = self.output_of("sinfo", "-h", "-o", "%T", "-N").split()
             if len(states) == 3 and set(states) == {"idle"}:
                 return self
             time.sleep(1)
@@ -523,15 +526,15 @@ class Slurm:
 
     def daemon(self, *words):
         log = open(self.base / "log" / "out", "a")
-        return subprocess.Popen([str(word) for word in words], env=self.around, stdout=log, stderr=log)
+        return subprocess.Popen([str(word) for word in words], env=self.environment, stdout=log, stderr=log)
 
-    def ask(self, *words):
-        asked = subprocess.run([str(word) for word in words], env=self.around, capture_output=True, text=True)
-        return asked.stdout
+    def output_of(self, *words):
+        result = subprocess.run([str(word) for word in words], env=self.environment, capture_output=True, text=True)
+        return result.stdout
 
     def submit(self, script, machine):
-        around = {**self.around, **machine.around, "PREP": machine.world.prep, "PREP_SCRATCH": str(machine.home / "scratch")}
-        done = subprocess.run(["bash", str(script)], env=around, capture_output=True, text=True, cwd=self.base)
+        environment = {**self.environment, **machine.environment, "PREP": machine.world.prep, "PREP_SCRATCH": str(machine.home / "scratch")}
+        done = subprocess.run(["bash", str(script)], env=environment, capture_output=True, text=True, cwd=self.base)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -539,7 +542,7 @@ class Slurm:
         """Waits until no job is left and returns the state of the queue."""
         end = time.time() + seconds
         while time.time() < end:
-            left = self.ask("squeue", "-h", "-r", "-o", "%i %T %r")
+            left = self.output_of("squeue", "-h", "-r", "-o", "%i %T %r")
             if not left.strip():
                 return
             time.sleep(1)
@@ -587,7 +590,7 @@ def slurm(world):
         cluster.submit(script, home)
         cluster.submit(script, home)
         cluster.wait(500)
-        assert home.tree() == world.alone(), "another tree"
+        assert home.tree() == world.expected_tree(), "another tree"
         return f"{len(home.tree())} files equal those of a single machine"
 
 
@@ -597,7 +600,7 @@ def slurmd(world):
         cluster.submit(script, home)
         end = time.time() + 200
         while time.time() < end:
-            running = cluster.ask("squeue", "-h", "-r", "-t", "R", "-n", "prep-prepare", "-o", "%i %N")
+            running = cluster.output_of("squeue", "-h", "-r", "-t", "R", "-n", "prep-prepare", "-o", "%i %N")
             on = [line for line in running.splitlines() if line.endswith(" n2")]
             if on:
                 break
@@ -611,7 +614,7 @@ def slurmd(world):
         for pid in children:
             subprocess.run(["kill", "-9", pid])
         cluster.wait(500)
-        assert home.tree() == world.alone(), "another tree"
+        assert home.tree() == world.expected_tree(), "another tree"
         return f"task {job} was on the node; the tree equals that of a single machine"
 
 
@@ -629,7 +632,7 @@ def k8s(world):
 def cut_off(world):
     """A shared directory is disconnected while a node prepares into it. The other node has its own mount."""
     if not Path("/dev/fuse").exists():
-        raise LeftOut("no /dev/fuse")
+        raise MissingTool("no /dev/fuse")
     base = world.base / "fuse"
     subprocess.run(["umount", "-l", str(base / "m1")], capture_output=True)
     subprocess.run(["umount", "-l", str(base / "m2")], capture_output=True)
@@ -656,7 +659,7 @@ def cut_off(world):
             words = ["run", "--skip-verification", "--no-download", "--json", "--source", world.source, *ids]
             running = subprocess.Popen(
                 [world.prep, *map(str, words), "--data-dir", mounts[0] / "data", "--cache-dir", one.home / "store"],
-                env=one.around, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                env=one.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             time.sleep(1.5)
             subprocess.run(["umount", "-l", str(mounts[0])])
             children = subprocess.run(["pgrep", "-P", str(daemons[0].pid)], capture_output=True, text=True).stdout.split()
@@ -666,9 +669,9 @@ def cut_off(world):
             out, err = running.communicate(timeout=120)
             ended = subprocess.run(
                 [world.prep, *map(str, words), "--data-dir", mounts[1] / "data", "--cache-dir", two.home / "store"],
-                env=two.around, capture_output=True, text=True, timeout=300)
+                env=two.environment, capture_output=True, text=True, timeout=300)
             assert ended.returncode == 0, ended.stderr
-            assert tree(mounts[1] / "data") == world.alone()
+            assert tree(mounts[1] / "data") == world.expected_tree()
             first = [line for line in err.splitlines() if line.startswith("error")][:1]
             return f"the first node ended with {running.returncode} ({' '.join(first)[:120]}), the second made the whole tree"
     finally:

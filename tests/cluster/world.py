@@ -107,7 +107,7 @@ def competitions(directory, pipelines, scale=1):
     return ids
 
 
-class Weed:
+class S3Server:
     """SeaweedFS as an S3 server."""
 
     def __init__(self, program, base, space=None):
@@ -199,7 +199,7 @@ class Machine:
         shutil.rmtree(self.home, ignore_errors=True)
         config = self.home / "config" / "prep"
         config.mkdir(parents=True)
-        self.around = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config"),
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "config"),
                        "PREP_PIPELINES": str(world.pipelines), "AWS_ACCESS_KEY_ID": who[0],
                        "AWS_SECRET_ACCESS_KEY": who[1]}
         self.key = self.call("remote", "key", "new", name).stdout.strip()
@@ -211,12 +211,12 @@ class Machine:
         directories = ["--data-dir", str(self.home / "data"), "--cache-dir", str(self.home / "store")]
         return [self.world.prep, *map(str, words), *directories]
 
-    def start(self, *words, around=None):
-        return subprocess.Popen(self.command(*words), env={**self.around, **(around or {})}, text=True,
+    def start(self, *words, environment=None):
+        return subprocess.Popen(self.command(*words), env={**self.environment, **(environment or {})}, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def call(self, *words, code=0, around=None):
-        process = self.start(*words, around=around)
+    def call(self, *words, code=0, environment=None):
+        process = self.start(*words, environment=environment)
         out, err = process.communicate(timeout=900)
         if code is not None:
             assert process.returncode == code, f"{self.name}: {words}: {process.returncode}\n{out}\n{err}"
@@ -224,19 +224,21 @@ class Machine:
             assert secret not in out + err, "a secret was shown"
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
-    def run(self, *words, ids=None, code=0, source=True, around=None):
+    def run(self, *words, ids=None, code=0, source=True, environment=None):
         ids = self.world.ids if ids is None else ids
         more = ["--source", self.world.source] if source else []
-        return self.call("run", "--skip-verification", "--no-download", "--json", *more, *words, *ids, code=code, around=around)
+        return self.call("run", "--skip-verification", "--no-download", "--json", *more, *words, *ids, code=code, environment=environment)
 
     def tree(self):
         return tree(self.home / "data")
 
     def kinds(self, ended):
+        """Returns the kinds of the steps that a command ran."""
         return sorted({one["kind"] for one in json.loads(ended.stdout)["timings"]})
 
 
 def tree(data):
+    """Returns the MD5 of each prepared file in a data directory, by path."""
     files = sorted(path for path in data.glob("*/prepared/**/*") if path.is_file())
     return {str(path.relative_to(data)): hashlib.md5(path.read_bytes()).hexdigest() for path in files}
 

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
-use crate::support::{Ended, Harbour, Sandbox, names_in};
+use crate::support::{CommandResult, Harbour, Sandbox, names_in};
 
 /// Returns a prepared competition, and a submission with correct answers.
 fn prepared() -> Sandbox {
@@ -14,7 +14,7 @@ fn prepared() -> Sandbox {
     sandbox
 }
 
-fn score(sandbox: &Sandbox) -> Ended {
+fn score(sandbox: &Sandbox) -> CommandResult {
     sandbox.prep(&["grade", Harbour::ID, "gold.csv", "-q", "--json"])
 }
 
@@ -51,7 +51,7 @@ fn answers_modified_in_place_are_detected_and_restored() {
     );
 
     let help = format!("run `prep run {}`", Harbour::ID);
-    score(&sandbox).code(4).says(&[
+    score(&sandbox).code(4).stderr_has(&[
         "changed after they were prepared",
         "private/test.csv",
         &help,
@@ -76,7 +76,7 @@ fn graders_in_one_directory_write_separate_reports() {
         .collect();
     let mut reported: Vec<String> = Vec::new();
     for one in running {
-        let ended = Ended::from(one.wait_with_output().expect("its end")).code(0);
+        let ended = CommandResult::from(one.wait_with_output().expect("its end")).code(0);
         let path = ended
             .stderr
             .split("report: reports/")
@@ -96,7 +96,7 @@ fn unwritable_report_is_a_system_error() {
     sandbox.write("list.jsonl", "");
     sandbox.write("reports", "a file");
     let arguments = ["grade", "list.jsonl", "--output", "reports"];
-    sandbox.prep(&arguments).code(6).says(&["reports"]);
+    sandbox.prep(&arguments).code(6).stderr_has(&["reports"]);
 }
 
 #[test]
@@ -111,5 +111,5 @@ fn thresholds_are_shown_for_an_unprepared_competition() {
     sandbox
         .prep(&["grade", "spaceship-titanic", "s.csv"])
         .code(4)
-        .says(&["is not prepared"]);
+        .stderr_has(&["is not prepared"]);
 }

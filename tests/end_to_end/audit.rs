@@ -65,7 +65,7 @@ fn audit_explains_a_tree_of_another_program() {
     let ended = sandbox
         .prep(&["audit", Harbour::ID, "--tree", "theirs"])
         .code(5);
-    ended.shows(&[
+    ended.stdout_has(&[
         "labels-changed   harm: answers",
         "ours \"1\", theirs \"0\": 1",
         "line-ends   harm: form",
@@ -160,7 +160,7 @@ fn audit_reads_outputs_that_were_not_published() {
         "`prep audit {} --source source` explains the difference",
         Harbour::ID
     );
-    sandbox.prep(&run).code(5).says(&[&help]);
+    sandbox.prep(&run).code(5).stderr_has(&[&help]);
     assert_eq!(found(0), (vec!["line-ends".to_owned()], Some(true)));
     assert!(!train.exists());
 
@@ -264,7 +264,7 @@ fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
     assert_eq!(facts(1), (Some("not-classified"), Some("content")));
     assert_eq!(blocks[0]["paths"], serde_json::json!(["private/test.csv"]));
     let text = sandbox.prep(&["audit", Harbour::ID]).code(5);
-    let text = text.shows(&[
+    let text = text.stdout_has(&[
         "which may be why outputs differ",
         "proof   public/train.csv: the published MD5 is 1111",
         "proof   public/test.csv: the published MD5 is 2222",
@@ -323,7 +323,7 @@ fn edited_files_are_named() {
         let end = "prepared files were changed or removed after they were prepared";
         assert_eq!(report["conclusion"], end);
         let shown = sandbox.prep(&["audit", Harbour::ID]).code(5);
-        shown.shows(&["restores the files; run `prep run harbour`"]);
+        shown.stdout_has(&["restores the files; run `prep run harbour`"]);
 
         let names = "changed or missing: private/test.csv, public/train.csv";
         let difference =
@@ -332,11 +332,14 @@ fn edited_files_are_named() {
             let shown = sandbox
                 .prep(&[verb, Harbour::ID, "--skip-verification"])
                 .code(0);
-            shown.shows(&[&difference]);
+            shown.stdout_has(&[&difference]);
         }
-        sandbox.prep(&["list", Harbour::ID]).code(0).shows(&[names]);
+        sandbox
+            .prep(&["list", Harbour::ID])
+            .code(0)
+            .stdout_has(&[names]);
         let note = format!("harbour: restoring the published data: {names}");
-        sandbox.run(Harbour::ID).code(0).says(&[&note]);
+        sandbox.run(Harbour::ID).code(0).stderr_has(&[&note]);
         assert!(
             !sandbox
                 .run(Harbour::ID)
@@ -360,10 +363,10 @@ fn a_truncated_bundle_is_named() {
     sandbox
         .prep(&["run", Harbour::ID])
         .code(4)
-        .says(&[&message]);
+        .stderr_has(&[&message]);
     let advice = format!("do      download it again; remove {path}, then run `prep fetch harbour`");
     sandbox
         .prep(&["audit", Harbour::ID])
         .code(5)
-        .shows(&[&advice]);
+        .stdout_has(&[&advice]);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Ended, Harbour, Sandbox, skipped};
+use crate::support::{CommandResult, Harbour, Sandbox, skipped};
 
 /// The shells, with their first arguments: a script that loads the completions from its first argument, a file,
 /// and prints the values that complete its other arguments.
@@ -133,7 +133,7 @@ fn shells_complete_the_values_of_the_settings() {
                 skipped(&format!("{shell} is not installed"));
                 break;
             }
-            let Ended { stdout, stderr, .. } = Ended::of(&mut command).code(0);
+            let CommandResult { stdout, stderr, .. } = CommandResult::of(&mut command).code(0);
             let lines = stdout.lines().map(str::trim);
             let mut found: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
             found.sort_unstable();

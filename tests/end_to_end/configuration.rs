@@ -62,7 +62,7 @@ fn documented_keys_are_those_of_prep_toml() {
     assert_eq!(documented("Settings"), known);
     sandbox.write("data/prep.toml", "datadir = 1\n");
     let ended = sandbox.prep(&["config"]).code(2);
-    let ended = ended.says(&["unknown field `datadir`\n", "did you mean `data_dir`?"]);
+    let ended = ended.stderr_has(&["unknown field `datadir`\n", "did you mean `data_dir`?"]);
     assert!(!ended.stderr.contains("cache_dir"), "{}", ended.stderr);
     // This mistake has nothing to do with the names of keys.
     sandbox.write("data/prep.toml", "jobs = 'x'\n");
@@ -77,11 +77,11 @@ fn documented_keys_are_those_of_prep_toml() {
         ("memory = 16", "`memory` in prep.toml: `16` has no unit"),
     ] {
         sandbox.write("data/prep.toml", setting);
-        sandbox.prep(&["config"]).code(2).says(&[message]);
+        sandbox.prep(&["config"]).code(2).stderr_has(&[message]);
     }
     sandbox.write("data/prep.toml", "jobs = 2\nskip_verification = true\n");
     let ended = sandbox.prep(&["config"]).code(0);
-    ended.shows(&["implied by skip_verification"]);
+    ended.stdout_has(&["implied by skip_verification"]);
 }
 
 #[test]

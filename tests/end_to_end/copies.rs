@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::serve::Serving;
-use crate::support::{Ended, Gallery, Sandbox, Snapshot, hex_md5, skipped};
+use crate::support::{CommandResult, Gallery, Sandbox, Snapshot, hex_md5, skipped};
 use crate::until::wait_until;
 
 const ID: &str = Gallery::ID;
@@ -16,7 +16,7 @@ fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.pipeline(ID, &Gallery::pipeline(0));
     sandbox.bundle(ID, &Gallery::archive(30, 1).bytes());
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     let answers = fs::read(sandbox.prepared(ID).join("private/test.csv")).expect("answers");
     sandbox.write("gold.csv", answers);
     sandbox
@@ -37,7 +37,7 @@ fn files(sandbox: &Sandbox) -> Vec<PathBuf> {
     tree.files().map(|path| directory.join(path)).collect()
 }
 
-fn grade(sandbox: &Sandbox, data: &str) -> Ended {
+fn grade(sandbox: &Sandbox, data: &str) -> CommandResult {
     sandbox.prep(&["grade", ID, "gold.csv", "-q", "--json", "--data-dir", data])
 }
 
@@ -110,7 +110,7 @@ fn copied_and_touched_data_are_as_good_as_before() {
 /// Asserts that a run executes no step, and returns the files that the run wrote.
 fn files_touched_by_run(sandbox: &Sandbox) -> Vec<String> {
     let before = sandbox.tree(ID);
-    assert_eq!(sandbox.run_well(ID), 0);
+    assert_eq!(sandbox.run_and_count_steps(ID), 0);
     let after = sandbox.tree(ID);
     after
         .touched_since(&before)
@@ -154,20 +154,23 @@ fn files_of_other_programs_are_a_warning() {
         sandbox.write(&format!("data/gallery/prepared/{path}"), "mine");
         let shown = path.strip_suffix("y.png").unwrap_or(path);
         let arguments = ["grade", ID, "gold.csv", "--json"];
-        let found = sandbox.prep(&arguments).code(0).says(&["warning", shown]);
+        let found = sandbox
+            .prep(&arguments)
+            .code(0)
+            .stderr_has(&["warning", shown]);
         assert_eq!(found.competition()["score"], 1.0);
         sandbox
             .prep(&["validate", ID, "gold.csv"])
             .code(0)
-            .says(&["warning", shown]);
+            .stderr_has(&["warning", shown]);
         let row = sandbox.prep(&["list", ID, "--json"]).code(0).competition();
         assert_eq!(row["state"], "prepared v1 (own pipeline)");
         assert_eq!(row["reason"], format!("extra files: {shown}"));
         let copied = sandbox.prep(&["export", ID, "-o", "copy", "--private"]);
-        copied.code(0).says(&["not copied", shown]);
+        copied.code(0).stderr_has(&["not copied", shown]);
         assert!(!sandbox.path("copy/gallery/prepared").join(path).exists());
-        let ended = Ended::of(&mut sandbox.run_command(&[ID])).code(0);
-        ended.says(&["did not publish are still", shown]);
+        let ended = CommandResult::of(&mut sandbox.run_command(&[ID])).code(0);
+        ended.stderr_has(&["did not publish are still", shown]);
     }
 }
 
@@ -192,7 +195,7 @@ fn changed_public_files_are_a_warning_and_prevent_copies() {
         change(&sandbox.prepared(ID).join(name));
         for _ in 0..2 {
             let warned = sandbox.prep(&["grade", ID, "gold.csv", "--json"]).code(0);
-            let report = warned.says(&["warning", name]).competition();
+            let report = warned.stderr_has(&["warning", name]).competition();
             assert_eq!(report["score"], 1.0);
             assert_eq!(report["comparable_with_v1"], false);
             assert!(
@@ -203,16 +206,16 @@ fn changed_public_files_are_a_warning_and_prevent_copies() {
         sandbox
             .prep(&["validate", ID, "gold.csv"])
             .code(0)
-            .says(&["warning", name]);
+            .stderr_has(&["warning", name]);
         let row = sandbox.prep(&["list", ID, "--json"]).code(0).competition();
         assert_eq!(row["state"], "changed since prepared");
         assert_eq!(row["reason"], format!("changed or missing: {name}"));
         sandbox
             .prep(&["export", ID, "-o", "copy"])
             .code(4)
-            .says(&[name, "prep run"]);
+            .stderr_has(&[name, "prep run"]);
         assert!(!sandbox.path("copy").exists());
-        sandbox.run_well(ID);
+        sandbox.run_and_count_steps(ID);
         assert_eq!(sandbox.tree(ID).contents(), before.contents());
         assert_eq!(sandbox.state(ID), "prepared v1");
     }
@@ -237,7 +240,7 @@ fn a_replaced_description_is_no_changed_file() {
     sandbox.prep(&["export", ID, "-o", "copy"]).code(0);
     let text = fs::read_to_string(sandbox.path("copy/gallery/prepared/public/description.md"));
     assert_eq!(text.expect("a description"), "mine");
-    assert!(sandbox.run_well(ID) > 0, "a run restores it");
+    assert!(sandbox.run_and_count_steps(ID) > 0, "a run restores it");
 }
 
 fn replace(path: &Path, text: &str) {
@@ -294,7 +297,7 @@ fn unwritable_directories_can_be_graded() {
     assert!(shell(&sandbox, "cp -r data other && chmod -R a-w other"));
     let mut command = sandbox.command(&["grade", ID, "gold.csv", "--json", "--data-dir", "other"]);
     // The superuser may write everywhere, so this only shows that another user can read.
-    let found = Ended::of(&mut command).code(0);
+    let found = CommandResult::of(&mut command).code(0);
     assert_eq!(found.competition()["score"], 1.0);
     assert!(shell(&sandbox, "chmod -R u+w other"));
 }
@@ -341,7 +344,7 @@ fn a_run_never_overwrites_a_file_that_no_run_published() {
             fs::symlink_metadata(&path).expect("there").len(),
         );
         let code = if place == "prepared" { 6 } else { 4 };
-        let refused = sandbox.run(ID).code(code).says(&[place, "help"]);
+        let refused = sandbox.run(ID).code(code).stderr_has(&[place, "help"]);
         assert!(
             refused.stderr.contains("no publication created it"),
             "{refused:?}"
@@ -353,7 +356,7 @@ fn a_run_never_overwrites_a_file_that_no_run_published() {
         assert_eq!(after, before, "{place}");
         if place != "prepared" {
             let mut command = sandbox.run_command(&[ID]);
-            Ended::of(command.arg("--remove-unpublished")).code(0);
+            CommandResult::of(command.arg("--remove-unpublished")).code(0);
             assert_eq!(sandbox.state(ID), "prepared v1", "{place}");
         }
     }
@@ -370,7 +373,7 @@ fn equal_files_of_other_programs_are_adopted() {
     sandbox.write("data/gallery/notes.txt", "mine");
     sandbox.write("data/gallery/.prep-backup", "mine");
     let before = sandbox.tree(ID);
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     assert_eq!(sandbox.tree(ID).touched_since(&before), [""; 0]);
     assert_eq!(sandbox.state(ID), "prepared v1");
     for name in ["notes.txt", ".prep-backup"] {
@@ -378,7 +381,7 @@ fn equal_files_of_other_programs_are_adopted() {
     }
     // From now on, `prep` treats the files as its own.
     sandbox.pipeline(ID, &Gallery::pipeline(1));
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     assert_eq!(sandbox.state(ID), "prepared v1");
     let modes = files(&sandbox)
         .into_iter()
@@ -408,16 +411,16 @@ fn a_picture_that_was_edited_in_place_is_found_and_restored() {
         let mut bytes = fs::read(&path).expect("a picture");
         bytes[0] ^= 1;
         fs::write(&path, &bytes).expect("written");
-        assert_eq!(sandbox.run_well(ID), 0);
+        assert_eq!(sandbox.run_and_count_steps(ID), 0);
         let ended = sandbox.prep(verb);
         match verb[0] {
             "digest" => assert_ne!(ended.code(0).stdout, digest),
-            "export" => drop(ended.code(4).says(&["public/train/"])),
-            _ => drop(ended.shows(&["files-edited", "public/train/"])),
+            "export" => drop(ended.code(4).stderr_has(&["public/train/"])),
+            _ => drop(ended.stdout_has(&["files-edited", "public/train/"])),
         }
         let row = sandbox.prep(&["list", ID, "--json"]).code(0).competition();
         assert!(row.to_string().contains("changed"), "{row}");
-        assert!(sandbox.run_well(ID) > 0);
+        assert!(sandbox.run_and_count_steps(ID) > 0);
         assert_eq!(sandbox.tree(ID).contents(), before.contents(), "{verb:?}");
         assert_eq!(
             sandbox.prep(&["digest", ID, "--json"]).code(0).stdout,

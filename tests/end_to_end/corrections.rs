@@ -12,9 +12,9 @@ use prep_formats::sevenz::{SevenZReader, SevenZWriter};
 use prep_formats::zip::ZipDirectory;
 use serde_json::{Value, json};
 
-use crate::support::{Archive, Ended, Sandbox};
+use crate::support::{Archive, CommandResult, Sandbox};
 
-/// Returns the sandbox and both prepared directories.
+/// Prepares `v1` and `fixed` of a competition. Returns the sandbox and the prepared directories of `v1` and `fixed`.
 fn both_of(id: &str, bundle: &[u8]) -> (Sandbox, [PathBuf; 2]) {
     let sandbox = Sandbox::new();
     sandbox.bundle(id, bundle);
@@ -24,19 +24,21 @@ fn both_of(id: &str, bundle: &[u8]) -> (Sandbox, [PathBuf; 2]) {
 fn prepare(sandbox: Sandbox, id: &str) -> (Sandbox, [PathBuf; 2]) {
     for variant in ["v1", "fixed"] {
         let mut command = sandbox.run_command(&[id]);
-        Ended::of(command.args(["--variant", variant])).code(0);
+        CommandResult::of(command.args(["--variant", variant])).code(0);
     }
     let fixed = sandbox.data().join("fixed").join(id).join("prepared");
     let places = [sandbox.prepared(id), fixed];
     (sandbox, places)
 }
 
+/// Returns the bundle of a recorded case.
 fn recorded(id: &str, case: &str) -> Vec<u8> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
     fs::read(tests.join(format!("cases/{id}/{case}/raw.zip"))).expect("a bundle")
 }
 
-fn unzipped(path: &Path) -> String {
+/// Returns the text of the first member of a zip archive.
+fn first_zip_member(path: &Path) -> String {
     let archive = fs::read(path).expect("an archive");
     let end = archive.len() as u64;
     let listing =
@@ -49,7 +51,8 @@ fn unzipped(path: &Path) -> String {
     text
 }
 
-fn unpacked(path: &Path) -> Vec<u8> {
+/// Returns the content of the files in a 7z archive.
+fn seven_z_content(path: &Path) -> Vec<u8> {
     let archive = Cursor::new(fs::read(path).expect("an archive"));
     let mut found = Vec::new();
     let budget = DecodingLimits::default().budget(1 << 30);
@@ -64,7 +67,7 @@ fn unpacked(path: &Path) -> Vec<u8> {
     found
 }
 
-fn packed(name: &str, content: &[u8]) -> Vec<u8> {
+fn seven_z_archive(name: &str, content: &[u8]) -> Vec<u8> {
     let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 1);
     archive.add_file(name, content).expect("7z");
     archive.finish().expect("7z").into_inner()
@@ -99,19 +102,19 @@ fn fixed_keeps_phrases_of_a_sentence_in_one_part() {
     let (_sandbox, places) = both_of(id, &bundle);
     let [before, after] = places.map(|prepared| {
         let sentences = |name: &str| -> Vec<String> {
-            let text = unzipped(&prepared.join(format!("public/{name}.zip")));
+            let text = first_zip_member(&prepared.join(format!("public/{name}.zip")));
             let delimiter = if text.contains('\t') { '\t' } else { ',' };
             rows(&text, delimiter)
                 .into_iter()
                 .map(|row| row[1].clone())
                 .collect()
         };
-        let shown: BTreeSet<String> = sentences("train.tsv").into_iter().collect();
-        let asked = sentences("test.tsv");
-        assert!(asked.len() > 100, "{}", asked.len());
-        asked
+        let train_sentences: BTreeSet<String> = sentences("train.tsv").into_iter().collect();
+        let test_sentences = sentences("test.tsv");
+        assert!(test_sentences.len() > 100, "{}", test_sentences.len());
+        test_sentences
             .iter()
-            .filter(|sentence| shown.contains(*sentence))
+            .filter(|sentence| train_sentences.contains(*sentence))
             .count()
     });
     assert!(
@@ -137,7 +140,7 @@ fn fixed_keeps_images_of_an_angle_in_one_part() {
         .collect();
     let own = json!([{ "id": "x", "band_1": [0], "band_2": [0], "inc_angle": 31.5 }]);
     let json = |name: &str, list: Value| {
-        packed(
+        seven_z_archive(
             &format!("data/processed/{name}"),
             list.to_string().as_bytes(),
         )
@@ -147,21 +150,24 @@ fn fixed_keeps_images_of_an_angle_in_one_part() {
         .file("test.json.7z", json("test.json", own))
         .file(
             "sample_submission.csv.7z",
-            packed("sample_submission.csv", b"id,is_iceberg\nx,0.5\n"),
+            seven_z_archive("sample_submission.csv", b"id,is_iceberg\nx,0.5\n"),
         )
         .bytes();
     let (_sandbox, places) = both_of("statoil-iceberg-classifier-challenge", &bundle);
     let [before, after] = places.map(|prepared| {
         let angles = |name: &str| -> Vec<String> {
-            let text = unpacked(&prepared.join("public").join(name));
+            let text = seven_z_content(&prepared.join("public").join(name));
             let images: Vec<Value> = serde_json::from_slice(&text).expect("a list");
             let angles = images.iter().map(|image| image["inc_angle"].to_string());
             angles.filter(|angle| angle != "\"na\"").collect()
         };
-        let shown: BTreeSet<String> = angles("train.json.7z").into_iter().collect();
-        let asked = angles("test.json.7z");
-        assert!(asked.len() > 20, "{}", asked.len());
-        asked.iter().filter(|angle| shown.contains(*angle)).count()
+        let train_angles: BTreeSet<String> = angles("train.json.7z").into_iter().collect();
+        let test_angles = angles("test.json.7z");
+        assert!(test_angles.len() > 20, "{}", test_angles.len());
+        test_angles
+            .iter()
+            .filter(|angle| train_angles.contains(*angle))
+            .count()
     });
     assert!(
         before > 20,
@@ -172,6 +178,7 @@ fn fixed_keeps_images_of_an_angle_in_one_part() {
 
 const FRAME: usize = 2;
 
+/// Returns a file in NumPy's format.
 fn array(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let mut header =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
@@ -225,11 +232,12 @@ fn fixed_keeps_windows_of_a_recording_in_one_part() {
                 .map(|row| f32::from_le_bytes([row[0], row[1], row[2], row[3]]) as u32)
                 .collect()
         };
-        let (shown, asked) = (firsts("train_11.npy"), firsts("test_11.npy"));
-        assert!(asked.len() > 3000, "{}", asked.len());
-        let beside =
-            |first: &&u32| shown.contains(&(*first + 1)) || shown.contains(&first.wrapping_sub(1));
-        asked.iter().filter(beside).count() as f64 / asked.len() as f64
+        let (train_firsts, test_firsts) = (firsts("train_11.npy"), firsts("test_11.npy"));
+        assert!(test_firsts.len() > 3000, "{}", test_firsts.len());
+        let has_neighbour = |first: &&u32| {
+            train_firsts.contains(&(*first + 1)) || train_firsts.contains(&first.wrapping_sub(1))
+        };
+        test_firsts.iter().filter(has_neighbour).count() as f64 / test_firsts.len() as f64
     });
     // Fraction of test windows that share ten of their eleven frames with a window of train.
     // This is nearly every window in `v1`, but only windows at the ends of blocks in `fixed`.
@@ -340,11 +348,11 @@ fn fixed_publishes_the_sample_submission() {
     let sample = sample(&fixed).expect("a sample");
     assert!(!fixed.join("private/sample_submission.csv").exists());
     // The sample has the rows of the test part, and grading accepts the sample.
-    let asked: BTreeMap<String, String> = rows(&sample, ',')
+    let sample_rows: BTreeMap<String, String> = rows(&sample, ',')
         .into_iter()
         .map(|row| (row[0].clone(), row[1].clone()))
         .collect();
-    let shown = unzipped(&fixed.join("public/test_v2.txt.zip"));
-    assert_eq!(asked.len(), shown.lines().count() - 1);
+    let shown = first_zip_member(&fixed.join("public/test_v2.txt.zip"));
+    assert_eq!(sample_rows.len(), shown.lines().count() - 1);
     assert!(score(&sandbox, id, "fixed", &sample).is_some_and(|score| score > 0.0));
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::deep::parquet;
 use crate::hostile::{CostLimits, archive, gzip, npy, watch_within};
-use crate::support::{Ended, Harbour, Member, Sandbox};
+use crate::support::{CommandResult, Harbour, Member, Sandbox};
 
 const LIMITS: CostLimits = CostLimits {
     kilobytes: 256_000,
@@ -108,7 +108,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[track_caller]
-fn is_cheap(sandbox: &Sandbox, note: &str, arguments: &[&str]) -> Ended {
+fn assert_is_cheap(sandbox: &Sandbox, note: &str, arguments: &[&str]) -> CommandResult {
     let note = format!("{note}: {}", arguments.join(" "));
     let ended = watch_within(&LIMITS, &note, &mut sandbox.command(arguments), &CODES);
     ended.unwrap_or_else(|failure| panic!("{failure}"))
@@ -122,7 +122,7 @@ fn files_of_others_are_cheap_for_every_verb() {
     let table = Harbour::table();
     for (name, content) in files() {
         assert!(content.len() < 300 << 10, "{name}: {} bytes", content.len());
-        let cheap = |arguments: &[&str]| is_cheap(&sandbox, name, arguments);
+        let cheap = |arguments: &[&str]| assert_is_cheap(&sandbox, name, arguments);
         let theirs = sandbox.write(&format!("other/{id}/prepared/public/{name}"), &content);
         let file = theirs.to_str().expect("UTF-8");
         cheap(&["audit", id, "--source", "source", "--tree", "other"]);
@@ -193,7 +193,7 @@ fn members_are_cheap_for_the_steps_that_read_them() {
             "name: Costs\ncategory: Tabular\nbundle: {{ kaggle: costs }}\ntables:\n  {table}\npublic:\n  t.csv: SELECT * FROM t\n"
         ));
         sandbox.bundle("costs", &archive(&[Member::deflated(name, content)]));
-        let ended = is_cheap(&sandbox, name, &["run", "costs", "--source", "source"]);
+        let ended = assert_is_cheap(&sandbox, name, &["run", "costs", "--source", "source"]);
         assert_eq!(ended.code, Some(4), "{name}: {ended:?}");
     }
 }
@@ -241,7 +241,7 @@ fn messages_about_files_of_others_are_short() {
         &["run", "--ids-from", "long.ids"],
         &["pipeline", "check", "long.yaml"],
     ] {
-        let ended = is_cheap(&sandbox, "long texts", arguments);
+        let ended = assert_is_cheap(&sandbox, "long texts", arguments);
         let text = format!("{}{}", ended.stdout, ended.stderr);
         assert_ne!(ended.code, Some(0), "{arguments:?}: {text}");
         assert!(text.len() < 40_000, "{arguments:?}: {} bytes", text.len());
@@ -315,7 +315,7 @@ fn pipelines_with_many_mistakes_are_cheap() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.pipeline("x", &text);
-        let ended = is_cheap(
+        let ended = assert_is_cheap(
             &sandbox,
             name,
             &["pipeline", "check", "pipelines/x/pipeline.yaml"],
@@ -327,7 +327,7 @@ fn pipelines_with_many_mistakes_are_cheap() {
             "{name}: {} bytes",
             ended.stdout.len()
         );
-        let ended = is_cheap(&sandbox, name, &["run", "x", "--source", "source"]);
+        let ended = assert_is_cheap(&sandbox, name, &["run", "x", "--source", "source"]);
         let code = if name == "unused lists" { 4 } else { 3 };
         assert_eq!(ended.code, Some(code), "{name}: {ended:?}");
         assert!(

@@ -43,7 +43,7 @@ fn demo_prepares_and_grades_in_its_directory_only() {
     let again = sandbox
         .prep(&["demo", "--output", "look", "--json"])
         .code(0);
-    again.says(&["nothing had to run"]);
+    again.stderr_has(&["nothing had to run"]);
     // Only the records of the data directory have a new time.
     let later = Snapshot::of(&sandbox.path("look/data"));
     assert_eq!(later.contents(), first.contents());
@@ -58,6 +58,6 @@ fn demo_does_not_touch_a_directory_with_other_files() {
     sandbox
         .prep(&["demo", "--output", "thesis"])
         .code(2)
-        .says(&["error: thesis is not empty", "--output"]);
+        .stderr_has(&["error: thesis is not empty", "--output"]);
     assert_eq!(Snapshot::of(&sandbox.path("")), before);
 }

@@ -19,7 +19,7 @@ fn description_shows_a_sample_copied_from_the_bundle() {
     );
     let pipeline = pipeline.replace("  rules:", "  invalid_sample: a few rows\n  rules:");
     sandbox.pipeline(Harbour::ID, &pipeline);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let text = sandbox.prepared(Harbour::ID).join("public/description.md");
     let text = fs::read_to_string(text).expect("the description");
     assert!(
@@ -33,13 +33,13 @@ fn description_shows_a_sample_copied_from_the_bundle() {
 fn overwriting_the_description_does_not_change_the_cache() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let path = sandbox.prepared(Harbour::ID).join("public/description.md");
     let text = fs::read(&path).unwrap();
     let metadata = fs::metadata(&path).unwrap();
     assert_eq!((metadata.nlink(), metadata.mode() & 0o600), (1, 0o600));
     fs::write(&path, "Something else.").unwrap();
     sandbox.prep(&["cache", "verify"]).code(0);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(fs::read(&path).unwrap(), text);
 }

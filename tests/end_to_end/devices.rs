@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, skipped};
+use crate::support::{Archive, CommandResult, Gallery, Harbour, Member, Sandbox, skipped};
 
 /// Returns a directory on another file system than the sandbox, if a usual directory is on one.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
@@ -38,7 +38,7 @@ fn cache_on_another_device_gives_the_same_tree() {
         };
         let alone = Sandbox::new();
         install(&alone);
-        alone.run_well(id);
+        alone.run_and_count_steps(id);
         let sandbox = Sandbox::new();
         install(&sandbox);
         let Some(other) = elsewhere(&sandbox) else {
@@ -47,7 +47,9 @@ fn cache_on_another_device_gives_the_same_tree() {
         let run = || {
             let mut command = sandbox.run_command(&[id]);
             command.env("PREP_CACHE_DIR", other.path().join("store"));
-            crate::support::Ended::of(&mut command).code(0).json()
+            crate::support::CommandResult::of(&mut command)
+                .code(0)
+                .json()
         };
         let steps = |report: &serde_json::Value| report["competitions"][0]["steps_run"].as_u64();
         assert!(steps(&run()) > Some(3));
@@ -130,7 +132,7 @@ fn changes_within_a_second_are_noticed_on_a_disk_with_coarse_times() {
                 .bytes(),
         )
         .expect("bundle");
-        sandbox.run_well(Harbour::ID);
+        sandbox.run_and_count_steps(Harbour::ID);
         overwrite(&bundle, "\n1,37.5", "\n1,99.5");
         // The archive's checksum is now wrong, which shows that `prep` reads the new bytes.
         let ended = sandbox.run(Harbour::ID);
@@ -142,7 +144,7 @@ fn changes_within_a_second_are_noticed_on_a_disk_with_coarse_times() {
             return;
         };
         Harbour::install(&sandbox);
-        sandbox.run_well(Harbour::ID);
+        sandbox.run_and_count_steps(Harbour::ID);
         let before = sandbox.tree(Harbour::ID);
         overwrite(
             &sandbox.prepared(Harbour::ID).join("public/train.csv"),
@@ -154,13 +156,13 @@ fn changes_within_a_second_are_noticed_on_a_disk_with_coarse_times() {
             "changed since prepared",
             "{attempt}"
         );
-        assert_eq!(sandbox.run_well(Harbour::ID), 1);
+        assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 1);
         assert_eq!(
             sandbox.tree(Harbour::ID).contents(),
             before.contents(),
             "{attempt}"
         );
-        assert_eq!(sandbox.run_well(Harbour::ID), 0);
+        assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
     }
 }
 
@@ -177,7 +179,7 @@ fn full_data_disk_is_not_blamed_on_the_cache() {
         .current_dir(&disk.0)
         .status();
     assert!(full.is_ok());
-    let ended = Ended::of(&mut sandbox.run_command(&[Harbour::ID])).code(6);
+    let ended = CommandResult::of(&mut sandbox.run_command(&[Harbour::ID])).code(6);
     let stderr = ended.stderr.to_lowercase();
     assert!(stderr.contains("no space left"), "{ended:?}");
     assert!(!stderr.contains("shrink the cache"), "{ended:?}");

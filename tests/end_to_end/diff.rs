@@ -1,6 +1,6 @@
 //! Tests of `prep diff` with variants, runs, pipelines and data directories.
 
-use crate::support::{Ended, Gallery, Harbour, Sandbox};
+use crate::support::{CommandResult, Gallery, Harbour, Sandbox};
 
 const CORRECTED: &str = "
 variants:
@@ -33,7 +33,7 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
     assert!(setting("public/ships.csv: csv").is_some_and(|(old, _)| old.is_null()));
     assert!(found["outputs"].is_null());
     let mut command = sandbox.run_command(&[Harbour::ID]);
-    Ended::of(command.args(["--variant", "fixed"])).code(0);
+    CommandResult::of(command.args(["--variant", "fixed"])).code(0);
     let found = sandbox.prep(&diff).code(1).competition();
     let outputs = found["outputs"].as_array().expect("a list");
     let output = |path: &str| {
@@ -83,9 +83,9 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
     );
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     // The log does not contain runs that change nothing.
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let found = sandbox.prep(&runs).code(1).competition();
     let changes = found["pipeline"].to_string();
     assert!(changes.contains("seed"), "{changes}");
@@ -99,7 +99,7 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
     );
     // With the first pipeline again, the first and the last run have equal results.
     sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let same = ["diff", Harbour::ID, "@2", "@0"];
     let stdout = sandbox.prep(&same).code(0).stdout;
     assert!(stdout.contains("outputs: equal"), "{stdout}");
@@ -113,7 +113,7 @@ fn diff_compares_the_files_of_directories_of_two_runs() {
     let run = |count, edition| {
         let archive = Gallery::archive(count, edition);
         sandbox.bundle(Gallery::ID, &archive.bytes());
-        sandbox.run_well(Gallery::ID);
+        sandbox.run_and_count_steps(Gallery::ID);
     };
     run(40, 0);
     run(40, 1);
@@ -139,7 +139,7 @@ fn diff_compares_the_files_of_directories_of_two_runs() {
     let archive = Gallery::archive(40, 0).file("pictures/none.png", "x");
     let archive = archive.first(crate::support::Member::deflated("readme", "r"));
     sandbox.bundle(Gallery::ID, &archive.bytes());
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     let found = sandbox.prep(&runs).competition();
     assert_eq!(found["outputs"], serde_json::json!([]), "{found:#}");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::{Ended, Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
 
@@ -53,7 +53,7 @@ fn digests_of_changed_data_have_a_warning() {
         fs::write(&file, [&text[..], b"\n"].concat()).expect("a write");
         let ended = sandbox.prep(&["digest", Harbour::ID]).code(0);
         let what = format!("published data: changed or missing: {path}");
-        ended.says(&[
+        ended.stderr_has(&[
             "the digest of `harbour` is not that of",
             &what,
             "`prep run harbour`",
@@ -71,7 +71,7 @@ fn digests_depend_only_on_content() {
     let other = Sandbox::new();
     Harbour::install(&other);
     let mut command = other.run_command(&[Harbour::ID]);
-    Ended::of(command.args(["--jobs", "1", "--memory", "64MB"])).code(0);
+    CommandResult::of(command.args(["--jobs", "1", "--memory", "64MB"])).code(0);
     assert_eq!(digest(&one), digest(&other));
     let lock =
         |sandbox: &Sandbox| fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");
@@ -80,7 +80,7 @@ fn digests_depend_only_on_content() {
     if let Ok(memory) = tempfile::tempdir_in("/dev/shm") {
         let data = memory.path().to_str().expect("a path");
         let mut command = one.run_command(&[Harbour::ID]);
-        Ended::of(command.args(["--data-dir", data])).code(0);
+        CommandResult::of(command.args(["--data-dir", data])).code(0);
         let prepared = memory.path().join(Harbour::ID);
         for name in ["prepared.json", "prepared.files"] {
             fs::remove_file(prepared.join(name)).expect("removed");
@@ -105,7 +105,7 @@ fn later_publication_keeps_digests_of_unchanged_files() {
     let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
     assert_ne!(text, Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &text);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(
         digest(&sandbox)["public"]["sha256"],
         shell_digest(&sandbox, "public")
@@ -115,7 +115,7 @@ fn later_publication_keeps_digests_of_unchanged_files() {
 #[test]
 fn locked_run_publishes_only_data_that_match_the_lock() {
     let sandbox = Harbour::prepared();
-    let locked = || Ended::of(sandbox.run_command(&[Harbour::ID]).arg("--locked"));
+    let locked = || CommandResult::of(sandbox.run_command(&[Harbour::ID]).arg("--locked"));
     locked().code(0);
     let lock = sandbox.data().join("prep.lock");
     let before = fs::read_to_string(&lock).expect("lock");
@@ -127,24 +127,24 @@ fn locked_run_publishes_only_data_that_match_the_lock() {
     let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
     sandbox.pipeline(Harbour::ID, &text);
     let ended = locked().code(5);
-    ended.says(&["differs from the lockfile", "public: sha256:"]);
+    ended.stderr_has(&["differs from the lockfile", "public: sha256:"]);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), tree.contents());
     fs::remove_dir_all(sandbox.data().join(Harbour::ID)).expect("removed");
     locked().code(5);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     assert_eq!(fs::read_to_string(&lock).expect("lock"), before);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_ne!(fs::read_to_string(&lock).expect("lock"), before);
     locked().code(0);
     // The leaderboard has changed, and the lockfile has no entry for the competition.
     sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
-    locked().code(5).says(&["leaderboard: sha256:"]);
+    locked().code(5).stderr_has(&["leaderboard: sha256:"]);
     fs::write(&lock, "version 1\n").expect("lock");
     locked()
         .code(5)
-        .says(&["prep.lock has no entry for `harbour`"]);
+        .stderr_has(&["prep.lock has no entry for `harbour`"]);
     fs::write(&lock, "version 9\n").expect("lock");
-    locked().code(4).says(&["a newer prep is needed"]);
+    locked().code(4).stderr_has(&["a newer prep is needed"]);
 }
 
 #[test]
@@ -188,5 +188,5 @@ fn gradings_are_logged_unless_turned_off() {
     sandbox
         .prep(&grade)
         .code(0)
-        .says(&["warning: cannot log the grading"]);
+        .stderr_has(&["warning: cannot log the grading"]);
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Harbour, Sandbox, hex_md5};
+use crate::support::{CommandResult, Harbour, Sandbox, hex_md5};
 
 const CHECKSUMS: &str = "pipelines/harbour/checksums.json";
 
@@ -18,12 +18,12 @@ fn table(ending: &str) -> String {
 }
 
 /// Runs a verb for the competition without a bundle, because the directory `none` is empty.
-fn call(sandbox: &Sandbox, directory: &str, words: &[&str]) -> Ended {
+fn call(sandbox: &Sandbox, directory: &str, words: &[&str]) -> CommandResult {
     let rest = ["--source", "none", "--data-dir", directory];
     sandbox.prep(&[words, &rest].concat())
 }
 
-fn prepare(sandbox: &Sandbox, directory: &str, bundle: &str, more: &[&str]) -> Ended {
+fn prepare(sandbox: &Sandbox, directory: &str, bundle: &str, more: &[&str]) -> CommandResult {
     let run = ["run", Harbour::ID, "--json", "--no-download"];
     let rest = ["--source", bundle, "--data-dir", directory];
     sandbox.prep(&[&run, &rest, more].concat())
@@ -88,13 +88,18 @@ fn each_verb_shows_only_its_own_directory() {
             let state = state.code(0).competition()["state"].clone();
             assert_eq!(state, "prepared v1 (own pipeline)");
             let rows = ["pipeline", "show", Harbour::ID, "labelled"];
-            call(&sandbox, directory, &rows).code(0).shows(&[ending]);
+            call(&sandbox, directory, &rows)
+                .code(0)
+                .stdout_has(&[ending]);
             // A run in the other directory is not an earlier run of this directory.
             let runs = ["diff", Harbour::ID, "@1", "@0", "--data-dir", directory];
-            sandbox.prep(&runs).code(4).says(&["there is no run @1"]);
+            sandbox
+                .prep(&runs)
+                .code(4)
+                .stderr_has(&["there is no run @1"]);
             call(&sandbox, directory, &["leaks", Harbour::ID]).code(0);
             let doctor = ["doctor", Harbour::ID, "--offline", "--data-dir", directory];
-            sandbox.prep(&doctor).shows(&["no bundle is missing"]);
+            sandbox.prep(&doctor).stdout_has(&["no bundle is missing"]);
             let export = ["export", Harbour::ID, "--data-dir", directory];
             let copy = format!("{directory}-copy");
             sandbox
@@ -133,16 +138,18 @@ fn cached_results_of_another_directory_are_used_on_request_only() {
         }
         let run = ["run", Harbour::ID, "--json", "--no-download"];
         let ended = call(&sandbox, "new", &run).code(4);
-        ended.says(&[
+        ended.stderr_has(&[
             "no bundle",
             "--from-cache",
             "put bundles and other source files into one of these directories",
         ]);
         assert!(!file(&sandbox, "new", "").exists());
         let plan = call(&sandbox, "new", &["plan", Harbour::ID, "--no-download"]);
-        plan.code(0).shows(&["the bundle is missing"]);
+        plan.code(0).stdout_has(&["the bundle is missing"]);
         let rows = ["pipeline", "show", Harbour::ID, "labelled"];
-        call(&sandbox, "new", &rows).code(4).says(&["--from-cache"]);
+        call(&sandbox, "new", &rows)
+            .code(4)
+            .stderr_has(&["--from-cache"]);
         let doctor = ["doctor", Harbour::ID, "--offline", "--data-dir", "new"];
         let doctor = sandbox.prep(&doctor).stdout;
         assert!(!doctor.contains("no bundle is missing"), "{doctor}");
@@ -150,7 +157,7 @@ fn cached_results_of_another_directory_are_used_on_request_only() {
         let (_, bundle, ending) = DIRECTORIES[order[1]];
         let path = sandbox.path(bundle).join("harbour.zip");
         let ended = call(&sandbox, "new", &[&run[..], &["--from-cache"]].concat()).code(0);
-        let ended = ended.says(&[
+        let ended = ended.stderr_has(&[
             "there is no bundle on this machine",
             "in the cache since",
             bundle,
@@ -259,8 +266,8 @@ fn available_leaves_out_what_is_only_in_the_cache() {
     let ended = sandbox
         .prep(&[&run[..], &["--data-dir", "new"]].concat())
         .code(0);
-    let ended =
-        ended.says(&["1 competition left out because a bundle or source is missing: harbour"]);
+    let ended = ended
+        .stderr_has(&["1 competition left out because a bundle or source is missing: harbour"]);
     assert!(!ended.stderr.contains("failed"), "{}", ended.stderr);
     let report = ended.json();
     assert_eq!(report["left_out"], json!([Harbour::ID]));
@@ -352,7 +359,7 @@ fn a_different_bundle_is_named() {
         "b/harbour.zip is not the bundle from which the data were prepared (that bundle has ";
     for verb in ["plan", "why"] {
         let line = [verb, Harbour::ID, "--source", "b", "--data-dir", "mine"];
-        sandbox.prep(&line).code(0).says(&[note]);
+        sandbox.prep(&line).code(0).stderr_has(&[note]);
         let line = [verb, Harbour::ID, "--data-dir", "mine"];
         assert!(
             !sandbox
@@ -362,7 +369,9 @@ fn a_different_bundle_is_named() {
                 .contains("is not the bundle")
         );
     }
-    prepare(&sandbox, "mine", "b", &[]).code(0).says(&[note]);
+    prepare(&sandbox, "mine", "b", &[])
+        .code(0)
+        .stderr_has(&[note]);
     assert!(
         !prepare(&sandbox, "mine", "b", &[])
             .code(0)
@@ -372,7 +381,7 @@ fn a_different_bundle_is_named() {
     let why = ["why", Harbour::ID, "private/test.csv", "--data-dir"];
     prepare(&sandbox, "new", "b", &[]).code(0);
     let found = sandbox.prep(&[&why[..], &["new"]].concat()).code(0);
-    found.shows(&["it never ran for this data directory"]);
+    found.stdout_has(&["it never ran for this data directory"]);
 }
 
 #[test]
@@ -400,7 +409,7 @@ fn an_unreadable_competition_does_not_stop_the_others() {
         (json!("failed"), json!("prepared"))
     );
     let doctor = sandbox.prep(&["doctor", "--offline"]);
-    doctor.shows(&["one: cannot read", "prepared.json", "memory"]);
+    doctor.stdout_has(&["one: cannot read", "prepared.json", "memory"]);
     sandbox.prep(&["report", "-o", "page.html"]).code(0);
     let page = fs::read_to_string(sandbox.path("page.html")).expect("a page");
     assert!(page.contains("cannot read") && page.contains("two"));

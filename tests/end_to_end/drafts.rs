@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Archive, Ended, Harbour, Sandbox};
+use crate::support::{Archive, CommandResult, Harbour, Sandbox};
 
 #[test]
 fn drafts_of_all_recorded_bundles_load_and_run() {
@@ -117,7 +117,7 @@ fn draft_describes_the_bundle() {
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
-    sandbox.run_well("lost-luggage");
+    sandbox.run_and_count_steps("lost-luggage");
     let photos = fs::read_dir(sandbox.prepared("lost-luggage").join("public/photos/test")).unwrap();
     assert_eq!(photos.count(), 5);
     sandbox
@@ -173,7 +173,7 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
         assert!(text.contains(written), "{text}");
         assert_eq!(text.contains("delimiter"), !written.is_empty(), "{text}");
         sandbox.prep(&["pipeline", "check", &path]).code(0);
-        sandbox.run_well(id);
+        sandbox.run_and_count_steps(id);
         let train = sandbox.prepared(id).join("public/train.csv");
         let train = fs::read_to_string(train).unwrap();
         assert!(train.starts_with("id,note,found\ns"), "{train}");
@@ -183,7 +183,7 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
         let sample = sample.to_str().unwrap();
         sandbox.prep(&["validate", id, sample]).code(0);
         let graded = sandbox.prep(&["grade", id, sample, "--json"]).code(0);
-        let report = graded.says(&["has no leaderboard.csv"]).competition();
+        let report = graded.stderr_has(&["has no leaderboard.csv"]).competition();
         assert_eq!(report["score"], 0.5);
         assert!(report["gold_threshold"].is_null() && report["is_lower_better"].is_null());
         assert_eq!(report["any_medal"], false);
@@ -230,7 +230,7 @@ fn draft_predicts_the_column_missing_in_the_test_table() {
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
-        sandbox.run_well(id);
+        sandbox.run_and_count_steps(id);
     }
 }
 
@@ -246,7 +246,7 @@ fn mistakes_have_file_line_and_column() {
     sandbox
         .prep(&["pipeline", "check", "a/pipeline.yaml", "b/pipeline.yaml"])
         .code(3)
-        .shows(&["a/pipeline.yaml:11:", "error: there is no column `doked`"]);
+        .stdout_has(&["a/pipeline.yaml:11:", "error: there is no column `doked`"]);
     let found = sandbox
         .prep(&["pipeline", "check", "--json", "a/pipeline.yaml"])
         .code(3)
@@ -259,7 +259,7 @@ fn mistakes_have_file_line_and_column() {
     sandbox
         .prep(&["pipeline", "check", "c/pipeline.yaml"])
         .code(4)
-        .shows(&["c/pipeline.yaml: error: cannot read the pipeline"]);
+        .stdout_has(&["c/pipeline.yaml: error: cannot read the pipeline"]);
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
-    sandbox.run_well("digits");
+    sandbox.run_and_count_steps("digits");
     let public = sandbox.prepared("digits").join("public");
     let count = |directory: &str| fs::read_dir(public.join(directory)).unwrap().count();
     assert_eq!(count("images/train") + count("images/test"), 60);
@@ -332,9 +332,9 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
     // The draft's check is active, so it fails if a later bundle lacks a file.
     sandbox.bundle("digits", &bundle(1));
     let mut command = sandbox.run_command(&["digits"]);
-    Ended::of(&mut command)
+    CommandResult::of(&mut command)
         .code(5)
-        .says(&["check `each`", "0000"]);
+        .stderr_has(&["check `each`", "0000"]);
     // With files missing in the bundle, the check is only a comment, and the pipeline runs.
     sandbox.bundle("gaps", &bundle(2));
     let text = new("gaps");
@@ -342,7 +342,7 @@ fn ids_with_leading_zeros_are_text_and_match_files() {
         text.contains("2 rows of labelled without a file in images"),
         "{text}"
     );
-    sandbox.run_well("gaps");
+    sandbox.run_and_count_steps("gaps");
 }
 
 /// `prep` writes no draft if the bundle has nothing to split, because such a draft would not run.
@@ -374,7 +374,7 @@ fn bundle_with_nothing_to_split_gets_no_draft() {
         sandbox
             .prep(&arguments)
             .code(4)
-            .says(&["no table with rows to split", help]);
+            .stderr_has(&["no table with rows to split", help]);
         assert!(!sandbox.path("drafts").exists(), "{name}");
     }
 }
@@ -423,7 +423,7 @@ fn members_of_records_are_columns_of_a_draft() {
     sandbox
         .prep(&[&new[..], &["--id", "doc.number"]].concat())
         .code(2)
-        .says(&["no table of the bundle has a column `doc.number`"]);
+        .stderr_has(&["no table of the bundle has a column `doc.number`"]);
 }
 
 /// A draft must not publish the answers inside of the JSON values that contain them.
@@ -496,10 +496,10 @@ fn leaderboard_in_the_wrong_order_is_an_error() {
         &["grade", "harbour", &sample],
         &["grade", "harbour", "--score", "0.5"],
     ] {
-        sandbox.prep(arguments).code(3).says(&says);
+        sandbox.prep(arguments).code(3).stderr_has(&says);
     }
     let check = ["pipeline", "check", "pipelines/harbour/pipeline.yaml"];
-    sandbox.prep(&check).code(3).shows(&says);
+    sandbox.prep(&check).code(3).stdout_has(&says);
 }
 
 /// Splits files in directories of classes, even if a table next to the directories describes the classes.
@@ -538,7 +538,7 @@ fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
         let ended = sandbox.prep(&[&run[..], &["--data-dir", directory]].concat());
         let ended = ended.code(0);
         if further.is_empty() {
-            ended.says(&["wings: sample: valid"]);
+            ended.stderr_has(&["wings: sample: valid"]);
         }
         // `--all --available` includes the user's own competitions.
         let all = ["run", "--all", "--available", "--source", "source"];
@@ -546,12 +546,12 @@ fn directories_of_classes_are_split_in_spite_of_a_lookup_table() {
         sandbox
             .prep(&[&all[..], &of_own].concat())
             .code(0)
-            .shows(&["wings"]);
+            .stdout_has(&["wings"]);
     }
     sandbox
         .prep(&["pipeline", "check", "source"])
         .code(2)
-        .says(&["contains no pipeline"]);
+        .stderr_has(&["contains no pipeline"]);
     sandbox
         .prep(&["run", "--set", "own", "--data-dir", "c", "--pipelines", "a"])
         .code(4);
@@ -590,7 +590,7 @@ fn directories_of_classes_become_one_table_of_files() {
             .code(0);
         let text = fs::read_to_string(sandbox.path("pipelines/pets/pipeline.yaml")).unwrap();
         assert!(text.contains(pattern), "{text}");
-        sandbox.run_well("pets");
+        sandbox.run_and_count_steps("pets");
         let train = fs::read_to_string(sandbox.prepared("pets").join("public/train.csv")).unwrap();
         assert!(
             train.contains(",cat\n") && train.contains(",dog\n") && !train.contains(",test\n"),
@@ -624,7 +624,7 @@ fn a_draft_can_have_each_metric() {
         let ended = sandbox.prep(&[&new[..], &choices].concat());
         match ended.code {
             Some(2) => {
-                ended.says(&["a new pipeline cannot have this metric: grade.metric"]);
+                ended.stderr_has(&["a new pipeline cannot have this metric: grade.metric"]);
             }
             _ => {
                 ended.code(0);
@@ -676,7 +676,7 @@ fn all_commands_of_the_tutorial_work() {
         .env("PATH", format!("{}:{path}", programs.display()))
         .env("HOME", sandbox.path("home"))
         .env("PREP_CACHE_DIR", sandbox.store());
-    let ended = Ended::of(&mut shell).code(0);
-    ended.shows(&["16 of 16 steps run", "0 leaks, 0 risks"]);
+    let ended = CommandResult::of(&mut shell).code(0);
+    ended.stdout_has(&["16 of 16 steps run", "0 leaks, 0 risks"]);
     assert_eq!(script.matches("prep ").count(), 8, "{script}");
 }

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
+use crate::support::{CommandResult, Gallery, Harbour, Sandbox, skipped};
 
 /// Returns a separate user id for each test, because limits apply to all processes of a user.
 fn user(test: u32) -> u32 {
@@ -15,7 +15,7 @@ fn user(test: u32) -> u32 {
 }
 
 /// Runs `prep` under limits of `prlimit`, and kills it after a minute with exit code 124.
-fn limited(inner: &Command, limit: &str, user: Option<u32>) -> Ended {
+fn limited(inner: &Command, limit: &str, user: Option<u32>) -> CommandResult {
     let mut command = Command::new("timeout");
     command
         .args(["-s", "KILL", "60", "prlimit", limit])
@@ -32,7 +32,7 @@ fn limited(inner: &Command, limit: &str, user: Option<u32>) -> Ended {
     if let Some(user) = user {
         command.uid(user).gid(user);
     }
-    Ended::of(&mut command)
+    CommandResult::of(&mut command)
 }
 
 fn has_prlimit() -> bool {
@@ -54,7 +54,7 @@ fn give(directory: &Path, user: u32) {
 }
 
 #[track_caller]
-fn assert_ends_with_message(ended: &Ended, what: &str) {
+fn assert_ends_with_message(ended: &CommandResult, what: &str) {
     assert!(
         matches!(ended.code, Some(0 | 6)),
         "{what} ended with {ended:#?}"
@@ -172,7 +172,7 @@ fn file_length_limit_ends_with_code_6() {
         );
         assert_ends_with_message(&run, &format!("run with files of {bytes} bytes"));
         assert_eq!(run.code, Some(6), "{run:#?}");
-        run.says(&["File too large", "ulimit -f"]);
+        run.stderr_has(&["File too large", "ulimit -f"]);
     }
     sandbox.run_all(&BOTH).code(0);
 }
@@ -191,13 +191,13 @@ fn limits_of_files_leave_no_incomplete_result() {
         (&["pipeline", "show", id, "-o", "shown.yaml"], "shown.yaml"),
     ] {
         let ended = limited(&sandbox.command(arguments), "--fsize=50", None).code(6);
-        ended.says(&["File too large", "ulimit -f"]);
+        ended.stderr_has(&["File too large", "ulimit -f"]);
         assert!(!sandbox.path(result).exists(), "{arguments:?}");
         for files in [5, 8, 12, 16, 24] {
             let limit = format!("--nofile={files}");
             let ended = limited_to(&sandbox, arguments, &limit);
             if ended.code == Some(6) {
-                ended.says(&["Too many open files", "ulimit -n"]);
+                ended.stderr_has(&["Too many open files", "ulimit -n"]);
                 assert!(!sandbox.path(result).exists(), "{arguments:?}, {limit}");
             }
             let _ = fs::remove_dir_all(sandbox.path(result));
@@ -207,7 +207,7 @@ fn limits_of_files_leave_no_incomplete_result() {
     }
 }
 
-fn limited_to(sandbox: &Sandbox, arguments: &[&str], limit: &str) -> Ended {
+fn limited_to(sandbox: &Sandbox, arguments: &[&str], limit: &str) -> CommandResult {
     let ended = limited(&sandbox.command(arguments), limit, None);
     assert_ends_with_message(&ended, &format!("{arguments:?} with {limit}"));
     ended
@@ -220,11 +220,11 @@ fn dangling_link_as_data_directory_is_named() {
         Harbour::install(&sandbox);
         symlink("nowhere", sandbox.path(place)).expect("a link");
         let ended = sandbox.run(Harbour::ID).code(6);
-        ended.says(&[&format!(
+        ended.stderr_has(&[&format!(
             "{place} is a link to nowhere, which does not exist"
         )]);
         fs::create_dir(sandbox.path("nowhere")).expect("a directory");
-        sandbox.run_well(Harbour::ID);
+        sandbox.run_and_count_steps(Harbour::ID);
     }
 }
 
@@ -244,10 +244,13 @@ fn doctor_names_the_limit_of_the_process() {
             "change the owner",
             "run `",
         ];
-        let said = format!("{}{}", found.stdout, found.stderr);
-        assert!(said.contains("hard limit of open files"), "{said}");
-        assert!(!other.iter().any(|other| said.contains(other)), "{said}");
+        let output = format!("{}{}", found.stdout, found.stderr);
+        assert!(output.contains("hard limit of open files"), "{output}");
+        assert!(
+            !other.iter().any(|other| output.contains(other)),
+            "{output}"
+        );
     }
     let found = limited(&command, "--as=1500000000", None).code(0);
-    found.shows(&["memory: raise the limit of the address space (`ulimit -v`)"]);
+    found.stdout_has(&["memory: raise the limit of the address space (`ulimit -v`)"]);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Archive, Ended, Harbour, Sandbox, Snapshot};
+use crate::support::{Archive, CommandResult, Harbour, Sandbox, Snapshot};
 
 /// Three kinds of archives. One has a top-level directory. One contains a file that is also an output next to the archive.
 const OUTPUTS: &str = "public:
@@ -20,11 +20,11 @@ fn sandbox(outputs: &str) -> Sandbox {
     sandbox
 }
 
-fn run(sandbox: &Sandbox, option: &str) -> Ended {
-    Ended::of(sandbox.run_command(&[Harbour::ID]).arg(option))
+fn run(sandbox: &Sandbox, option: &str) -> CommandResult {
+    CommandResult::of(sandbox.run_command(&[Harbour::ID]).arg(option))
 }
 
-fn steps(ended: &Ended) -> u64 {
+fn steps(ended: &CommandResult) -> u64 {
     ended.json()["competitions"][0]["steps_run"]
         .as_u64()
         .expect("a number")
@@ -33,7 +33,7 @@ fn steps(ended: &Ended) -> u64 {
 #[test]
 fn expanded_directories_appear_and_disappear_with_the_option() {
     let sandbox = sandbox(OUTPUTS);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let plain = sandbox.tree(Harbour::ID);
     let new = ["public/b/deep/x.csv", "public/b/y.csv", "public/in/c/z.csv"];
 
@@ -61,7 +61,7 @@ fn expanded_directories_appear_and_disappear_with_the_option() {
     assert_eq!(instead.touched_since(&beside), archives);
 
     // Without the option, the archives stay unpacked, as in the last run.
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), instead);
     // After `no`, the tree has the same bytes as before.
     run(&sandbox, "--expand-archives=no").code(0);
@@ -117,7 +117,7 @@ fn conflicting_output_is_reported() {
   a/train.csv: SELECT id FROM train
 ";
     let sandbox = sandbox(outputs);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let before: Snapshot = sandbox.tree(Harbour::ID);
     let ended = run(&sandbox, "--expand-archives").code(3);
     assert!(

@@ -8,7 +8,7 @@ use crate::support::{Harbour, Sandbox, Snapshot};
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     sandbox
 }
 
@@ -32,7 +32,7 @@ fn copy_has_only_public_files_by_default() {
             assert_eq!((metadata.nlink(), metadata.mode() & 0o200), (1, 0o200));
         }
     }
-    // A copy is a data directory, and contains no path of this machine.
+    // The copy must not contain paths of the machine that wrote it.
     let manifest = fs::read_to_string(sandbox.path("all").join(id).join("manifest.json")).unwrap();
     assert!(
         !manifest.contains(&*sandbox.path("").to_string_lossy()),
@@ -111,7 +111,7 @@ fn export_unpacks_archives_on_request() {
     sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
     let zip = "public:\n  photos.zip:\n    zip:\n      train.csv: SELECT * FROM train\n";
     sandbox.pipeline(Harbour::ID, &Harbour::PIPELINE.replace("public:\n", zip));
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let before = sandbox.tree(Harbour::ID);
     sandbox
         .prep(&["export", "--expand-archives", Harbour::ID, "-o", "beside"])

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::faults::library;
 use crate::hostile::{archive, gzip, npy, png, sparse, watch, zlib};
-use crate::support::{Archive, Ended, Harbour, Member, Sandbox, skipped};
+use crate::support::{Archive, CommandResult, Harbour, Member, Sandbox, skipped};
 
 fn zip_of(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = Archive::new();
@@ -132,7 +132,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Asserts that the command ends within the limits of time and memory, and that no signal kills it.
 #[track_caller]
-fn ends_well(note: &str, command: &mut Command) -> Ended {
+fn assert_ends_within_limits(note: &str, command: &mut Command) -> CommandResult {
     watch(note, command, &[0, 1, 4, 5, 6]).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
@@ -170,10 +170,10 @@ fn hostile_files_do_not_exhaust_inspecting_commands() {
             "--tree",
             "other",
         ];
-        let audit = ends_well(name, &mut sandbox.command(&audit));
+        let audit = assert_ends_within_limits(name, &mut sandbox.command(&audit));
         assert_ne!(audit.code, Some(0), "{name}: {audit:?}");
         let diff = ["diff", Harbour::ID, "data", "other", "--json"];
-        let diff = ends_well(name, &mut sandbox.command(&diff));
+        let diff = assert_ends_within_limits(name, &mut sandbox.command(&diff));
         assert_eq!(diff.code, Some(1), "{name}: {diff:?}");
         assert!(diff.stdout.contains(name), "{name}: {diff:?}");
         fs::write(public.join(name), &content).expect("a file");
@@ -183,10 +183,10 @@ fn hostile_files_do_not_exhaust_inspecting_commands() {
             &zip_of(&[("train.csv", table.as_bytes()), (name, &content)]),
         );
         let leaks = ["leaks", Harbour::ID, "--source", "source"];
-        ends_well(name, &mut sandbox.command(&leaks));
+        assert_ends_within_limits(name, &mut sandbox.command(&leaks));
         for command in [&["fetch", "--list"][..], &["audit"]] {
             let command = [command, &[Harbour::ID, "--source", "source"]].concat();
-            ends_well(name, &mut sandbox.command(&command));
+            assert_ends_within_limits(name, &mut sandbox.command(&command));
         }
         fs::remove_file(public.join(name)).expect("a file");
         fs::remove_file(sandbox.path(&format!("{theirs}/{name}"))).expect("a file");
@@ -238,7 +238,7 @@ fn bundles_with_false_member_sizes_do_not_exhaust_commands() {
         sandbox.bundle(Harbour::ID, &bundle);
         for command in [&["audit"][..], &["fetch", "--list"], &["leaks"]] {
             let command = [command, &[Harbour::ID, "--source", "source"]].concat();
-            ends_well(name, &mut sandbox.command(&command));
+            assert_ends_within_limits(name, &mut sandbox.command(&command));
         }
     }
 }
@@ -261,7 +261,7 @@ fn links_and_pipes_in_a_tree_are_errors() {
                 assert!(made.expect("mkfifo").success());
             }
         }
-        let ended = ends_well(kind, &mut sandbox.command(&audit));
+        let ended = assert_ends_within_limits(kind, &mut sandbox.command(&audit));
         assert_eq!(ended.code, Some(4), "{kind}: {ended:?}");
         assert!(ended.stderr.contains("train.csv is"), "{kind}: {ended:?}");
         assert!(!ended.stdout.contains("secret"), "{kind}: {ended:?}");
@@ -307,7 +307,7 @@ fn undisturbed(sandbox: &Sandbox, command: &[&str]) -> (Option<i32>, Value) {
 
 /// Asserts that the command reports a system error, or the result of an undisturbed run.
 #[track_caller]
-fn no_verdict(note: &str, ended: &Ended, whole: &(Option<i32>, Value)) {
+fn assert_no_wrong_verdict(note: &str, ended: &CommandResult, whole: &(Option<i32>, Value)) {
     if ended.code != Some(6) {
         assert_eq!(ended.code, whole.0, "{note}: {ended:?}");
         assert_eq!(ended.json(), whole.1, "{note}");
@@ -336,9 +336,9 @@ fn too_few_open_files_do_not_cause_a_verdict() {
                     .get_envs()
                     .filter_map(|(name, value)| Some((name, value?))),
             );
-            let ended = Ended::of(&mut command);
+            let ended = CommandResult::of(&mut command);
             let note = format!("{look:?} with {most} open files");
-            no_verdict(&note, &ended, &whole);
+            assert_no_wrong_verdict(&note, &ended, &whole);
             short += usize::from(ended.code == Some(6));
         }
         assert!(short > 0, "{look:?}: nothing was short");
@@ -382,18 +382,18 @@ fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
                 if let Some(number) = number {
                     command.env("TROUBLE_NUMBER", number.to_string());
                 }
-                let ended = Ended::of(&mut command);
+                let ended = CommandResult::of(&mut command);
                 let accesses = fs::read_to_string(count).expect("the library was loaded");
                 (ended, accesses.parse::<usize>().expect("a number"))
             };
             let (quiet, accesses) = run(None);
-            no_verdict("no fault", &quiet, &whole);
+            assert_no_wrong_verdict("no fault", &quiet, &whole);
             // Tries at most 40 accesses, evenly distributed.
             let step = (accesses / 40).max(1);
             for number in (0..accesses).step_by(step) {
                 let (ended, _) = run(Some(number));
                 let note = format!("{look:?}: {fault} at {number} of {accesses}");
-                no_verdict(&note, &ended, &whole);
+                assert_no_wrong_verdict(&note, &ended, &whole);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 
-use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, Snapshot};
+use crate::support::{Archive, CommandResult, Gallery, Harbour, Member, Sandbox, Snapshot};
 
 /// A collection removes the results, but not the records that the data directory is up to date.
 #[test]
@@ -16,23 +16,27 @@ fn a_collection_keeps_data_without_a_bundle_up_to_date() {
     fs::remove_file(sandbox.path("source/harbour.zip")).expect("removed");
     for _ in 0..2 {
         let collect = ["cache", "gc", "--max-size", "1B"];
-        sandbox.prep(&collect).code(0).shows(&["0 objects kept"]);
+        sandbox
+            .prep(&collect)
+            .code(0)
+            .stdout_has(&["0 objects kept"]);
         sandbox.prep(&["cache", "verify"]).code(0);
-        assert_eq!(sandbox.run_well(Harbour::ID), 0);
+        assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
         assert_eq!(planned(&sandbox, Harbour::ID), BTreeSet::new());
     }
     // A change needs the bundle. The cache has nothing that could replace it.
     let changed = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
     sandbox.pipeline(Harbour::ID, &changed);
     let mut run = sandbox.run_command(&[Harbour::ID]);
-    let ended = Ended::of(run.args(["--no-download", "--from-cache"])).code(4);
-    ended.says(&["the cache does not have the results that would replace the missing bundle"]);
+    let ended = CommandResult::of(run.args(["--no-download", "--from-cache"])).code(4);
+    ended
+        .stderr_has(&["the cache does not have the results that would replace the missing bundle"]);
     sandbox.bundle(Harbour::ID, &bundle);
-    assert!(sandbox.run_well(Harbour::ID) > 0);
+    assert!(sandbox.run_and_count_steps(Harbour::ID) > 0);
     // Without the records, a step that has run before is not a first run.
     fs::remove_dir_all(sandbox.store().join("ledger-v1")).expect("removed");
-    why(&sandbox, Harbour::ID, &[]).shows(&["its result is no longer in the cache\n"]);
-    sandbox.run_well(Harbour::ID);
+    why(&sandbox, Harbour::ID, &[]).stdout_has(&["its result is no longer in the cache\n"]);
+    sandbox.run_and_count_steps(Harbour::ID);
 }
 
 struct Records(BTreeMap<String, Value>);
@@ -61,7 +65,7 @@ impl Records {
 }
 
 #[track_caller]
-fn why(sandbox: &Sandbox, id: &str, more: &[&str]) -> Ended {
+fn why(sandbox: &Sandbox, id: &str, more: &[&str]) -> CommandResult {
     let arguments = [
         &["why", id, "--skip-verification", "--source", "source"],
         more,
@@ -101,7 +105,7 @@ fn set<'a>(names: &[&'a str]) -> BTreeSet<&'a str> {
 #[track_caller]
 fn assert_fresh(sandbox: &Sandbox, id: &str, before: &Snapshot) {
     assert_eq!(planned(sandbox, id), BTreeSet::new());
-    assert_eq!(sandbox.run_well(id), 0);
+    assert_eq!(sandbox.run_and_count_steps(id), 0);
     assert_eq!(&sandbox.tree(id), before);
 }
 
@@ -152,7 +156,7 @@ fn changed_constant_runs_its_step_and_rewrites_its_file() {
         planned(&sandbox, Harbour::ID),
         steps.map(str::to_owned).into()
     );
-    assert_eq!(sandbox.run_well(Harbour::ID), 4);
+    assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 4);
     let now = Records::of(&sandbox, Harbour::ID);
     assert_eq!(now.changed_since(&records), set(&steps));
     let after = sandbox.tree(Harbour::ID);
@@ -169,7 +173,7 @@ fn constant_not_shown_in_the_description_rewrites_one_file() {
         "SELECT id, docked, 'v2' AS edition FROM test",
     );
     sandbox.pipeline(Harbour::ID, &text);
-    assert_eq!(sandbox.run_well(Harbour::ID), 3);
+    assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 3);
     assert_eq!(
         sandbox.tree(Harbour::ID).touched_since(&tree),
         ["private/test.csv"]
@@ -208,11 +212,11 @@ fn edited_quotes_are_noticed() {
         (one, "''", "itQs,out"),
     ] {
         sandbox.pipeline(Harbour::ID, &pipeline(pattern, word, two));
-        sandbox.run_well(Harbour::ID);
+        sandbox.run_and_count_steps(Harbour::ID);
         assert_eq!(first_row(), expected);
     }
     sandbox.pipeline(Harbour::ID, &pipeline(one, "''", one));
-    sandbox.run(Harbour::ID).code(5).says(&["unquoted"]);
+    sandbox.run(Harbour::ID).code(5).stderr_has(&["unquoted"]);
 }
 
 #[test]
@@ -223,7 +227,7 @@ fn why_shows_the_old_and_new_value_of_the_changed_field() {
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
     );
-    why(&sandbox, Harbour::ID, &[step]).shows(&["would run", "sql", "[-0-] {+1+} AS"]);
+    why(&sandbox, Harbour::ID, &[step]).stdout_has(&["would run", "sql", "[-0-] {+1+} AS"]);
     let found = why(&sandbox, Harbour::ID, &[step, "--json"]).competition();
     let change = &found["steps"][0]["reason"]["changes"][0];
     assert!(
@@ -244,8 +248,8 @@ fn why_shows_the_old_and_new_value_of_the_changed_field() {
             .is_some_and(|sql| sql.contains("1 AS docked")),
         "{found}"
     );
-    sandbox.run_well(Harbour::ID);
-    why(&sandbox, Harbour::ID, &[step]).shows(&[
+    sandbox.run_and_count_steps(Harbour::ID);
+    why(&sandbox, Harbour::ID, &[step]).stdout_has(&[
         "up to date",
         "it last ran because",
         "[-0-] {+1+} AS",
@@ -255,7 +259,7 @@ fn why_shows_the_old_and_new_value_of_the_changed_field() {
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 7"),
     );
-    why(&sandbox, Harbour::ID, &["table/train,test"]).shows(&["seed: 0 -> 7"]);
+    why(&sandbox, Harbour::ID, &["table/train,test"]).stdout_has(&["seed: 0 -> 7"]);
 }
 
 #[test]
@@ -267,7 +271,7 @@ fn archive_with_the_same_table_runs_nothing_after_read() {
         .file("readme.txt", "new")
         .member(Member::deflated("train.csv", Harbour::table()));
     sandbox.bundle(Harbour::ID, &archive.bytes());
-    assert_eq!(sandbox.run_well(Harbour::ID), 3);
+    assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 3);
     let now = Records::of(&sandbox, Harbour::ID);
     // The step `bundle` ran as well, but sources have no record.
     assert_eq!(
@@ -282,12 +286,12 @@ fn archive_with_the_same_pictures_rewrites_none() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(50, 1).bytes());
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     let before = sandbox.tree(Gallery::ID);
     // A new first member changes the offsets of all other members.
     let shifted = Gallery::archive(50, 1).first(Member::stored("a.txt", "new"));
     sandbox.bundle(Gallery::ID, &shifted.bytes());
-    assert!(sandbox.run_well(Gallery::ID) > 0);
+    assert!(sandbox.run_and_count_steps(Gallery::ID) > 0);
     assert_eq!(sandbox.tree(Gallery::ID).touched_since(&before), [""; 0]);
 }
 
@@ -304,7 +308,7 @@ fn changed_row_runs_only_dependent_steps() {
         Harbour::ID,
         &Harbour::bundle(&Harbour::table().replace(row, &other)),
     );
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let after = sandbox.tree(Harbour::ID);
     assert_eq!(after.touched_since(&tree), ["public/train.csv"]);
     let now = fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/train.csv"))
@@ -318,11 +322,11 @@ fn returning_to_an_earlier_pipeline_uses_the_cache() {
     let before = sandbox.tree(Harbour::ID);
     let other = Harbour::PIPELINE.replace("test_size: 0.25", "test_size: 0.5");
     sandbox.pipeline(Harbour::ID, &other);
-    assert!(sandbox.run_well(Harbour::ID) > 3);
+    assert!(sandbox.run_and_count_steps(Harbour::ID) > 3);
     assert_ne!(sandbox.tree(Harbour::ID).contents(), before.contents());
     sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     assert_eq!(
-        sandbox.run_well(Harbour::ID),
+        sandbox.run_and_count_steps(Harbour::ID),
         1,
         "only the publication runs"
     );
@@ -334,7 +338,7 @@ fn changes_of_the_prepared_directory_are_undone() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(30, 1).bytes());
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     let prepared = sandbox.prepared(Gallery::ID);
     let before = sandbox.tree(Gallery::ID);
     let picture = before
@@ -363,7 +367,7 @@ fn changes_of_the_prepared_directory_are_undone() {
     for (what, deed) in deeds {
         deed();
         assert_ne!(sandbox.state(Gallery::ID), "prepared v1", "{what}");
-        assert_eq!(sandbox.run_well(Gallery::ID), 1, "{what}");
+        assert_eq!(sandbox.run_and_count_steps(Gallery::ID), 1, "{what}");
         assert_eq!(
             sandbox.tree(Gallery::ID).contents(),
             before.contents(),
@@ -382,7 +386,7 @@ fn modified_prepared_file_is_found_and_restored() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
     fs::write(&path, "id,tons,docked\n").expect("write");
     assert_eq!(sandbox.state(Harbour::ID), "changed since prepared");
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
     sandbox.prep(&["cache", "verify"]).code(0);
 }
@@ -400,7 +404,7 @@ fn lost_object_is_computed_again_when_needed() {
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
     );
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let after = sandbox.tree(Harbour::ID);
     let files = ["public/description.md", "public/sample_submission.csv"];
     let changed: Vec<&str> = after
@@ -436,7 +440,7 @@ fn plan_writes_nothing() {
         sandbox.prep(arguments).code(0);
         assert_eq!(whole(&sandbox), before, "{arguments:?}");
     }
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
@@ -447,7 +451,7 @@ fn plan_writes_nothing() {
         assert_eq!(whole(&sandbox), before, "{arguments:?}");
     }
     let mut dry = sandbox.run_command(&[Harbour::ID]);
-    let dry = Ended::of(dry.arg("--dry-run")).code(0);
+    let dry = CommandResult::of(dry.arg("--dry-run")).code(0);
     let plan = sandbox
         .prep(&[arguments.as_slice(), &["--json"]].concat())
         .code(0);

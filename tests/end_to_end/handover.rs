@@ -209,7 +209,7 @@ fn agent_can_hand_over_only_its_own_files() {
         "work/cache",
     ] {
         let ended = sandbox.prep(&[&["mcp", "--submissions", inner], &DIRECTORIES[..]].concat());
-        ended.code(2).says(&["submissions cannot be in"]);
+        ended.code(2).stderr_has(&["submissions cannot be in"]);
     }
 }
 
@@ -313,7 +313,7 @@ fn copy_of_the_answers_is_reported_by_all_who_grade() {
         .prep(&["grade", Harbour::ID, "work/copy.csv", "--json"])
         .code(0);
     check("grade", &graded.competition());
-    graded.says(&["work/copy.csv is identical to the answers of `harbour`"]);
+    graded.stderr_has(&["work/copy.csv is identical to the answers of `harbour`"]);
     sandbox.write(
         "list.jsonl",
         "{\"competition_id\": \"harbour\", \"submission_path\": \"work/copy.csv\"}\n",

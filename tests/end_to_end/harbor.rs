@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Sandbox};
+use crate::support::{CommandResult, Sandbox};
 
 const IDS: [&str; 3] = [
     "spaceship-titanic",
@@ -24,7 +24,7 @@ fn demo() -> (Sandbox, String) {
     (sandbox, key)
 }
 
-fn export(sandbox: &Sandbox, further: &[&str]) -> Ended {
+fn export(sandbox: &Sandbox, further: &[&str]) -> CommandResult {
     let arguments = ["export", "--layout", "harbor", "--data-dir", "look/data"];
     sandbox.prep(&[&arguments[..], &IDS, further].concat())
 }
@@ -161,14 +161,14 @@ fn tasks_contain_no_answers_outside_of_the_verifier_and_can_be_graded() {
     assert_eq!(dataset.matches("[[tasks]]").count(), IDS.len());
     export(&sandbox, &["-o", "tasks"])
         .code(2)
-        .says(&["already exists"]);
+        .stderr_has(&["already exists"]);
 }
 
 #[test]
 fn a_copy_of_the_answers_earns_nothing_and_the_best_score_earns_most() {
     let (sandbox, _) = demo();
     let ended = export(&sandbox, &["-o", "tasks", "--mount-public"]).code(0);
-    ended.says(&["in `tests` are not encrypted"]);
+    ended.stderr_has(&["in `tests` are not encrypted"]);
     let task = sandbox.path("tasks/spaceship-titanic");
     assert!(!task.join("environment/public").exists());
     let compose = fs::read_to_string(task.join("environment/docker-compose.yaml")).expect("a file");
@@ -209,6 +209,6 @@ fn layouts_have_their_own_options() {
     sandbox
         .prep(&[&data[..], &["AI4Code"]].concat())
         .code(2)
-        .says(&["one competition"]);
+        .stderr_has(&["one competition"]);
     sandbox.prep(&data).code(0);
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::support::{Archive, Ended, Harbour, Sandbox};
+use crate::support::{Archive, CommandResult, Harbour, Sandbox};
 
 const ROWS: usize = 140_000;
 
@@ -32,9 +32,9 @@ fn sandbox(pipeline: &str, file: &str, table: &str) -> Sandbox {
     sandbox
 }
 
-fn run(sandbox: &Sandbox, memory: &str) -> Ended {
+fn run(sandbox: &Sandbox, memory: &str) -> CommandResult {
     let mut command = sandbox.run_command(&[Harbour::ID]);
-    Ended::of(command.args(["--memory", memory])).code(0)
+    CommandResult::of(command.args(["--memory", memory])).code(0)
 }
 
 /// A quarter of this memory is enough for the table.
@@ -75,7 +75,7 @@ fn large_table_is_stored_only_in_published_outputs() {
     assert_eq!(tree.contents(), stored.tree(Harbour::ID).contents());
 
     // After a changed query, the step that read the table runs again, because the table was only in memory.
-    assert_eq!(in_memory.run_well(Harbour::ID), 0);
+    assert_eq!(in_memory.run_and_count_steps(Harbour::ID), 0);
     let changed = Harbour::PIPELINE.replace("id, 0 AS docked", "id, 1 AS docked");
     in_memory.pipeline(Harbour::ID, &changed);
     let plan = [
@@ -85,14 +85,14 @@ fn large_table_is_stored_only_in_published_outputs() {
         "source",
         "--skip-verification",
     ];
-    in_memory.prep(&plan).code(0).shows(&[
+    in_memory.prep(&plan).code(0).stdout_has(&[
         "table/labelled",
         "its result was kept in memory only, and another step needs it",
         "may run: depends on the result of `table/labelled`",
         "sql changed",
     ]);
     // Five steps run: the table, the sample, the description, `trial` and `publish`.
-    assert_eq!(in_memory.run_well(Harbour::ID), 5);
+    assert_eq!(in_memory.run_and_count_steps(Harbour::ID), 5);
     let touched = in_memory.tree(Harbour::ID);
     let touched = touched.touched_since(&tree);
     assert_eq!(
@@ -102,9 +102,9 @@ fn large_table_is_stored_only_in_published_outputs() {
     in_memory
         .prep(&["cache", "verify"])
         .code(0)
-        .shows(&["intact"]);
+        .stdout_has(&["intact"]);
     in_memory.prep(&["cache", "gc"]).code(0);
-    assert_eq!(in_memory.run_well(Harbour::ID), 0);
+    assert_eq!(in_memory.run_and_count_steps(Harbour::ID), 0);
 }
 
 /// A table in memory equals the cached table, even if `prep` had to rewrite cells or rows.
@@ -177,6 +177,6 @@ fn tables_of_discarded_bundles_are_cached() {
     let table = long_table();
     let sandbox = sandbox(Harbour::PIPELINE, "train.csv", &table);
     let mut command = sandbox.run_command(&[Harbour::ID]);
-    Ended::of(command.arg("--discard-bundle")).code(0);
+    CommandResult::of(command.arg("--discard-bundle")).code(0);
     assert!(bytes_only_in_cache(&sandbox) > table.len() as u64);
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Ended, Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 /// Returns a sandbox with a prepared competition, a valid submission, and files that cannot be graded.
 fn sandbox() -> Sandbox {
@@ -40,7 +40,7 @@ fn graded_files_that_are_no_submission_have_the_cause_of_validate() {
         ("mine.zip", "Submission file must be a CSV file"),
     ] {
         let graded = sandbox.prep(&["grade", Harbour::ID, file]).code(1);
-        graded.shows(&[&format!("invalid: {cause}")]);
+        graded.stdout_has(&[&format!("invalid: {cause}")]);
         let report = sandbox
             .prep(&["grade", Harbour::ID, file, "--json"])
             .code(1);
@@ -59,7 +59,7 @@ fn frequent_mistakes_have_a_remedy() {
     sandbox.pipeline("plain", Harbour::PIPELINE);
     fs::remove_file(sandbox.path("pipelines/plain/leaderboard.csv")).expect("the leaderboard");
     sandbox.bundle("plain", &Harbour::bundle(&Harbour::table()));
-    sandbox.run_well("plain");
+    sandbox.run_and_count_steps("plain");
     for (arguments, code, parts) in [
         (
             &["grade", "mine.csv"][..],
@@ -255,11 +255,11 @@ fn frequent_mistakes_have_a_remedy() {
             &["for a directory, write file:///mnt/prep"],
         ),
     ] {
-        sandbox.prep(arguments).code(code).says(parts);
+        sandbox.prep(arguments).code(code).stderr_has(parts);
     }
     assert!(!sandbox.path("r").exists(), "a mistake writes no report");
     let commas = sandbox.prep(&["grade", Harbour::ID, "commas.csv"]).code(1);
-    commas.shows(&[
+    commas.stdout_has(&[
         "The rows have 3 fields, but the header has 2",
         "decimal point",
     ]);
@@ -269,7 +269,7 @@ fn frequent_mistakes_have_a_remedy() {
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells[2..], ["-", "-", "valid"], "{row}");
     let graded = sandbox.prep(&["grade", Harbour::ID, "mine.csv"]).code(0);
-    graded.shows(&["bronze  yes"]);
+    graded.stdout_has(&["bronze  yes"]);
 }
 
 #[test]
@@ -289,13 +289,13 @@ fn a_list_without_any_file_is_an_error_that_names_the_directory() {
     };
     grade(line("gone/a.csv") + &line("gone/b.csv"))
         .code(4)
-        .says(&["none of 2 files exists", &place, "help: run the command in"]);
+        .stderr_has(&["none of 2 files exists", &place, "help: run the command in"]);
     grade(line("mine.csv") + &line("gone/b.csv"))
         .code(0)
-        .says(&["1 of 2 files does not exist", &place]);
+        .stderr_has(&["1 of 2 files does not exist", &place]);
     grade(line("/gone/a.csv"))
         .code(4)
-        .says(&["none of 1 file exists\n"]);
+        .stderr_has(&["none of 1 file exists\n"]);
     // A run without a submission is a result, not a mistake in the list.
     let null = line("x").replace("\"x\"", "null");
     let ended = grade(null).code(0);
@@ -309,7 +309,7 @@ fn an_unreadable_record_does_not_hide_the_list() {
     // A directory cannot be read as a file, not even by root.
     fs::create_dir_all(sandbox.path("data/second/prepared.json")).expect("a directory");
     let listed = sandbox.prep(&["list", "harbour", "second"]).code(6);
-    listed.shows(&["prepared v1", "second", "unreadable: "]);
+    listed.stdout_has(&["prepared v1", "second", "unreadable: "]);
     let rows = sandbox
         .prep(&["list", "harbour", "second", "--json"])
         .code(6)
@@ -319,7 +319,7 @@ fn an_unreadable_record_does_not_hide_the_list() {
     // A competition whose pipeline has mistakes is listed with its state, too.
     sandbox.pipeline(Harbour::ID, "name: [");
     let listed = sandbox.prep(&["list", "harbour"]).code(0);
-    listed.shows(&["its pipeline has mistakes"]);
+    listed.stdout_has(&["its pipeline has mistakes"]);
 }
 
 #[test]
@@ -329,8 +329,8 @@ fn summaries_of_a_few_runs_show_their_competitions() {
     let reports = ["summarize", "prep-demo/reports"];
     let with = |more: &[&str]| sandbox.prep(&[&reports[..], more].concat());
     let ended = with(&[]).code(0);
-    let ended = ended.shows(&["competition", "random-acts-of-pizza"]);
-    let ended = ended.says(&[
+    let ended = ended.stdout_has(&["competition", "random-acts-of-pizza"]);
+    let ended = ended.stderr_has(&[
         "no figures for `low`: no run of",
         "no figures for `medium`, `high`: there is no run of any",
         "--pad-missing",
@@ -342,7 +342,7 @@ fn summaries_of_a_few_runs_show_their_competitions() {
     // A requested set without figures is an error, and so is an empty result.
     for arguments in [&["--set", "low"][..], &["--format", "csv"]] {
         let ended = with(arguments).code(4);
-        let ended = ended.says(&["error: no figures for `low`", "--per-competition"]);
+        let ended = ended.stderr_has(&["error: no figures for `low`", "--per-competition"]);
         let count = ended.stderr.matches("--pad-missing").count();
         assert_eq!(count, 1, "{}", ended.stderr);
     }
@@ -420,15 +420,16 @@ fn the_commands_that_the_demo_prints_work() {
         command
             .env_remove("PREP_CACHE_DIR")
             .env_remove("MLE_BENCH_DATA_DIR");
-        let ended = crate::support::Ended::of(command.current_dir(sandbox.path("prep-demo")));
+        let ended =
+            crate::support::CommandResult::of(command.current_dir(sandbox.path("prep-demo")));
         let ended = ended.code(0);
         if words.starts_with("why") {
-            ended.shows(&["it last ran because"]);
+            ended.stdout_has(&["it last ran because"]);
         } else if words.starts_with("grade submissions") {
             // Equal reasons are one warning.
             let count = ended.stderr.matches("cannot be compared with").count();
             assert_eq!(count, 1, "{}", ended.stderr);
-            ended.shows(&["9 runs: 8 valid"]);
+            ended.stdout_has(&["9 runs: 8 valid"]);
         }
     }
 }
@@ -442,8 +443,8 @@ fn missing_root_certificates_have_a_remedy() {
     command
         .env("SSL_CERT_FILE", "/dev/null")
         .env("SSL_CERT_DIR", "/none");
-    let ended = Ended::of(&mut command).code(6);
-    ended.says(&["certificates of servers", "ca-certificates"]);
+    let ended = CommandResult::of(&mut command).code(6);
+    ended.stderr_has(&["certificates of servers", "ca-certificates"]);
 }
 
 /// An option that has no effect in a form of the command is an error.
@@ -547,7 +548,7 @@ fn options_without_an_effect_are_errors() {
         (&["grade", "-", "-o", "q"], "reads no submission from stdin"),
     ] {
         let ended = sandbox.prep(arguments).code(2);
-        ended.says(&[needed]);
+        ended.stderr_has(&[needed]);
         assert!(!sandbox.path("q").exists(), "{arguments:?}");
     }
 }
@@ -583,12 +584,12 @@ fn data_of_a_changed_pipeline_have_a_warning() {
             assert_eq!(text.contains(change), is_changed, "{arguments:?}: {text}");
         }
     }
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let ended = sandbox.prep(&["list", Harbour::ID]).code(0);
     assert!(!ended.stdout.contains(change), "{}", ended.stdout);
     fs::remove_file(sandbox.prepared(Harbour::ID).join("private/test.csv")).expect("the answers");
     let ended = sandbox.prep(&["leaks", Harbour::ID]).code(4);
-    ended.says(&["cannot read the prepared file", "run `prep run harbour`"]);
+    ended.stderr_has(&["cannot read the prepared file", "run `prep run harbour`"]);
 }
 
 /// A plan leaves out the competitions that a run leaves out.
@@ -608,7 +609,7 @@ fn plans_leave_out_unavailable_competitions() {
         let arguments = [verb, &ids, &["--source", "source", "--available"]].concat();
         let ended = sandbox.prep(&arguments).code(0);
         assert!(!ended.stdout.contains("spaceship"), "{}", ended.stdout);
-        ended.says(&[
+        ended.stderr_has(&[
             "6 competitions left out because a bundle or source is missing: ",
             " and 1 more",
         ]);
@@ -621,7 +622,7 @@ fn plans_leave_out_unavailable_competitions() {
 #[test]
 fn equal_errors_of_many_competitions_are_short() {
     let ended = Sandbox::new().prep(&["digest", "--lite"]).code(4);
-    let ended = ended.says(&[
+    let ended = ended.stderr_has(&[
         "error: 19 other competitions with the same error: ",
         " and 14 more",
     ]);

@@ -16,7 +16,7 @@ use prep_formats::tar::TarWriter;
 use prep_formats::tfrecord::masked_crc32c;
 
 use crate::deep::{bson, matlab, parquet, structures};
-use crate::support::{Archive, Ended, Member, Sandbox};
+use crate::support::{Archive, CommandResult, Member, Sandbox};
 
 const LIMITS: CostLimits = CostLimits {
     kilobytes: 1_000_000,
@@ -459,7 +459,7 @@ fn worked(child: &Child) -> Option<Duration> {
     Some(Duration::from_millis(10 * ticks))
 }
 
-fn attempt(hostile: &Hostile, bytes: usize) -> Result<Ended, String> {
+fn attempt(hostile: &Hostile, bytes: usize) -> Result<CommandResult, String> {
     let sandbox = Sandbox::new();
     let Hostile {
         name,
@@ -481,7 +481,11 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<Ended, String> {
 
 /// Runs a command, and ends it at a limit.
 /// Returns an error after a limit, a signal, or an exit code that is not in `codes`.
-pub(crate) fn watch(name: &str, command: &mut Command, codes: &[i32]) -> Result<Ended, String> {
+pub(crate) fn watch(
+    name: &str,
+    command: &mut Command,
+    codes: &[i32],
+) -> Result<CommandResult, String> {
     watch_within(&LIMITS, name, command, codes)
 }
 
@@ -490,7 +494,7 @@ pub(crate) fn watch_within(
     name: &str,
     command: &mut Command,
     codes: &[i32],
-) -> Result<Ended, String> {
+) -> Result<CommandResult, String> {
     let mut child = command.spawn().expect("the program starts");
     let (started, mut most, mut time) = (Instant::now(), 0, Duration::ZERO);
     let stdout = child.stdout.take().expect("stdout");
@@ -511,7 +515,7 @@ pub(crate) fn watch_within(
                 None => sleep(Duration::from_millis(5)),
             }
         };
-        Ended::from(Output {
+        CommandResult::from(Output {
             status,
             stdout: stdout.join().expect("output"),
             stderr: stderr.join().expect("output"),

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::{Ended, Gallery, Random, Sandbox, Snapshot};
+use crate::support::{CommandResult, Gallery, Random, Sandbox, Snapshot};
 
 const PICTURES: usize = 1500;
 
@@ -58,7 +58,7 @@ impl Goal {
         };
         goal.install(&sandbox);
         let begin = Instant::now();
-        sandbox.run_well(Gallery::ID);
+        sandbox.run_and_count_steps(Gallery::ID);
         goal.time = begin.elapsed();
         goal.tree = sandbox.tree(Gallery::ID);
         goal
@@ -140,7 +140,7 @@ fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
 
 /// The run after a kill must produce the tree of an undisturbed run, and leave no other files.
 fn check_repair(sandbox: &Sandbox, goal: &Goal, note: &str) {
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     assert_eq!(
         sandbox.tree(Gallery::ID).contents(),
         goal.tree.contents(),
@@ -190,7 +190,7 @@ fn the_lock_file_of_a_killed_process_is_removed_by_a_run_with_nothing_to_do() {
     let sandbox = Sandbox::new();
     let goal = Goal::new(0, 1);
     goal.install(&sandbox);
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     sandbox.write(&format!("data/{}/prepared.lock", Gallery::ID), "");
     check_repair(&sandbox, &goal, "a lock file");
 }
@@ -202,7 +202,7 @@ fn killed_later_run_is_marked_incomplete() {
     let mut moments = Moments::new();
     let sandbox = Sandbox::new();
     goals[0].install(&sandbox);
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     let (mut number, mut hits, mut incomplete) = (0, 0, 0);
     while number < kills() || incomplete == 0 {
         assert!(number < kills() + 100, "no kill interrupted a publication");
@@ -235,22 +235,22 @@ fn killed_later_run_is_marked_incomplete() {
 
 /// Starts a run, waits for the first step and for `moment`, and sends a signal.
 /// The program installs its signal handler before the first step.
-fn interrupt(sandbox: &Sandbox, signal: &str, moment: Duration) -> Ended {
+fn interrupt(sandbox: &Sandbox, signal: &str, moment: Duration) -> CommandResult {
     let mut child = sandbox
         .run_command(&[Gallery::ID])
         .spawn()
         .expect("the program starts");
-    let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut stderr = BufReader::new(child.stderr.take().expect("a pipe"));
     let mut text = String::new();
-    while !text.contains("started") && said.read_line(&mut text).expect("stderr") > 0 {}
+    while !text.contains("started") && stderr.read_line(&mut text).expect("stderr") > 0 {}
     std::thread::sleep(moment);
     Command::new("kill")
         .args([signal, &child.id().to_string()])
         .status()
         .expect("a signal");
-    said.read_to_string(&mut text).expect("stderr");
-    let ended = Ended::from(child.wait_with_output().expect("an end"));
-    Ended {
+    stderr.read_to_string(&mut text).expect("stderr");
+    let ended = CommandResult::from(child.wait_with_output().expect("an end"));
+    CommandResult {
         stderr: text,
         ..ended
     }

@@ -77,7 +77,7 @@ fn kinds_match_the_original_libraries() {
     for directory in directories() {
         let sandbox = Sandbox::new();
         let (id, _) = install(&sandbox, &directory);
-        sandbox.run_well(&id);
+        sandbox.run_and_count_steps(&id);
         let prepared = sandbox.prepared(&id);
         for (name, path) in below(&directory.join("expected")) {
             let expected = fs::read(path).expect("expected");

@@ -1,11 +1,11 @@
 //! Tests `prep leaks` on recorded cases with planted leaks of the real bundles (`tests/leaks/record.py`).
-//! A detector must find its leak in `v1` but not in `fixed`. The program knows nothing about single competitions.
+//! A detector must find its leak in `v1` but not in `fixed`. The program contains no
 //! knowledge about single competitions.
 
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Ended, Sandbox};
+use crate::support::{CommandResult, Sandbox};
 
 /// Columns: competition, detector, level, and a word of the finding.
 const KNOWN_LEAKS: &[(&str, &str, &str, &str)] = &[
@@ -84,7 +84,7 @@ fn known_leaks_are_found_in_v1_and_gone_in_fixed() {
     }
     let leaks = |variant: &str| {
         let mut command = sandbox.run_command(&ids);
-        Ended::of(command.args(["--variant", variant])).code(0);
+        CommandResult::of(command.args(["--variant", variant])).code(0);
         let options = [
             "leaks",
             "--json",

@@ -89,7 +89,7 @@ impl Client {
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let sample = sandbox
         .prepared(Harbour::ID)
         .join("public/sample_submission.csv");

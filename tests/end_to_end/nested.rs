@@ -115,7 +115,7 @@ fn installed(photos: Vec<u8>, archive: &str) -> Sandbox {
 }
 
 #[track_caller]
-fn has_all_photos(sandbox: &Sandbox) {
+fn assert_has_all_photos(sandbox: &Sandbox) {
     for number in 0..PHOTOS {
         let path = sandbox
             .prepared(ID)
@@ -154,8 +154,8 @@ fn nested_archives_are_read_without_a_copy() {
     let turned = (0..PHOTOS).map(|number| number * 211 % PHOTOS);
     for photos in [photos(0..PHOTOS), photos(turned)] {
         let sandbox = installed(photos, "");
-        sandbox.run_well(ID);
-        has_all_photos(&sandbox);
+        sandbox.run_and_count_steps(ID);
+        assert_has_all_photos(&sandbox);
         let prepared = bytes_below(&sandbox.prepared(ID));
         let store = bytes_below(&sandbox.store());
         assert!(store * 50 < prepared, "{store} bytes for {prepared}");
@@ -163,9 +163,9 @@ fn nested_archives_are_read_without_a_copy() {
         // A run restores missing files from the bundle, and changes no other file.
         let path = sandbox.prepared(ID).join("public/photos").join(name(7));
         fs::remove_file(&path).expect("removed");
-        assert_eq!(sandbox.run_well(ID), 1);
-        has_all_photos(&sandbox);
-        assert_eq!(sandbox.run_well(ID), 0);
+        assert_eq!(sandbox.run_and_count_steps(ID), 1);
+        assert_has_all_photos(&sandbox);
+        assert_eq!(sandbox.run_and_count_steps(ID), 0);
     }
 }
 
@@ -176,16 +176,16 @@ fn files_can_be_read_in_any_order() {
     let mut command = sandbox.run_command(&[ID]);
     command.args(["--memory", "64MB", "--jobs", "3"]);
     assert!(command.output().expect("a run").status.success());
-    has_all_photos(&sandbox);
+    assert_has_all_photos(&sandbox);
     let archive = fs::read(sandbox.prepared(ID).join("public/mixed.zip")).expect("an archive");
-    is_mixed(&zip_members(&archive));
+    assert_is_mixed(&zip_members(&archive));
     assert!(names_in(&sandbox.store().join("tmp")).is_empty());
     let store = bytes_below(&sandbox.store());
     assert!(store * 50 < bytes_below(&sandbox.prepared(ID)), "{store}");
 }
 
 #[track_caller]
-fn is_mixed(members: &BTreeMap<String, Vec<u8>>) {
+fn assert_is_mixed(members: &BTreeMap<String, Vec<u8>>) {
     assert_eq!(members.len(), PHOTOS);
     for number in 0..PHOTOS {
         let member = members.get(&format!("{}.jpg", number * 7 % PHOTOS));
@@ -213,9 +213,9 @@ fn archives_of_every_kind_are_read_in_place() {
             let mut command = sandbox.run_command(&[ID]);
             command.args(["--memory", "64MB", "--jobs", ["1", "3"][deflated]]);
             assert!(command.output().expect("a run").status.success(), "{name}");
-            has_all_photos(&sandbox);
+            assert_has_all_photos(&sandbox);
             let read = |name: &str| fs::read(sandbox.prepared(ID).join("public").join(name));
-            is_mixed(&zip_members(&read("mixed.zip").expect("an archive")));
+            assert_is_mixed(&zip_members(&read("mixed.zip").expect("an archive")));
             let mut members = BTreeMap::new();
             let mixed = read("mixed.tar").expect("an archive");
             let budget = DecodingLimits::default().budget(1 << 30);
@@ -231,7 +231,7 @@ fn archives_of_every_kind_are_read_in_place() {
                 },
             );
             listed.expect("tar");
-            is_mixed(&members);
+            assert_is_mixed(&members);
             assert!(names_in(&sandbox.store().join("tmp")).is_empty());
             let store = bytes_below(&sandbox.store());
             let prepared = bytes_below(&sandbox.prepared(ID));
@@ -258,7 +258,10 @@ fn damage_in_archives_of_every_kind_is_reported() {
             let sandbox = Sandbox::new();
             sandbox.bundle(ID, &bundle_with(Member::stored(&name, &photos)).bytes());
             sandbox.pipeline(ID, &pipeline(archive).replace("photos.zip", &name));
-            sandbox.run(ID).code(4).says(&[says, "damaged", "fetch"]);
+            sandbox
+                .run(ID)
+                .code(4)
+                .stderr_has(&[says, "damaged", "fetch"]);
             assert!(!sandbox.prepared(ID).exists());
         }
     }
@@ -276,11 +279,11 @@ fn damaged_nested_archive_prevents_publishing() {
     ] {
         let sandbox = installed(Vec::new(), "");
         sandbox.bundle(ID, &bundle);
-        sandbox.run(ID).code(4).says(&[says, "CRC"]);
+        sandbox.run(ID).code(4).stderr_has(&[says, "CRC"]);
         assert!(!sandbox.prepared(ID).exists());
         sandbox.bundle(ID, &whole.bytes());
-        sandbox.run_well(ID);
-        has_all_photos(&sandbox);
+        sandbox.run_and_count_steps(ID);
+        assert_has_all_photos(&sandbox);
     }
 }
 
@@ -288,18 +291,18 @@ fn damaged_nested_archive_prevents_publishing() {
 #[test]
 fn steps_that_need_a_missing_bundle_fail() {
     let sandbox = installed(photos(0..PHOTOS), "");
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     let path = sandbox.source().join(format!("{ID}.zip"));
     let bundle = fs::read(&path).expect("the bundle");
     fs::remove_file(&path).expect("removed");
     let text = pipeline("").replace("kind = 0", "kind = 1");
     sandbox.pipeline(ID, &text);
-    sandbox.run_well(ID);
-    has_all_photos(&sandbox);
+    sandbox.run_and_count_steps(ID);
+    assert_has_all_photos(&sandbox);
     let photo = sandbox.prepared(ID).join("public/photos").join(name(3));
     fs::remove_file(photo).expect("removed");
-    sandbox.run(ID).says(&["photos"]);
+    sandbox.run(ID).stderr_has(&["photos"]);
     sandbox.bundle(ID, &bundle);
-    sandbox.run_well(ID);
-    has_all_photos(&sandbox);
+    sandbox.run_and_count_steps(ID);
+    assert_has_all_photos(&sandbox);
 }

@@ -54,13 +54,13 @@ fn two_outputs_with_one_path_are_an_error_naming_both() {
     ] {
         let sandbox = with(&output);
         if parts.is_empty() {
-            sandbox.run_well(Gallery::ID);
+            sandbox.run_and_count_steps(Gallery::ID);
             let tree = sandbox.tree(Gallery::ID);
             assert!(sandbox.prepared(Gallery::ID).join("public/test/p.png").is_file());
             assert_ne!(tree, Snapshot::of(&sandbox.path("none")));
             continue;
         }
-        sandbox.run(Gallery::ID).code(3).says(parts);
+        sandbox.run(Gallery::ID).code(3).stderr_has(parts);
         assert_eq!(sandbox.tree(Gallery::ID), Snapshot::of(&sandbox.path("none")), "{output}");
     }
 }
@@ -80,6 +80,6 @@ fn constant_paths_that_collide_are_errors_at_load() {
         sandbox
             .prep(&["plan", Gallery::ID])
             .code(3)
-            .says(&["pipeline.yaml:", part]);
+            .stderr_has(&["pipeline.yaml:", part]);
     }
 }

@@ -5,7 +5,7 @@ mod hostile;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{Archive, Ended, Harbour, Sandbox, names_in};
+use crate::support::{Archive, CommandResult, Harbour, Sandbox, names_in};
 
 const PACKS: &str = "home/.local/share/prep/packs";
 
@@ -43,11 +43,11 @@ fn with_pack() -> Sandbox {
     sandbox
         .prep(&["pack", "add", "lab"])
         .code(0)
-        .shows(&["added lab 2026.1: 2 competitions"]);
+        .stdout_has(&["added lab 2026.1: 2 competitions"]);
     sandbox
 }
 
-fn ids(ended: &Ended) -> Vec<String> {
+fn ids(ended: &CommandResult) -> Vec<String> {
     let json = ended.json();
     let all = json["competitions"].as_array().expect("competitions");
     all.iter()
@@ -91,9 +91,9 @@ fn a_pack_is_used_under_its_ids() {
     );
     assert_eq!(ids(&sandbox.prep(&["list", "--json", "--all"])).len(), 82);
 
-    let steps = sandbox.run_well("lab/harbour");
+    let steps = sandbox.run_and_count_steps("lab/harbour");
     assert!(steps > 3, "{steps}");
-    assert_eq!(sandbox.run_well("lab/harbour"), 0);
+    assert_eq!(sandbox.run_and_count_steps("lab/harbour"), 0);
     let prepared = sandbox.path("data/lab/harbour/prepared");
     assert!(
         prepared.join("public/train.csv").is_file() && prepared.join("private/test.csv").is_file()
@@ -119,7 +119,7 @@ fn a_pack_is_used_under_its_ids() {
     assert_eq!(graded.competition()["id"], "lab/harbour");
     sandbox.prep(&["validate", "lab/harbour", &answers]).code(0);
     for verb in [&["plan", "--set", "lab"], &["digest", "lab/harbour"][..]] {
-        sandbox.prep(verb).code(0).shows(&["lab/harbour"]);
+        sandbox.prep(verb).code(0).stdout_has(&["lab/harbour"]);
     }
     for verb in [
         &["why", "lab/harbour"][..],
@@ -142,7 +142,7 @@ fn a_pack_is_used_under_its_ids() {
     sandbox
         .prep(&["run", "lab/harbour"])
         .code(2)
-        .says(&["there is no competition `lab/harbour`"]);
+        .stderr_has(&["there is no competition `lab/harbour`"]);
     assert_eq!(names_in(&sandbox.path(PACKS)), [""; 0]);
 }
 
@@ -165,7 +165,7 @@ fn results_of_a_pack_are_shared_by_a_remote() {
     );
     sandbox.write("home/.config/prep/prep.toml", text);
     fs::create_dir(sandbox.path("remote")).expect("a directory");
-    sandbox.run_well("lab/harbour");
+    sandbox.run_and_count_steps("lab/harbour");
     sandbox.prep(&["remote", "push", "lab/harbour"]).code(0);
     fs::remove_dir_all(sandbox.data()).expect("removed");
     fs::remove_dir_all(sandbox.store()).expect("removed");
@@ -215,7 +215,7 @@ fn a_source_directory_is_inside_the_pack() {
     sandbox.write("lab/shared/flags.csv", "id,flag\n1,a\n");
     sandbox.prep(&["pack", "add", "lab"]).code(0);
     fs::remove_dir_all(sandbox.path("lab")).expect("removed");
-    sandbox.run_well("lab/harbour");
+    sandbox.run_and_count_steps("lab/harbour");
     let flags = sandbox.path("data/lab/harbour/prepared/public/flags.csv");
     assert_eq!(fs::read_to_string(flags).expect("a file"), "id,flag\n1,a\n");
 }
@@ -252,7 +252,7 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
         (&["run", "lab/../lab/harbour"], 2, "there is no competition"),
         (&["list", "--closed-after", "soon"], 2, "2026-01-31"),
     ] {
-        sandbox.prep(arguments).code(code).says(&[message]);
+        sandbox.prep(arguments).code(code).stderr_has(&[message]);
         assert_eq!(names_in(&installed), ["lab"], "{arguments:?}");
     }
     // A competition of the user must not use the data directory of a pack.
@@ -260,7 +260,7 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
     sandbox
         .prep(&["list"])
         .code(2)
-        .says(&["has the name of an installed pack"]);
+        .stderr_has(&["has the name of an installed pack"]);
 }
 
 #[test]
@@ -277,8 +277,8 @@ fn of_several_processes_one_adds_a_pack() {
         .collect();
     let ended = children
         .into_iter()
-        .map(|child| Ended::from(child.wait_with_output().expect("ended")));
-    let ended: Vec<Ended> = ended.collect();
+        .map(|child| CommandResult::from(child.wait_with_output().expect("ended")));
+    let ended: Vec<CommandResult> = ended.collect();
     let codes: Vec<Option<i32>> = ended.iter().map(|one| one.code).collect();
     assert_eq!(
         codes.iter().filter(|code| **code == Some(0)).count(),
@@ -290,7 +290,7 @@ fn of_several_processes_one_adds_a_pack() {
         "{ended:#?}"
     );
     assert_eq!(names_in(&sandbox.path(PACKS)), ["lab"]);
-    sandbox.run_well("lab/harbour");
+    sandbox.run_and_count_steps("lab/harbour");
 }
 
 #[test]
@@ -301,12 +301,12 @@ fn a_damaged_pack_does_not_affect_other_competitions() {
     sandbox
         .prep(&["run", "lab/harbour"])
         .code(3)
-        .says(&["pack.yaml"]);
+        .stderr_has(&["pack.yaml"]);
     sandbox.prep(&["list", "--set", "lab"]).code(3);
     sandbox
         .prep(&["pack", "list"])
         .code(3)
-        .shows(&["cannot be used"]);
+        .stdout_has(&["cannot be used"]);
     sandbox.prep(&["pack", "remove", "lab"]).code(0);
     assert_eq!(names_in(&sandbox.path(PACKS)), [""; 0]);
 }
@@ -344,13 +344,13 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     sandbox.prep(&["remote", "key", "new", "k"]).code(0);
     check(&["harbour", "--write", "lab/pack.lock"])
         .code(0)
-        .says(&["is signed by ed25519:"]);
+        .stderr_has(&["is signed by ed25519:"]);
     let lock = fs::read_to_string(sandbox.path("lab/pack.lock")).expect("a lock");
     assert!(
         lock.contains("\nharbour v1 answers sha256:") && !lock.contains("Quay"),
         "{lock}"
     );
-    sandbox.run_well("lab/harbour");
+    sandbox.run_and_count_steps("lab/harbour");
     let digest = sandbox
         .prep(&["digest", "lab/harbour", "--json"])
         .code(0)
@@ -366,18 +366,20 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
         sandbox.write(&format!("{PACKS}/lab/pack.lock"), lock);
     };
     install(&lock);
-    check(&["harbour"]).code(0).shows(&["equal, signed"]);
+    check(&["harbour"]).code(0).stdout_has(&["equal, signed"]);
     fs::remove_file(sandbox.path("home/.config/prep/keys/k.key")).expect("removed");
     check(&["harbour"])
         .code(0)
-        .shows(&["equal, signed by an unknown key"]);
+        .stdout_has(&["equal, signed by an unknown key"]);
     let signature = lock.lines().last().expect("a signature");
     let key = signature.split(' ').nth(2).expect("a key");
     sandbox.write(
         "home/.config/prep/prep.toml",
         format!("[remote]\ntrusted = [{key:?}]\n"),
     );
-    check(&["lab/harbour"]).code(0).shows(&["equal, signed"]);
+    check(&["lab/harbour"])
+        .code(0)
+        .stdout_has(&["equal, signed"]);
     let unsigned: String = lock
         .lines()
         .filter(|line| !line.starts_with("# signed"))
@@ -386,12 +388,12 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     install(&unsigned.replace(public, &"0".repeat(64)));
     check(&["harbour"])
         .code(5)
-        .shows(&["differs, not signed"])
-        .says(&["lab/harbour: differs from pack.lock: public"]);
+        .stdout_has(&["differs, not signed"])
+        .stderr_has(&["lab/harbour: differs from pack.lock: public"]);
     install(&lock.replace(public, &"0".repeat(64)));
     check(&["harbour"])
         .code(5)
-        .says(&["its signature is not valid"]);
+        .stderr_has(&["its signature is not valid"]);
     install(&lock);
     let table = check(&["--markdown"]).code(0).stdout;
     assert!(table.contains("| lab/harbour | test.csv has the answers | the script draws without a seed | - | equal | equal, signed |"), "{table}");
@@ -410,11 +412,11 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     );
     check(&["harbor"])
         .code(2)
-        .says(&["did you mean `lab/harbour`?"]);
+        .stderr_has(&["did you mean `lab/harbour`?"]);
     sandbox
         .prep(&["pack", "check", "lb"])
         .code(2)
-        .says(&["did you mean `lab`?"]);
+        .stderr_has(&["did you mean `lab`?"]);
 }
 
 #[test]
@@ -424,7 +426,7 @@ fn mle_dojo_reads_an_export() {
         &format!("{PACKS}/lab/harbour/public_leaderboard.csv"),
         "score\n0.95\n0.5\n",
     );
-    sandbox.run_well("lab/harbour");
+    sandbox.run_and_count_steps("lab/harbour");
     let export = |more: &[&str]| {
         let arguments = ["export", "lab/harbour", "--layout", "dojo"];
         sandbox.prep(&[&arguments[..], more].concat())

@@ -2,7 +2,7 @@
 
 use std::process::Child;
 
-use crate::support::{Ended, Gallery, Harbour, Sandbox};
+use crate::support::{CommandResult, Gallery, Harbour, Sandbox};
 
 const PICTURES: usize = 800;
 
@@ -24,14 +24,14 @@ fn check(ids: &[&[&str]]) {
     let alone = Sandbox::new();
     install(&alone);
     for id in [Harbour::ID, Gallery::ID] {
-        alone.run_well(id);
+        alone.run_and_count_steps(id);
     }
     for _ in 0..3 {
         let sandbox = Sandbox::new();
         install(&sandbox);
         let children: Vec<Child> = ids.iter().map(|ids| start(&sandbox, ids)).collect();
         for child in children {
-            Ended::from(child.wait_with_output().expect("an end")).code(0);
+            CommandResult::from(child.wait_with_output().expect("an end")).code(0);
         }
         for id in ids.concat() {
             assert_eq!(
@@ -39,7 +39,7 @@ fn check(ids: &[&[&str]]) {
                 alone.tree(id).contents(),
                 "{id}"
             );
-            assert_eq!(sandbox.run_well(id), 0, "{id}");
+            assert_eq!(sandbox.run_and_count_steps(id), 0, "{id}");
         }
         sandbox.prep(&["cache", "verify"]).code(0);
     }
@@ -61,7 +61,7 @@ fn parallel_runs_with_two_caches_and_one_data_directory() {
     install(&sandbox);
     let alone = Sandbox::new();
     install(&alone);
-    alone.run_well(Gallery::ID);
+    alone.run_and_count_steps(Gallery::ID);
     for _ in 0..3 {
         let children = ["store", "other-store"].map(|store| {
             let mut command = sandbox.run_command(&[Gallery::ID]);
@@ -69,7 +69,7 @@ fn parallel_runs_with_two_caches_and_one_data_directory() {
             command.spawn().expect("the program starts")
         });
         for child in children {
-            Ended::from(child.wait_with_output().expect("an end")).code(0);
+            CommandResult::from(child.wait_with_output().expect("an end")).code(0);
         }
         assert_eq!(
             sandbox.tree(Gallery::ID).contents(),
@@ -90,11 +90,11 @@ fn garbage_collection_during_a_run_removes_nothing_it_needs() {
         let ended = sandbox.prep(&["cache", "gc", "--max-size", "1KB"]);
         assert!(matches!(ended.code, Some(0 | 6)), "{ended:?}");
     }
-    Ended::from(run.wait_with_output().expect("an end")).code(0);
+    CommandResult::from(run.wait_with_output().expect("an end")).code(0);
     for id in [Harbour::ID, Gallery::ID] {
         let tree = sandbox.tree(id);
         assert_eq!(sandbox.state(id), "prepared v1");
-        sandbox.run_well(id);
+        sandbox.run_and_count_steps(id);
         assert_eq!(sandbox.tree(id), tree);
     }
 }

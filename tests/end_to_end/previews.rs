@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use crate::support::{Archive, Ended, Sandbox};
+use crate::support::{Archive, CommandResult, Sandbox};
 
 const ID: &str = "lighthouse";
 
@@ -30,7 +30,7 @@ fn sandbox(table: &str) -> Sandbox {
     sandbox
 }
 
-fn show(sandbox: &Sandbox, arguments: &[&str]) -> Ended {
+fn show(sandbox: &Sandbox, arguments: &[&str]) -> CommandResult {
     let mut all = vec!["pipeline", "show", ID];
     all.extend(arguments);
     all.extend(["--source", "source", "--json"]);
@@ -77,16 +77,16 @@ fn query_mistakes_list_the_columns() {
     let sandbox = small();
     show(&sandbox, &["--sql", "SELECT ton FROM seen"])
         .code(3)
-        .says(&[
+        .stderr_has(&[
             "there is no column `ton`",
             "did you mean `tons`? `seen` has id, port, tons, flag",
         ]);
     show(&sandbox, &["--sql", "SELECT id FROM sea"])
         .code(3)
-        .says(&["did you mean `seen`?"]);
+        .stderr_has(&["did you mean `seen`?"]);
     show(&sandbox, &["--sql", "SELECT tons > 'x' AS wrong FROM seen"])
         .code(3)
-        .says(&["`tons` is a number and `'x'` is text"]);
+        .stderr_has(&["`tons` is a number and `'x'` is text"]);
 }
 
 #[test]

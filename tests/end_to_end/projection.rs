@@ -9,7 +9,7 @@ fn run_with(sandbox: &Sandbox, tables: &str) {
     let head = Harbour::PIPELINE.split("tables:").next();
     let pipeline = format!("{}{tables}", head.unwrap_or_default());
     sandbox.pipeline(Harbour::ID, &pipeline);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
 }
 
 fn prepared(table: &str, tables: &str) -> Sandbox {
@@ -19,7 +19,7 @@ fn prepared(table: &str, tables: &str) -> Sandbox {
     sandbox
 }
 
-fn holds(sandbox: &Sandbox, files: &[(&str, &str)]) {
+fn assert_files(sandbox: &Sandbox, files: &[(&str, &str)]) {
     for (path, expected) in files {
         let found = fs::read_to_string(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
         assert_eq!(found, *expected, "{path}");
@@ -27,7 +27,7 @@ fn holds(sandbox: &Sandbox, files: &[(&str, &str)]) {
 }
 
 /// Asserts that no process mapped the table, so the published file and the object are hard links to one file.
-fn was_never_mapped(sandbox: &Sandbox, path: &str) {
+fn assert_never_mapped(sandbox: &Sandbox, path: &str) {
     let file = fs::metadata(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
     assert_eq!(file.nlink(), 2, "{path} was mapped");
 }
@@ -48,7 +48,7 @@ checks:
   ids: SELECT id, count(*) AS n FROM labelled GROUP BY id HAVING count(*) > 1
 ";
     let sandbox = prepared(&table, tables);
-    holds(
+    assert_files(
         &sandbox,
         &[
             ("public/train.csv", &table),
@@ -56,12 +56,12 @@ checks:
             ("private/answers.csv", "id,next\nn498,499\nn499,500\n"),
         ],
     );
-    was_never_mapped(&sandbox, "public/train.csv");
+    assert_never_mapped(&sandbox, "public/train.csv");
     // Steps that later read other columns map a separate copy in the cache.
     let tables = tables.replace("label < 3", "label < 2 AND note IS NOT NULL");
     let tables = tables.replace("label: integer }", "label: integer, note: text }");
     run_with(&sandbox, &tables);
-    holds(
+    assert_files(
         &sandbox,
         &[
             ("public/train.csv", &table),
@@ -89,7 +89,7 @@ checks:
   ids: SELECT id, count(*) AS n FROM labelled GROUP BY id HAVING count(*) > 1
 ",
     );
-    holds(
+    assert_files(
         &sandbox,
         &[
             ("public/train.csv", &table),
@@ -97,7 +97,7 @@ checks:
             ("private/answers.csv", "sum\n124750\n"),
         ],
     );
-    was_never_mapped(&sandbox, "public/train.csv");
+    assert_never_mapped(&sandbox, "public/train.csv");
 }
 
 /// The only column in memory may have missing cells.
@@ -127,5 +127,5 @@ private:
         ),
         ("private/missing.csv", "n\n1\n"),
     ];
-    holds(&sandbox, &files);
+    assert_files(&sandbox, &files);
 }

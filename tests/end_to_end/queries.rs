@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Archive, Ended, Sandbox};
+use crate::support::{Archive, CommandResult, Sandbox};
 
 const ID: &str = "ledger";
 
@@ -23,7 +23,7 @@ fn sandbox(columns: &str, table: &str, query: &str) -> Sandbox {
 
 fn result(columns: &str, table: &str, query: &str) -> String {
     let sandbox = sandbox(columns, table, query);
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     let path = sandbox.prepared(ID).join("public/out.csv");
     std::fs::read_to_string(path).expect("the output")
 }
@@ -48,7 +48,7 @@ fn thousands_of_columns_become_rows() {
     );
     sandbox.pipeline(ID, &pipeline);
     sandbox.bundle(ID, &Archive::new().file("t.csv", table).bytes());
-    sandbox.run_well(ID);
+    sandbox.run_and_count_steps(ID);
     let mut expected = "id,variable,value\n".to_owned();
     for column in 0..columns {
         for row in 0..rows {
@@ -213,7 +213,7 @@ public:
         sandbox.pipeline(ID, pipeline);
         sandbox.bundle(ID, &Archive::new().file("t.csv", &table).bytes());
         let mut command = sandbox.run_command(&[ID]);
-        Ended::of(command.args(["--memory", memory, "--jobs", jobs])).code(0);
+        CommandResult::of(command.args(["--memory", memory, "--jobs", jobs])).code(0);
         let directory = sandbox.prepared(ID).join("public");
         let files = ["sums", "picked", "running", "keys", "all"].map(|name| {
             let path = directory.join(format!("{name}.csv"));
@@ -285,7 +285,11 @@ fn failing_query_reports_place_and_cause() {
         ),
     ] {
         let sandbox = sandbox("a: integer, b: text, c: integer", table, query);
-        let ended = sandbox.run(ID).code(code).says(&[place]).says(parts);
+        let ended = sandbox
+            .run(ID)
+            .code(code)
+            .stderr_has(&[place])
+            .stderr_has(parts);
         for noise in [
             "Arrow error",
             "DataFusion",
@@ -501,7 +505,9 @@ fn invalid_setting_reports_its_place() {
         let column = line.find(word).expect("the word") + 1;
         let place = format!("ledger/pipeline.yaml:6:{column}\n");
         let ended = sandbox.run(ID).code(code);
-        ended.says(&[place.as_str(), line.as_str()]).says(parts);
+        ended
+            .stderr_has(&[place.as_str(), line.as_str()])
+            .stderr_has(parts);
     }
 }
 
@@ -524,8 +530,8 @@ fn too_little_memory_is_a_system_error_with_the_needed_amount() {
     let query = format!("SELECT array_to_string(x, ',') AS x FROM ({query})\n");
     sandbox.pipeline(ID, &format!("{}{query}", &pipeline[..start]));
     let mut command = sandbox.run_command(&[ID]);
-    let ended = Ended::of(command.args(["--memory", "200MB"])).code(6);
-    ended.says(&["ledger/pipeline.yaml:7:12", "not enough memory", "--memory"]);
+    let ended = CommandResult::of(command.args(["--memory", "200MB"])).code(6);
+    ended.stderr_has(&["ledger/pipeline.yaml:7:12", "not enough memory", "--memory"]);
 }
 
 /// A query that would run for minutes ends at the first Ctrl-C.
@@ -543,7 +549,7 @@ fn ctrl_c_stops_a_running_query() {
         .status();
     assert!(killed.expect("kill").success());
     let begin = Instant::now();
-    Ended::from(child.wait_with_output().expect("it ends")).code(130);
+    CommandResult::from(child.wait_with_output().expect("it ends")).code(130);
     let took = begin.elapsed();
     assert!(took < Duration::from_secs(5), "{took:?}");
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 fn world() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -16,7 +16,7 @@ fn world() -> Sandbox {
     sandbox
 }
 
-fn run(sandbox: &Sandbox, more: &[&str]) -> Ended {
+fn run(sandbox: &Sandbox, more: &[&str]) -> CommandResult {
     sandbox.prep(&[&["run", Harbour::ID, "--no-download", "--json"], more].concat())
 }
 
@@ -30,12 +30,14 @@ fn a_bundle_of_the_last_run_is_not_downloaded_again() {
     let bundle = sandbox.source().join("harbour.zip").display().to_string();
     assert_eq!(listed["bundle"], json!(bundle));
     let fetch = ["fetch", Harbour::ID, "--skip-bundle-verification"];
-    sandbox.prep(&fetch).code(0).shows(&[&bundle]);
+    sandbox.prep(&fetch).code(0).stdout_has(&[&bundle]);
     // The early check of several bundles searches the same directories.
     sandbox.pipeline("quay", &Harbour::PIPELINE.replace("harbour", "quay"));
     sandbox.pipeline("pier", &Harbour::PIPELINE.replace("harbour", "pier"));
     let several = sandbox.prep(&[&fetch[..], &["quay", "pier"]].concat());
-    several.code(4).says(&["2 bundles", "missing: quay, pier"]);
+    several
+        .code(4)
+        .stderr_has(&["2 bundles", "missing: quay, pier"]);
 }
 
 #[test]
@@ -43,7 +45,7 @@ fn options_of_the_last_run_are_used_again() {
     let sandbox = world();
     run(&sandbox, &["--source", "source"])
         .code(5)
-        .says(&["--skip-bundle-verification"]);
+        .stderr_has(&["--skip-bundle-verification"]);
     let skip = ["--source", "source", "--skip-bundle-verification"];
     let first = run(&sandbox, &skip).code(0);
     // The help does not offer results of a bundle without the published checksum.
@@ -59,7 +61,7 @@ fn options_of_the_last_run_are_used_again() {
             "as last time: --source={} --skip-bundle-verification",
             sandbox.source().display()
         );
-        let again = run(&sandbox, &[]).code(0).says(&[&line]);
+        let again = run(&sandbox, &[]).code(0).stderr_has(&[&line]);
         assert_eq!(again.stderr.matches("as last time").count(), 1);
         assert_eq!(again.competition()["state"], "up_to_date");
         let names = json!(["source", "skip_bundle_verification"]);
@@ -67,8 +69,12 @@ fn options_of_the_last_run_are_used_again() {
         let plan = sandbox
             .prep(&["plan", Harbour::ID, "--no-download"])
             .code(0);
-        plan.says(&[&line]).shows(&["harbour: up to date"]);
-        let why = sandbox.prep(&["why", Harbour::ID]).code(0).says(&[&line]);
+        plan.stderr_has(&[&line])
+            .stdout_has(&["harbour: up to date"]);
+        let why = sandbox
+            .prep(&["why", Harbour::ID])
+            .code(0)
+            .stderr_has(&[&line]);
         assert!(
             !why.stdout.contains("missing") && !why.stdout.contains("may run"),
             "{why:?}"
@@ -79,17 +85,17 @@ fn options_of_the_last_run_are_used_again() {
     // A given option has precedence.
     run(&sandbox, &["--skip-verification=no"])
         .code(4)
-        .says(&["no bundle"]);
+        .stderr_has(&["no bundle"]);
     Harbour::install(&sandbox);
     let other = format!("bundle: {{ kaggle: harbour, md5: {} }}", "0".repeat(32));
     let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", &other);
     sandbox.pipeline(Harbour::ID, &text);
     for off in ["--skip-verification=no", "--skip-bundle-verification=no"] {
-        run(&sandbox, &[off]).code(5).says(&["published MD5"]);
+        run(&sandbox, &[off]).code(5).stderr_has(&["published MD5"]);
     }
     run(&sandbox, &["--forget-options"])
         .code(4)
-        .says(&["no bundle"]);
+        .stderr_has(&["no bundle"]);
     run(&sandbox, &[]).code(0);
 }
 
@@ -99,18 +105,20 @@ fn a_rejected_bundle_is_the_reason_to_run() {
     let sandbox = world();
     let source = ["--source", "source"];
     let why = |more: &[&str]| sandbox.prep(&[&["why", Harbour::ID, "bundle"], more].concat());
-    why(&source).code(0).shows(&["would run: not read yet"]);
+    why(&source)
+        .code(0)
+        .stdout_has(&["would run: not read yet"]);
     run(&sandbox, &source).code(5);
-    why(&source).code(0).shows(&[
+    why(&source).code(0).stdout_has(&[
         "would run: it failed: ",
         "has MD5",
         "the published MD5 is 0000",
     ]);
     let plan = [&["plan", Harbour::ID, "--no-download"], &source[..]].concat();
-    sandbox.prep(&plan).code(0).shows(&["it failed: "]);
+    sandbox.prep(&plan).code(0).stdout_has(&["it failed: "]);
     // Another file has not failed yet.
     sandbox.bundle(Harbour::ID, b"PK");
-    why(&source).code(0).shows(&["not read yet"]);
+    why(&source).code(0).stdout_has(&["not read yet"]);
 }
 
 /// An audit and a search for leaks use the bundle of the last run.
@@ -213,11 +221,11 @@ fn settings_turn_verification_off() {
     );
     run(&sandbox, &[]).code(5);
     let mut command = sandbox.command(&["run", Harbour::ID, "--no-download"]);
-    Ended::of(command.env("PREP_SKIP_VERIFICATION", "yes")).code(0);
+    CommandResult::of(command.env("PREP_SKIP_VERIFICATION", "yes")).code(0);
     let mut command = sandbox.command(&["run", Harbour::ID]);
-    Ended::of(command.env("PREP_SKIP_VERIFICATION", "perhaps"))
+    CommandResult::of(command.env("PREP_SKIP_VERIFICATION", "perhaps"))
         .code(2)
-        .says(&["PREP_SKIP_VERIFICATION is `perhaps`: expected yes or no"]);
+        .stderr_has(&["PREP_SKIP_VERIFICATION is `perhaps`: expected yes or no"]);
 }
 
 /// After a failed run, `list` shows the error, and later commands use the run's directory of bundles.
@@ -233,7 +241,7 @@ fn a_failed_run_is_recorded() {
     let audit = || sandbox.prep(&["audit", Harbour::ID, "--json"]);
     audit().code(4);
     let source = ["--source", "source"];
-    run(&sandbox, &source).code(5).says(&[
+    run(&sandbox, &source).code(5).stderr_has(&[
         "`prep audit harbour --source source` explains the difference; or --skip-bundle-verification",
     ]);
     let failure = "the last run failed: bundle: source/harbour.zip has MD5 ";
@@ -242,7 +250,7 @@ fn a_failed_run_is_recorded() {
     let cause = &audit().code(5).competition()["bundle"]["report"]["blocks"][0]["cause"];
     assert_eq!(*cause, "bundle-other-md5");
     let last = format!("as last time: --source={}", sandbox.source().display());
-    run(&sandbox, &[]).code(5).says(&[&last]);
+    run(&sandbox, &[]).code(5).stderr_has(&[&last]);
     // A removal also removes the record.
     sandbox.prep(&["remove", "--yes", Harbour::ID]).code(0);
     assert_eq!(reason(), "");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Ended, Gallery, Harbour, Sandbox};
+use crate::support::{CommandResult, Gallery, Harbour, Sandbox};
 use crate::{held, nested};
 
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
@@ -64,11 +64,11 @@ impl Lab {
     }
 }
 
-fn pull(sandbox: &Sandbox) -> Ended {
+fn pull(sandbox: &Sandbox) -> CommandResult {
     sandbox.prep(&["remote", "pull", "--skip-verification", "--json"])
 }
 
-fn ran(ended: &Ended) -> Vec<String> {
+fn ran(ended: &CommandResult) -> Vec<String> {
     let report = ended.json();
     let timings = report["timings"].as_array().expect("timings");
     let mut kinds: Vec<String> = timings
@@ -116,19 +116,19 @@ fn answers_of_sealed_competitions_are_sent_only_on_request() {
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
     one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
     let mut run = one.run_command(&BOTH);
-    Ended::of(run.arg("--no-remote")).code(0);
+    CommandResult::of(run.arg("--no-remote")).code(0);
     let key = one.prep(&["seal", "--new-identity", "grader.txt"]).code(0);
     one.prep(&["seal", Harbour::ID, "--for", key.stdout.trim()])
         .code(0);
     let push = ["remote", "push", "--json", "--skip-verification"];
-    let sent = |ended: &Ended| {
+    let sent = |ended: &CommandResult| {
         let all = ended.json()["competitions"].clone();
         let ids = all.as_array().expect("competitions").iter();
         ids.map(|one| one["id"].as_str().expect("an id").to_owned())
             .collect::<Vec<_>>()
     };
     let ended = one.prep(&push).code(4);
-    let ended = ended.says(&["the answers of harbour are sealed", "--unseal"]);
+    let ended = ended.stderr_has(&["the answers of harbour are sealed", "--unseal"]);
     assert_eq!(sent(&ended), [Gallery::ID]);
     one.prep(&[&push[..], &[Harbour::ID]].concat()).code(4);
     let ended = one.prep(&[&push[..], &["--unseal", Harbour::ID]].concat());
@@ -162,7 +162,7 @@ fn a_pull_of_something_unknown_names_the_remote() {
         "--skip-verification",
         Harbour::ID,
     ];
-    let last = |ended: Ended| {
+    let last = |ended: CommandResult| {
         let error = ended.code(4).json()["error"].clone();
         [&error["message"], &error["help"]].map(|text| text.as_str().expect("text").to_owned())
     };
@@ -173,10 +173,10 @@ fn a_pull_of_something_unknown_names_the_remote() {
     );
     assert!(help.contains("prep remote push harbour"), "{help}");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
-    one.run_well(Harbour::ID);
+    one.run_and_count_steps(Harbour::ID);
     let (two, _) = lab.machine(&[], "");
     let ended = two.prep(&pull);
-    let ended = ended.says(&["not trusted"]);
+    let ended = ended.stderr_has(&["not trusted"]);
     let [message, help] = last(ended);
     assert!(
         message.ends_with("has no results of harbour that you trust"),
@@ -199,7 +199,7 @@ fn a_pull_of_something_unknown_names_the_remote() {
     // The other competitions are pulled.
     let (three, _) = lab.machine(&[&key], "");
     let ended = three.prep(&[&pull[..], &[Gallery::ID]].concat()).code(4);
-    let ended = ended.says(&["has no results of gallery\n"]);
+    let ended = ended.stderr_has(&["has no results of gallery\n"]);
     assert_eq!(ended.competition()["id"], Harbour::ID);
 }
 
@@ -211,7 +211,7 @@ fn nested_archive_is_read_from_the_mirror() {
     one.pipeline(nested::ID, &nested::pipeline(""));
     let photos = nested::photos(0..nested::PHOTOS);
     one.bundle(nested::ID, &nested::bundle(photos).bytes());
-    one.run_well(nested::ID);
+    one.run_and_count_steps(nested::ID);
     let (two, _) = lab.machine(&[&key], "");
     two.pipeline(nested::ID, &nested::pipeline(""));
     let pull = [
@@ -227,7 +227,7 @@ fn nested_archive_is_read_from_the_mirror() {
     assert_eq!(trees[0].contents(), trees[1].contents());
 }
 
-fn pull_again(sandbox: &Sandbox) -> Ended {
+fn pull_again(sandbox: &Sandbox) -> CommandResult {
     let run = [
         "run",
         "--json",
@@ -311,7 +311,7 @@ fn damaged_remote_object_is_computed_again_and_replaced() {
     let (two, _) = lab.machine(&[&key], "");
     let ended = pull(&two);
     assert_ne!(ended.code, Some(0), "nothing else can bring it");
-    ended.says(&["is damaged", "prep remote push --replace"]);
+    ended.stderr_has(&["is damaged", "prep remote push --replace"]);
     // A machine that has the objects repairs the remote.
     let push = ["remote", "push", "--skip-verification"];
     one.prep(&push).code(0);
@@ -340,7 +340,7 @@ fn unreachable_remote_is_reported_once_and_the_run_continues() {
         .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
         .env("AWS_ACCESS_KEY_ID", "somebody")
         .env("AWS_SECRET_ACCESS_KEY", "verysecret");
-    let ended = Ended::of(&mut command).code(0);
+    let ended = CommandResult::of(&mut command).code(0);
     assert_eq!(
         ended.stderr.matches("warning").count(),
         1,
@@ -382,7 +382,7 @@ fn push_uploads_results_that_the_run_did_not() {
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
     one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
     let mut run = one.run_command(&BOTH);
-    Ended::of(run.arg("--no-remote")).code(0);
+    CommandResult::of(run.arg("--no-remote")).code(0);
     assert_eq!(lab.files(""), Vec::<PathBuf>::new());
     let push = |count: &str| {
         let push = [
@@ -418,7 +418,7 @@ fn push_uploads_tables_that_were_kept_in_memory() {
     one.bundle(Harbour::ID, &Harbour::bundle(&held::long_table()));
     one.bundle(Gallery::ID, &Gallery::archive(5, 1).bytes());
     let mut run = one.run_command(&BOTH);
-    Ended::of(run.arg("--no-remote")).code(0);
+    CommandResult::of(run.arg("--no-remote")).code(0);
     one.prep(&[
         "remote",
         "push",
@@ -440,9 +440,9 @@ fn a_missing_key_only_prevents_sending() {
     let (two, _) = lab.machine(&[&key], "key = 'lab'\n");
     let missing = ["there is no key `lab`", "prep remote key new lab"];
     let listed = two.prep(&["config"]).code(0);
-    listed.shows(&["not usable: there is no key `lab`"]);
+    listed.stdout_has(&["not usable: there is no key `lab`"]);
     let table = two.prep(&["doctor"]).code(0);
-    table.shows(&[
+    table.stdout_has(&[
         "key          warning",
         missing[0],
         missing[1],
@@ -455,8 +455,8 @@ fn a_missing_key_only_prevents_sending() {
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
     );
-    two.run(Harbour::ID).code(0).says(&missing);
-    two.prep(&["remote", "push"]).code(2).says(&missing);
+    two.run(Harbour::ID).code(0).stderr_has(&missing);
+    two.prep(&["remote", "push"]).code(2).stderr_has(&missing);
 }
 
 #[test]
@@ -482,7 +482,7 @@ fn push_without_uploads_reports_the_reason() {
     // The bundle of the competition is not the published one.
     one.prep(&["remote", "push", Harbour::ID, "--skip-verification=no"])
         .code(4)
-        .says(&["harbour: this data directory has no results for these options"]);
+        .stderr_has(&["harbour: this data directory has no results for these options"]);
     // With two keys, `prep` chooses neither.
     one.prep(&["remote", "key", "new", "another"]).code(0);
     one.prep(&[
@@ -493,7 +493,7 @@ fn push_without_uploads_reports_the_reason() {
         "source",
     ])
     .code(2)
-    .says(&[
+    .stderr_has(&[
         "contains several keys, and the settings do not name the key that signs",
         "select one of several keys with `[remote] key`",
     ]);
@@ -512,7 +512,7 @@ fn units_cover_the_selection_exactly_once() {
             .args(["--unit", "2", "--no-remote"])
             .env("SLURM_ARRAY_TASK_ID", task)
             .env("SLURM_ARRAY_TASK_MIN", "7");
-        let report = Ended::of(&mut command).code(0).json();
+        let report = CommandResult::of(&mut command).code(0).json();
         let ids = report["competitions"].as_array().unwrap();
         assert_eq!(ids.len(), 1);
         done.push(ids[0]["id"].as_str().unwrap().to_owned());
@@ -520,7 +520,7 @@ fn units_cover_the_selection_exactly_once() {
     done.sort();
     assert_eq!(done, [Gallery::ID, Harbour::ID]);
     let mut command = one.run_command(&BOTH);
-    let ended = Ended::of(command.args(["--unit", "2"])).code(2);
+    let ended = CommandResult::of(command.args(["--unit", "2"])).code(2);
     assert!(ended.stderr.contains("--unit I/2"), "{}", ended.stderr);
 }
 
@@ -539,7 +539,7 @@ fn scripts_and_manifests_contain_no_secrets() {
                 "https://user:verysecret@host/p?sig=verysecret",
             ])
             .env("AWS_SECRET_ACCESS_KEY", "verysecret");
-        let ended = Ended::of(&mut command).code(0);
+        let ended = CommandResult::of(&mut command).code(0);
         assert!(ended.stdout.contains(Harbour::ID) && ended.stdout.contains("https://host/p"));
         assert!(!ended.stdout.contains("verysecret"), "{}", ended.stdout);
         assert!(!ended.stderr.contains("verysecret"), "{}", ended.stderr);
@@ -564,14 +564,14 @@ fn jobs_need_a_mirror_and_a_key() {
     let jobs = ["remote", "jobs", "slurm", Harbour::ID];
     one.prep(&jobs)
         .code(2)
-        .says(&["no mirror", "mirror = true"]);
+        .stderr_has(&["no mirror", "mirror = true"]);
     one.prep(&[&jobs[..], &["--no-check"]].concat()).code(0);
     let (two, _) = lab.machine(&[], "mirror = true\n");
     two.prep(&jobs).code(0);
     fs::remove_dir_all(two.path("home/.config/prep/keys")).unwrap();
     two.prep(&jobs)
         .code(2)
-        .says(&["no key", "prep remote key new"]);
+        .stderr_has(&["no key", "prep remote key new"]);
 }
 
 /// Jobs start in another directory, perhaps without this shell's variables, so the script names absolute directories.
@@ -584,7 +584,7 @@ fn jobs_get_the_directories_of_pipelines_and_bundles() {
     let jobs = |kind: &[&str], more: &[&str]| {
         let mut command = one.command(&["remote", "jobs"]);
         command.args(kind).args(["--set", "own"]).args(more);
-        Ended::of(command.args(given).env_remove("PREP_PIPELINES"))
+        CommandResult::of(command.args(given).env_remove("PREP_PIPELINES"))
     };
     let script = jobs(&["slurm"], &["--data-dir", "data"]).code(0).stdout;
     // Replaces `sbatch` with a command that prints the job's script.
@@ -607,7 +607,7 @@ fn jobs_get_the_directories_of_pipelines_and_bundles() {
     let k8s = ["k8s", "--image", "prep:1"];
     jobs(&k8s, &[])
         .code(2)
-        .says(&["pods cannot read", "`pipelines = ", "--no-check"]);
+        .stderr_has(&["pods cannot read", "`pipelines = ", "--no-check"]);
     jobs(&k8s, &["--no-check"]).code(0);
     // The remote of this machine is a directory, too.
     let remote = |more: &[&str]| {
@@ -623,7 +623,7 @@ fn jobs_get_the_directories_of_pipelines_and_bundles() {
     };
     remote(&[])
         .code(2)
-        .says(&["pods cannot read file://", "file:///data/remote"]);
+        .stderr_has(&["pods cannot read file://", "file:///data/remote"]);
     remote(&["--remote", "file:///data/remote"]).code(0);
     remote(&["--remote", "s3://bucket/team"]).code(0);
 }
@@ -750,7 +750,7 @@ fn data_directory_writable_by_others_does_not_choose_the_remote() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
     one.prep(&run)
         .code(2)
-        .says(&["can be written by other users", "safe_data_dirs"]);
+        .stderr_has(&["can be written by other users", "safe_data_dirs"]);
     assert_eq!(elsewhere.path().read_dir().unwrap().count(), 0);
     // `prep` uses the file, with a message, if only its owner can write to the file.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();

@@ -18,15 +18,15 @@ fn removing_a_competition_keeps_others() {
     sandbox
         .prep(&["remove", Harbour::ID])
         .code(1)
-        .says(&["nothing was removed", "--yes"]);
+        .stderr_has(&["nothing was removed", "--yes"]);
     assert_eq!(sandbox.tree(Harbour::ID), before);
     sandbox.prep(&["remove", Harbour::ID, "--yes"]).code(0);
     assert_eq!(names_in(&sandbox.data().join(Harbour::ID)), [""; 0]);
     assert_eq!(sandbox.state(Harbour::ID), "not prepared");
     assert_eq!(sandbox.tree(Gallery::ID), other);
     sandbox.prep(&["cache", "verify"]).code(0);
-    assert!(sandbox.run_well(Harbour::ID) > 0);
-    assert_eq!(sandbox.run_well(Gallery::ID), 0);
+    assert!(sandbox.run_and_count_steps(Harbour::ID) > 0);
+    assert_eq!(sandbox.run_and_count_steps(Gallery::ID), 0);
 }
 
 #[test]
@@ -44,13 +44,13 @@ fn one_variant_can_be_removed() {
     let before = sandbox.tree(Harbour::ID);
     let remove = ["remove", Harbour::ID, "--yes"];
     let planned = sandbox.prep(&["remove", Harbour::ID, "--dry-run"]).code(0);
-    planned.shows(&["harbour      v1 fixed"]);
+    planned.stdout_has(&["harbour      v1 fixed"]);
     let removed = [&remove[..], &["--variant", "fixed"]].concat();
     sandbox
         .prep(&removed)
         .code(0)
-        .shows(&["harbour      fixed  "]);
+        .stdout_has(&["harbour      fixed  "]);
     assert!(!sandbox.path("data/fixed/harbour").exists());
     assert_eq!(sandbox.tree(Harbour::ID), before);
-    assert_eq!(sandbox.run_well(Harbour::ID), 0);
+    assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
 }

@@ -19,7 +19,7 @@ fn prepared() -> Sandbox {
         "name: \"Harbour <script>alert(1)</script> & Co.\"",
     );
     sandbox.pipeline(Harbour::ID, &pipeline);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     sandbox
 }
 
@@ -33,12 +33,12 @@ fn page_shows_prepared_and_graded_data_without_network() {
     sandbox
         .prep(&["report", "--grading", "<i>mine=g.json", "-o", "r.html"])
         .code(0)
-        .shows(&["r.html: 1 competition"]);
-    let told = sandbox.prep(&["report", "-o", "r.json.html", "--json"]);
-    let told = told.code(0).json();
-    assert_eq!(told["path"], "r.json.html");
+        .stdout_has(&["r.html: 1 competition"]);
+    let report = sandbox.prep(&["report", "-o", "r.json.html", "--json"]);
+    let report = report.code(0).json();
+    assert_eq!(report["path"], "r.json.html");
     assert_eq!(
-        told["competitions"],
+        report["competitions"],
         serde_json::json!([{ "id": Harbour::ID, "launched": null, "closed": null }])
     );
     let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
@@ -94,7 +94,7 @@ fn page_shows_unprepared_and_modified_competitions() {
     empty
         .prep(&["report", "-o", "r.html"])
         .code(2)
-        .says(&["no competition is prepared in the data directory"]);
+        .stderr_has(&["no competition is prepared in the data directory"]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn page_of_a_directory_of_gradings_states_its_omissions() {
     sandbox
         .prep(&["report", "--grading", "empty", "-o", "r.html"])
         .code(4)
-        .says(&["empty contains no file *grading_report*.json"]);
+        .stderr_has(&["empty contains no file *grading_report*.json"]);
 }
 
 /// The table of experiments uses the runs that the page shows.
@@ -191,7 +191,7 @@ fn page_ignores_gradings_of_other_variants_and_competitions() {
             "r.html",
         ];
         let ended = sandbox.prep(&[&arguments[..], more].concat()).code(0);
-        ended.says(&[left_out]);
+        ended.stderr_has(&[left_out]);
         fs::read_to_string(sandbox.path("r.html")).unwrap()
     };
     let page = report(&[], "1 graded submission left out");

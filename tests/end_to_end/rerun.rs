@@ -7,11 +7,11 @@ use prep_cache::{Digest, Store};
 use serde_json::Value;
 
 use crate::remote::Lab;
-use crate::support::{Ended, Gallery, Harbour, Sandbox, Snapshot, names_in};
+use crate::support::{CommandResult, Gallery, Harbour, Sandbox, Snapshot, names_in};
 
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
 
-fn rerun(sandbox: &Sandbox, more: &[&str]) -> Ended {
+fn rerun(sandbox: &Sandbox, more: &[&str]) -> CommandResult {
     let arguments = ["cache", "verify", "--rerun", "--json", "--source", "source"];
     let arguments = [&arguments[..], &["--skip-verification"], more].concat();
     sandbox.prep(&arguments)
@@ -108,7 +108,7 @@ fn rerun_finds_a_wrong_cache_entry() {
     ]);
     words
         .code(1)
-        .shows(&["differs: harbour/public/train.csv: output `", "1 differ"]);
+        .stdout_has(&["differs: harbour/public/train.csv: output `", "1 differ"]);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn rerun_finds_a_wrong_remote_result() {
     let (one, _) = lab.machine(&[], "");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
     let mut run = one.run_command(&[Harbour::ID]);
-    Ended::of(run.arg("--no-remote")).code(0);
+    CommandResult::of(run.arg("--no-remote")).code(0);
     let report = rerun(&one, &[Harbour::ID, "--no-remote"]).code(0).json();
     let (right, wrong) = (
         key(&report, "public/train.csv"),

@@ -50,7 +50,7 @@ fn gallery() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(40, 1).bytes());
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     sandbox
 }
 
@@ -67,12 +67,15 @@ fn intact_tree_is_read_once_and_not_changed() {
     sandbox
         .prep(&["plan", "-c", Harbour::ID, "--source", "source"])
         .code(0)
-        .shows(&["publish", "restart"]);
+        .stdout_has(&["publish", "restart"]);
     // The answers are intact, so they can be graded before the other files were read.
     let submission = "data/harbour/prepared/public/sample_submission.csv";
     let grade = ["grade", Harbour::ID, submission];
     sandbox.prep(&grade).code(0);
-    let report = sandbox.run(Harbour::ID).code(0).says(&["was restarted"]);
+    let report = sandbox
+        .run(Harbour::ID)
+        .code(0)
+        .stderr_has(&["was restarted"]);
     assert_eq!(report.json()["competitions"][0]["steps_run"], 0);
     assert_eq!(sandbox.tree(Harbour::ID), before);
     assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
@@ -98,7 +101,7 @@ fn truncated_file_is_found_and_only_it_is_rewritten() {
     assert_ne!(now.contents(), before.contents());
     restart(&sandbox, Gallery::ID);
     let ended = sandbox.run(Gallery::ID).code(0);
-    ended.says(&["1 published file is damaged"]);
+    ended.stderr_has(&["1 published file is damaged"]);
     let after = sandbox.tree(Gallery::ID);
     assert_eq!(after.contents(), before.contents());
     assert_eq!(after.touched_since(&now), [torn]);
@@ -118,9 +121,9 @@ fn truncated_answers_are_not_used_for_grading() {
     sandbox
         .prep(&["grade", Harbour::ID, submission])
         .code(4)
-        .says(&["changed after they were prepared", "prep run harbour"]);
+        .stderr_has(&["changed after they were prepared", "prep run harbour"]);
     // The answers are a hard link to an object of the cache, so that object is damaged as well.
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
     sandbox.prep(&["grade", Harbour::ID, submission]).code(0);
 }
@@ -136,7 +139,7 @@ fn truncated_listing_does_not_verify_a_tree() {
     let text = fs::read(&listing).expect("listing");
     fs::write(&listing, &text[..text.len() / 2]).expect("listing");
     restart(&sandbox, Gallery::ID);
-    sandbox.run(Gallery::ID).code(0).says(&["damaged"]);
+    sandbox.run(Gallery::ID).code(0).stderr_has(&["damaged"]);
     assert_eq!(sandbox.tree(Gallery::ID).contents(), before.contents());
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
 }

@@ -114,7 +114,7 @@ const VALID: &str = "{\"result\":\"Submission is valid.\"}\n";
 fn prepared() -> (Sandbox, Vec<u8>) {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let sample = sandbox
         .prepared(Harbour::ID)
         .join("public/sample_submission.csv");
@@ -419,7 +419,7 @@ fn server_uses_answers_that_were_prepared_again() {
     let other = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
     assert_ne!(other, Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &other);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let (_, text) = server.validate(&sample);
     assert!(
         text.starts_with("{\"result\":\"Submission invalid!"),

@@ -21,7 +21,7 @@ fn prepared(sandbox: &Sandbox, id: &str, archive: &Archive) -> String {
     let path = format!("pipelines/{id}/pipeline.yaml");
     let text = fs::read_to_string(sandbox.path(&path)).unwrap();
     sandbox.prep(&["pipeline", "check", &path]).code(0);
-    sandbox.run_well(id);
+    sandbox.run_and_count_steps(id);
     let sample = sandbox.prepared(id).join("public/sample_submission.csv");
     let sample = sample.to_str().unwrap();
     let graded = sandbox.prep(&["grade", id, sample, "--json"]).code(0);
@@ -31,7 +31,7 @@ fn prepared(sandbox: &Sandbox, id: &str, archive: &Archive) -> String {
 }
 
 #[track_caller]
-fn has(text: &str, parts: &[&str]) {
+fn assert_contains(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
@@ -50,7 +50,7 @@ fn rows_of_one_group_stay_in_one_part() {
     });
     let archive = Archive::new().file("visits.csv", visits);
     let text = prepared(&sandbox, "visits", &archive);
-    has(
+    assert_contains(
         &text,
         &[
             "groups: patient_id",
@@ -74,7 +74,7 @@ fn rows_without_an_identifier_are_numbered() {
         format!("{}.{at},{}", at % 10, at % 30)
     });
     let text = prepared(&sandbox, "wine", &Archive::new().file("wine.csv", wine));
-    has(
+    assert_contains(
         &text,
         &[
             "SELECT _row AS row_id, * FROM all_rows",
@@ -87,7 +87,7 @@ fn rows_without_an_identifier_are_numbered() {
         format!("{},{}.5,{}", at / 2, at * 7 % 11, at % 2)
     });
     let text = prepared(&sandbox, "twice", &Archive::new().file("train.csv", twice));
-    has(&text, &["groups: id", "align: row_id", "roc_auc: target"]);
+    assert_contains(&text, &["groups: id", "align: row_id", "roc_auc: target"]);
 }
 
 #[test]
@@ -102,11 +102,11 @@ fn rows_without_a_label_are_left_out() {
         format!("{at},{}.5,{target}", at * 7 % 11)
     });
     let text = prepared(&sandbox, "some", &Archive::new().file("train.csv", some));
-    has(&text, &["WHERE target IS NOT NULL", "roc_auc: target"]);
+    assert_contains(&text, &["WHERE target IS NOT NULL", "roc_auc: target"]);
     // A column without any value is not a target.
     let none = table("id,label,x", |at| format!("{at},,{}.25", at * 7 % 11));
     let text = prepared(&sandbox, "none", &Archive::new().file("train.csv", none));
-    has(&text, &["root_mean_squared_error: x"]);
+    assert_contains(&text, &["root_mean_squared_error: x"]);
 }
 
 /// An empty mask is an answer. The masks of the test part are not public.
@@ -124,7 +124,7 @@ fn masks_are_answers() {
             .file(&format!("train/masks/m{at}.png"), format!("mask {at}"));
     }
     let text = prepared(&sandbox, "cells", &archive);
-    has(
+    assert_contains(
         &text,
         &[
             "files: train/images/*.png",
@@ -158,7 +158,7 @@ fn lists_and_objects_are_not_predicted() {
         "reviews",
         &Archive::new().file("reviews.jsonl", lines),
     );
-    has(
+    assert_contains(
         &text,
         &["align: review", "{ accuracy: stars }", "meta: json"],
     );
@@ -179,10 +179,10 @@ fn tables_in_latin_1_are_read() {
         "cities",
         &Archive::new().file("train.csv", latin1),
     );
-    has(&text, &["encoding: latin-1"]);
+    assert_contains(&text, &["encoding: latin-1"]);
     let train = sandbox.prepared("cities").join("public/train.csv");
     let train = fs::read_to_string(train).unwrap();
-    has(&train, &["K\u{f6}ln 1"]);
+    assert_contains(&train, &["K\u{f6}ln 1"]);
 }
 
 #[test]
@@ -196,5 +196,5 @@ fn quoted_line_breaks_and_odd_names_are_kept() {
         },
     );
     let text = prepared(&sandbox, "odd", &Archive::new().file("Train Data.csv", odd));
-    has(&text, &["Record ID: text", "align: Record ID"]);
+    assert_contains(&text, &["Record ID: text", "align: Record ID"]);
 }

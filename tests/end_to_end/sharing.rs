@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use crate::support::{Ended, Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 const FILE: &str = "private/test.csv";
 
-fn run(sandbox: &Sandbox, more: &[&str]) -> Ended {
-    Ended::of(sandbox.run_command(&[Harbour::ID]).args(more)).code(0)
+fn run(sandbox: &Sandbox, more: &[&str]) -> CommandResult {
+    CommandResult::of(sandbox.run_command(&[Harbour::ID]).args(more)).code(0)
 }
 
 fn names(path: &Path) -> u64 {
@@ -28,7 +28,7 @@ fn copies_share_no_bytes_with_the_cache_or_other_directories() {
     assert_eq!(names(&path), 1);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
     // Copies satisfy every mode, so the run writes nothing.
-    assert_eq!(sandbox.run_well(Harbour::ID), 0);
+    assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
     run(&sandbox, &["--link-mode", "reflink"]);
     assert_eq!(names(&path), 1);
 
@@ -36,7 +36,7 @@ fn copies_share_no_bytes_with_the_cache_or_other_directories() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
     fs::write(&path, "id\n").expect("write");
     sandbox.prep(&["cache", "verify"]).code(0);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
 }
 
@@ -45,12 +45,12 @@ fn settings_choose_how_files_share_bytes() {
     let sandbox = Sandbox::new();
     Harbour::install(&sandbox);
     let mut command = sandbox.run_command(&[Harbour::ID]);
-    Ended::of(command.env("PREP_LINK_MODE", "copy")).code(0);
+    CommandResult::of(command.env("PREP_LINK_MODE", "copy")).code(0);
     assert_eq!(names(&sandbox.prepared(Harbour::ID).join(FILE)), 1);
     let mut command = sandbox.run_command(&[Harbour::ID]);
-    Ended::of(command.env("PREP_LINK_MODE", "symlink"))
+    CommandResult::of(command.env("PREP_LINK_MODE", "symlink"))
         .code(2)
-        .says(&["PREP_LINK_MODE is `symlink`: expected hardlink, reflink or copy"]);
+        .stderr_has(&["PREP_LINK_MODE is `symlink`: expected hardlink, reflink or copy"]);
 }
 
 #[test]
@@ -63,16 +63,16 @@ fn user_descriptions_are_published_unchanged() {
     let place = texts.join(Harbour::ID).join("description.md");
     let option = ["--descriptions", texts.to_str().expect("a path")];
     let mut command = sandbox.run_command(&[Harbour::ID]);
-    Ended::of(command.args(option))
+    CommandResult::of(command.args(option))
         .code(4)
-        .says(&["`harbour` has no description"]);
+        .stderr_has(&["`harbour` has no description"]);
     fs::write(&place, text).expect("write");
     run(&sandbox, &option);
     let after = sandbox.tree(Harbour::ID);
     assert_eq!(after.touched_since(&before), ["public/description.md"]);
     let published = sandbox.prepared(Harbour::ID).join("public/description.md");
     assert_eq!(fs::read_to_string(&published).expect("there"), text);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), after);
     // Without the options of the last run, `prep` publishes the built-in text again.
     run(&sandbox, &["--forget-options"]);

@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::process::Command;
 
-use crate::support::{Ended, Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 /// Runs a command in a shell that redirects streams.
-fn redirected(inner: &Command, streams: &str) -> Ended {
+fn redirected(inner: &Command, streams: &str) -> CommandResult {
     // With an absolute path, the standard library need not copy the page tables of this process, as `fork` does.
     let mut command = Command::new("/bin/sh");
     command
@@ -24,7 +24,7 @@ fn redirected(inner: &Command, streams: &str) -> Ended {
         )
         .current_dir(inner.get_current_dir().expect("a directory"))
         .stdin(std::process::Stdio::null());
-    Ended::of(&mut command)
+    CommandResult::of(&mut command)
 }
 
 /// Returns the verbs in the help of a command: the first words of indented lines before the options.
@@ -123,12 +123,12 @@ fn help_of_all_verbs_needs_no_environment() {
         for variables in states {
             let mut command = sandbox.command(&[&words[..], &["--help"]].concat());
             command.envs(variables.iter().copied());
-            let ended = Ended::of(&mut command);
+            let ended = CommandResult::of(&mut command);
             assert_eq!(ended.code, Some(0), "{path:?} {variables:?}: {ended:?}");
         }
         let mut command = sandbox.command(&words);
         command.args([invalid, OsStr::new("--unknown")]);
-        let ended = Ended::of(&mut command);
+        let ended = CommandResult::of(&mut command);
         assert_eq!(ended.code, Some(2), "{path:?}: {ended:?}");
     }
 }

@@ -19,14 +19,16 @@ fn run_groups_are_graded_and_summarized() {
     sandbox.write("runs/run_group_experiments.csv", table);
     let groups = ["summarize", "--groups", "runs/run_group_experiments.csv"];
     let advice = "`prep grade runs/g1 -o runs/g1` writes the report";
-    sandbox.prep(&groups).says(&["g1 is left out", advice]);
+    sandbox
+        .prep(&groups)
+        .stderr_has(&["g1 is left out", advice]);
     for group in ["runs/g1", "runs/g2"] {
         let graded = sandbox.prep(&["grade", group, "-o", group, "--json"]);
         assert!(Path::new(&written(&sandbox, &graded.code(0).json())).starts_with(group));
     }
     let summary = sandbox.prep(&groups).code(0);
     assert!(!summary.stderr.contains("left out"), "{}", summary.stderr);
-    summary.shows(&["mine        own         1", "theirs      own         1"]);
+    summary.stdout_has(&["mine        own         1", "theirs      own         1"]);
 }
 
 /// Returns the path of the report that a document names, and asserts that the report exists.
@@ -49,13 +51,13 @@ fn runs_that_were_graded_twice_have_a_warning() {
     // The table has a column with the paths, because both runs are about one competition.
     let path = format!("{}_b/submission/submission.csv", Harbour::ID);
     let graded = sandbox.prep(&grade).code(0);
-    graded.shows(&["competition  path", &path]);
+    graded.stdout_has(&["competition  path", &path]);
     let warning = "graded several times";
     let once = sandbox.prep(&["summarize", "rep"]).code(0);
     assert!(!once.stderr.contains(warning), "{}", once.stderr);
     sandbox.prep(&grade).code(0);
     let twice = sandbox.prep(&["summarize", "rep"]).code(0);
-    twice.says(&[
+    twice.stderr_has(&[
         "2 runs were graded several times",
         "`harbour` has 2 gradings",
     ]);
@@ -73,7 +75,7 @@ fn runs_that_were_graded_twice_have_a_warning() {
     ];
     let page = sandbox.prep(&page).code(0);
     let json = page.json();
-    page.says(&["x: 2 runs were graded several times"]);
+    page.stderr_has(&["x: 2 runs were graded several times"]);
     assert_eq!(json["repeated_runs"][0]["runs"][0]["gradings"], 4);
 }
 
@@ -93,7 +95,7 @@ fn runs_of_different_variants_have_a_warning() {
     assert_ne!(text, other);
     sandbox.write("rep/2026-01-01T00-00-00-GMT_grading_report.json", &other);
     let mixed = sandbox.prep(&["summarize", "rep"]).code(0);
-    mixed.says(&[warning, "harbour"]);
+    mixed.stderr_has(&[warning, "harbour"]);
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn a_header_with_other_names_is_not_a_run_group() {
     let ended = sandbox.prep(&["summarize", "--groups", "groups.csv"]);
     ended
         .code(4)
-        .says(&["groups.csv:1", "experiment_id,run_group"]);
+        .stderr_has(&["groups.csv:1", "experiment_id,run_group"]);
 }
 
 #[test]
@@ -111,10 +113,12 @@ fn an_empty_list_and_a_link_to_nothing_are_named() {
     let sandbox = Harbour::prepared();
     sandbox.write("list.jsonl", "");
     let empty = sandbox.prep(&["grade", "list.jsonl", "-o", "rep"]);
-    empty.code(0).says(&["list.jsonl names no submission"]);
+    empty
+        .code(0)
+        .stderr_has(&["list.jsonl names no submission"]);
     symlink("nowhere.csv", sandbox.path("link.csv")).expect("a link");
     let dangling = sandbox.prep(&["validate", Harbour::ID, "link.csv"]);
-    dangling.says(&["link.csv is a link, and its target does not exist"]);
+    dangling.stderr_has(&["link.csv is a link, and its target does not exist"]);
 }
 
 #[test]

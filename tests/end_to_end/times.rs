@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prep_formats::tar::TarWriter;
 
-use crate::support::{Archive, Ended, Harbour, Member, Sandbox};
+use crate::support::{Archive, CommandResult, Harbour, Member, Sandbox};
 
 const PHOTOS: usize = 1009;
 
@@ -84,7 +84,7 @@ fn check(sandbox: &Sandbox) {
 }
 
 fn run(sandbox: &Sandbox) {
-    Ended::of(sandbox.run_command(&[Harbour::ID]).args(["--jobs", "1"])).code(0);
+    CommandResult::of(sandbox.run_command(&[Harbour::ID]).args(["--jobs", "1"])).code(0);
 }
 
 #[test]

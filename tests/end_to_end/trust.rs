@@ -10,7 +10,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::serve::{Serving, multipart, post};
-use crate::support::{Ended, Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
 const ANSWERS: &str = "data/harbour/prepared/private/test.csv";
@@ -63,14 +63,14 @@ impl World {
         list
     }
 
-    fn verify(&self, report: &str, further: &[&str]) -> Ended {
+    fn verify(&self, report: &str, further: &[&str]) -> CommandResult {
         self.sandbox.write("report.json", report);
         let arguments = ["verify-report", "report.json", "--key", &self.grader];
         self.sandbox.prep(&[&arguments, further].concat())
     }
 
     /// Verifies a report after a change of one value.
-    fn changed(&self, pointer: &str, value: Value) -> Ended {
+    fn changed(&self, pointer: &str, value: Value) -> CommandResult {
         let mut report: Value = serde_json::from_str(&self.reports[0]).expect("JSON");
         let place = report.pointer_mut(&format!("/competitions/0{pointer}"));
         *place.expect(pointer) = value;
@@ -78,7 +78,7 @@ impl World {
     }
 
     /// Verifies a report with a log whose lines `edit` changes.
-    fn edited(&self, report: usize, edit: impl Fn(&mut Vec<String>)) -> Ended {
+    fn edited(&self, report: usize, edit: impl Fn(&mut Vec<String>)) -> CommandResult {
         let log = fs::read_to_string(self.sandbox.path(LOG)).expect("a log");
         let mut lines: Vec<String> = log.lines().map(str::to_owned).collect();
         edit(&mut lines);
@@ -88,7 +88,7 @@ impl World {
 }
 
 /// A name, the attack, the exit code, and a part of the output.
-struct Attack(&'static str, fn(&World) -> Ended, i32, &'static str);
+struct Attack(&'static str, fn(&World) -> CommandResult, i32, &'static str);
 
 /// Attacks on reports and on the log. Honest reports also have the exit code 1, because scores of the user's own
 /// competition are not comparable with upstream's.
@@ -240,7 +240,7 @@ const ATTACKS: &[Attack] = &[
             w.sandbox.write("published.lock", published);
             let text = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
             w.sandbox.pipeline(Harbour::ID, &text);
-            w.sandbox.run_well(Harbour::ID);
+            w.sandbox.run_and_count_steps(Harbour::ID);
             w.verify(&w.grade("grader", SAMPLE), &["--lock", "published.lock"])
         },
         5,
@@ -391,7 +391,7 @@ const ATTACKS: &[Attack] = &[
             fs::create_dir(w.sandbox.path(LOG)).expect("a directory");
             let grade = ["grade", Harbour::ID, SAMPLE, "--json"];
             let unsigned = w.sandbox.prep(&grade).code(0);
-            unsigned.says(&["warning", "the log is not a regular file"]);
+            unsigned.stderr_has(&["warning", "the log is not a regular file"]);
             w.sandbox
                 .prep(&[&grade[..], &["--sign", "grader"]].concat())
         },
@@ -451,14 +451,14 @@ fn validation_is_not_a_grading() {
 fn a_signature_needs_a_report() {
     let world = World::new();
     let grade = ["grade", Harbour::ID, SAMPLE, "--sign", "grader"];
-    let said = world.sandbox.prep(&grade).code(2);
-    said.says(&["there is no report to sign", "--output DIR"]);
+    let ended = world.sandbox.prep(&grade).code(2);
+    ended.stderr_has(&["there is no report to sign", "--output DIR"]);
     let grade = [&grade[..], &["-o", "reports"]].concat();
     world
         .sandbox
         .prep(&grade)
         .code(0)
-        .says(&["report: reports/"]);
+        .stderr_has(&["report: reports/"]);
     let name = fs::read_dir(world.sandbox.path("reports"))
         .expect("reports")
         .next();
@@ -469,12 +469,12 @@ fn a_signature_needs_a_report() {
         .sandbox
         .prep(&verify)
         .code(1)
-        .shows(&["signed by ed25519:"]);
+        .stdout_has(&["signed by ed25519:"]);
     world
         .sandbox
         .prep(&["verify-report", path])
         .code(2)
-        .says(&["there is no key to check signatures with"]);
+        .stderr_has(&["there is no key to check signatures with"]);
     world
         .sandbox
         .prep(&["verify-report", SAMPLE, "--key", "grader"])
@@ -505,7 +505,7 @@ impl SealedWorld {
             .replace("[id, docked]", "[id, quay]")
             .replace("accuracy: docked", "accuracy: quay");
         sandbox.pipeline(Harbour::ID, &text);
-        sandbox.run_well(Harbour::ID);
+        sandbox.run_and_count_steps(Harbour::ID);
         let key = |name| {
             let arguments = ["seal", "--new-identity", name];
             sandbox.prep(&arguments).code(0).stdout.trim().to_owned()
@@ -515,7 +515,7 @@ impl SealedWorld {
         let answers = answers.strip_prefix(KNOWN).expect("a header").to_owned();
         let arguments = ["seal", Harbour::ID, "--for", &grader];
         let ended = sandbox.prep(&[&arguments, further].concat()).code(0);
-        ended.says(&["also contain answers", "store"]);
+        ended.stderr_has(&["also contain answers", "store"]);
         fs::remove_dir_all(sandbox.store()).expect("removed");
         fs::remove_dir_all(sandbox.source()).expect("removed");
         SealedWorld {
@@ -529,13 +529,13 @@ impl SealedWorld {
         self.sandbox.data().join(Harbour::ID).join("private.age")
     }
 
-    fn grade(&self, identity: &str) -> Ended {
+    fn grade(&self, identity: &str) -> CommandResult {
         let arguments = ["grade", Harbour::ID, SAMPLE, "--identity", identity];
         self.sandbox.prep(&arguments)
     }
 
     /// Grades with a sealed file that `edit` changes.
-    fn edited(&self, edit: impl Fn(&mut Vec<u8>)) -> Ended {
+    fn edited(&self, edit: impl Fn(&mut Vec<u8>)) -> CommandResult {
         let mut bytes = fs::read(self.sealed()).expect("a sealed file");
         edit(&mut bytes);
         fs::write(self.sealed(), bytes).expect("a sealed file");
@@ -543,7 +543,7 @@ impl SealedWorld {
     }
 
     /// Grades with answers that an attacker sealed for the grader.
-    fn foreign(&self, id: &str) -> Ended {
+    fn foreign(&self, id: &str) -> CommandResult {
         let other = Harbour::prepared();
         other.sandbox_seal(id, &self.grader);
         fs::copy(other.data().join(id).join("private.age"), self.sealed()).expect("a copy");
@@ -559,14 +559,19 @@ impl Sandbox {
                 id,
                 &Harbour::PIPELINE.replace("kaggle: harbour", &format!("kaggle: {id}")),
             );
-            self.run_well(id);
+            self.run_and_count_steps(id);
         }
         self.prep(&["seal", id, "--for", key]).code(0);
     }
 }
 
 /// A name, the attack, the exit code, and a part of the output.
-struct SealAttack(&'static str, fn(&SealedWorld) -> Ended, i32, &'static str);
+struct SealAttack(
+    &'static str,
+    fn(&SealedWorld) -> CommandResult,
+    i32,
+    &'static str,
+);
 
 const SEAL_ATTACKS: &[SealAttack] = &[
     SealAttack("none", |w| w.grade("grader.txt"), 0, "valid"),
@@ -691,7 +696,7 @@ fn plain_answers_are_in_memory_only() {
     ] {
         let arguments: Vec<&str> = words.split(' ').chain(identity).collect();
         let mut command = sandbox.command(&arguments);
-        Ended::of(command.env("TMPDIR", &temporary)).code(0);
+        CommandResult::of(command.env("TMPDIR", &temporary)).code(0);
     }
     let sample = fs::read(sandbox.path(SAMPLE)).expect("a sample");
     let upload = post("/validate", &multipart(&sample));
@@ -706,15 +711,17 @@ fn plain_answers_are_in_memory_only() {
     sandbox
         .prep(&["list", Harbour::ID])
         .code(0)
-        .shows(&["sealed"]);
-    sandbox.prep(&["doctor", "--offline"]).shows(&["sealed: 1"]);
+        .stdout_has(&["sealed"]);
+    sandbox
+        .prep(&["doctor", "--offline"])
+        .stdout_has(&["sealed: 1"]);
     let sealed = format!("the private files of `{}` are sealed", Harbour::ID);
     sandbox
         .prep(&["leaks", Harbour::ID])
         .code(4)
-        .says(&[&sealed]);
+        .stderr_has(&[&sealed]);
     let copy = ["export", Harbour::ID, "--private", "-o", "copy"];
-    sandbox.prep(&copy).code(4).says(&[&sealed]);
+    sandbox.prep(&copy).code(4).stderr_has(&[&sealed]);
     assert_eq!(bytes(&world.sealed()), before);
     let root = sandbox.path("");
     assert_eq!(files_with(&root, &world.answers), Vec::<PathBuf>::new());
@@ -731,13 +738,13 @@ fn an_identity_that_others_can_read_is_not_used() {
     fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("a mode");
     world
         .grade("grader.txt")
-        .says(&["readable by other users", "chmod 600"]);
+        .stderr_has(&["readable by other users", "chmod 600"]);
     let grade = ["grade", Harbour::ID, SAMPLE];
     world
         .sandbox
         .prep(&grade)
         .code(4)
-        .says(&["--identity FILE"]);
+        .stderr_has(&["--identity FILE"]);
 }
 
 #[test]
@@ -754,7 +761,7 @@ fn the_identity_can_come_from_stdin() {
         .expect("stdin")
         .write_all(&text)
         .expect("written");
-    Ended::from(child.wait_with_output().expect("output")).code(0);
+    CommandResult::from(child.wait_with_output().expect("output")).code(0);
 }
 
 #[test]
@@ -773,8 +780,8 @@ fn a_run_makes_plain_answers_again_only_on_request() {
     sandbox
         .prep(&seal)
         .code(0)
-        .shows(&["1 file", "private.age"])
-        .says(&["source/harbour.zip"]);
+        .stdout_has(&["1 file", "private.age"])
+        .stderr_has(&["source/harbour.zip"]);
     assert!(!sandbox.prepared(Harbour::ID).join("private").exists());
     assert_eq!(
         sandbox.state(Harbour::ID),
@@ -787,13 +794,13 @@ fn a_run_makes_plain_answers_again_only_on_request() {
         .code(0)
         .competition();
     assert_eq!(sealed, digest);
-    sandbox.prep(&seal).code(4).says(&["already sealed"]);
+    sandbox.prep(&seal).code(4).stderr_has(&["already sealed"]);
     let run = sandbox.run(Harbour::ID).code(4);
-    run.says(&["its answers are sealed", "--unseal"]);
+    run.stderr_has(&["its answers are sealed", "--unseal"]);
     assert!(!sandbox.path(ANSWERS).exists());
     let mut run = sandbox.run_command(&[Harbour::ID]);
-    let run = Ended::of(run.args(["--unseal", "--quiet"])).code(0);
-    run.says(&["its answers are sealed; this run also writes them"]);
+    let run = CommandResult::of(run.args(["--unseal", "--quiet"])).code(0);
+    run.stderr_has(&["its answers are sealed; this run also writes them"]);
     assert_eq!(fs::read(sandbox.path(ANSWERS)).expect("answers"), before);
     assert_eq!(
         sandbox.state(Harbour::ID),
@@ -801,21 +808,21 @@ fn a_run_makes_plain_answers_again_only_on_request() {
     );
     sandbox
         .prep(&["doctor", "--offline"])
-        .shows(&["sealed competitions that still have plain answers"]);
+        .stdout_has(&["sealed competitions that still have plain answers"]);
     sandbox
         .prep(&[&seal[..], &["--keep-plain"]].concat())
         .code(0)
-        .shows(&["the plain files stay"]);
+        .stdout_has(&["the plain files stay"]);
     // `prep seal` rejects changed answers.
     fs::remove_file(sandbox.path(ANSWERS)).expect("removed");
     sandbox.write(ANSWERS, "id,docked\n1,1\n");
-    sandbox.prep(&seal).code(4).says(&["changed"]);
-    sandbox.run_well(Harbour::ID);
+    sandbox.prep(&seal).code(4).stderr_has(&["changed"]);
+    sandbox.run_and_count_steps(Harbour::ID);
     sandbox.write("data/harbour/prepared/private/notes.txt", "mine");
     sandbox
         .prep(&seal)
         .code(4)
-        .says(&["were not published by a run: "]);
+        .stderr_has(&["were not published by a run: "]);
     sandbox.prep(&["remove", Harbour::ID, "--yes"]);
     assert!(!sandbox.data().join("harbour/private.age").exists());
 }
@@ -837,8 +844,8 @@ fn plain_answers_in_other_places_are_named() {
     let seal = ["seal", Harbour::ID, "--for", key.trim()];
     // A remote may contain answers, too.
     let mut command = sandbox.command(&seal);
-    let ended = Ended::of(command.env("PREP_REMOTE", "file:///nowhere")).code(0);
-    ended.says(&[
+    let ended = CommandResult::of(command.env("PREP_REMOTE", "file:///nowhere")).code(0);
+    ended.stderr_has(&[
         &private("data/fixed"),
         "`prep seal harbour --variant fixed --for KEY` seals them",
         "the remote file:///nowhere may also contain answers",
@@ -849,7 +856,7 @@ fn plain_answers_in_other_places_are_named() {
         "{found}"
     );
     let ended = sandbox.prep(&[&seal[..], &fixed].concat()).code(0);
-    let ended = ended.says(&["source/harbour.zip"]);
+    let ended = ended.stderr_has(&["source/harbour.zip"]);
     assert!(!ended.stderr.contains("--variant"), "{}", ended.stderr);
     assert!(doctor().contains("sealed: 2"), "{}", doctor());
     for directory in ["data", "data/fixed"] {
@@ -868,5 +875,5 @@ fn doctor_checks_keys_without_a_remote() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     fs::set_permissions(path, open).expect("a mode");
     let found = sandbox.prep(&["doctor", "--offline"]);
-    found.shows(&["key ", "laptop.key", "chmod 600"]);
+    found.stdout_has(&["key ", "laptop.key", "chmod 600"]);
 }

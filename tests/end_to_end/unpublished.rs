@@ -7,13 +7,13 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::support::{Ended, Gallery, Harbour, Sandbox};
+use crate::support::{CommandResult, Gallery, Harbour, Sandbox};
 
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(30, 1).bytes());
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     sandbox
 }
 
@@ -41,8 +41,8 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     // The run also restores a deleted file.
     fs::remove_file(directory.join("public/train.csv")).expect("remove");
 
-    let run = || Ended::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
-    let ended = run().says(&[
+    let run = || CommandResult::of(&mut sandbox.run_command(&[Gallery::ID])).code(0);
+    let ended = run().stderr_has(&[
         "are still in the prepared directory",
         "private/mine.csv, public/empty/, public/link, public/train/inner.txt, public/unpacked/",
         "`--remove-unpublished` removes them",
@@ -63,18 +63,18 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
 
     // These files do not make the data stale, even if files in their own directories change.
     put(&directory.join("public/unpacked/2.txt"), "more");
-    assert_eq!(sandbox.run_well(Gallery::ID), 0);
+    assert_eq!(sandbox.run_and_count_steps(Gallery::ID), 0);
 
     // A run with a different pipeline removes only the files that the first run published.
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(1));
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     for path in UNPUBLISHED_PATHS {
         assert!(directory.join(path).is_file(), "{path}");
     }
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
 
-    let ended = Ended::of(
+    let ended = CommandResult::of(
         sandbox
             .run_command(&[Gallery::ID])
             .arg("--remove-unpublished"),
@@ -82,7 +82,7 @@ fn unpublished_files_stay_until_their_removal_is_requested() {
     .code(0);
     assert!(ended.json()["competitions"][0].get("unpublished").is_none());
     assert_eq!(sandbox.tree(Gallery::ID).contents(), before.contents());
-    assert_eq!(sandbox.run_well(Gallery::ID), 0);
+    assert_eq!(sandbox.run_and_count_steps(Gallery::ID), 0);
 }
 
 /// Without the manifest and the listing, `prep` does not know which files it published, so it changes none.
@@ -98,7 +98,7 @@ fn nothing_is_changed_without_a_listing() {
     sandbox
         .run(Gallery::ID)
         .code(4)
-        .says(&["in the way", "--remove-unpublished"]);
+        .stderr_has(&["in the way", "--remove-unpublished"]);
     assert_eq!(sandbox.tree(Gallery::ID), before);
 }
 
@@ -108,14 +108,14 @@ fn unpublished_file_in_place_of_an_output_is_an_error() {
     let place = sandbox.prepared(Harbour::ID).join("public/train.csv");
     fs::remove_file(&place).expect("remove");
     put(&place.join("mine.txt"), "mine");
-    Ended::of(&mut sandbox.run_command(&[Harbour::ID]))
+    CommandResult::of(&mut sandbox.run_command(&[Harbour::ID]))
         .code(4)
-        .says(&["public/train.csv` is in the way of a published file"]);
+        .stderr_has(&["public/train.csv` is in the way of a published file"]);
     assert_eq!(
         fs::read_to_string(place.join("mine.txt")).expect("there"),
         "mine"
     );
-    Ended::of(
+    CommandResult::of(
         sandbox
             .run_command(&[Harbour::ID])
             .arg("--remove-unpublished"),

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Ended, Harbour, Sandbox, names_in, skipped};
+use crate::support::{CommandResult, Harbour, Sandbox, names_in, skipped};
 
 const GROUP: u32 = 42_000;
 const USERS: [u32; 2] = [42_001, 42_002];
@@ -43,8 +43,8 @@ fn with_umask(sandbox: &Sandbox, user: u32, umask: &str, arguments: &[&str]) -> 
     command
 }
 
-fn shared(sandbox: &Sandbox, user: u32, arguments: &[&str]) -> Ended {
-    Ended::of(as_user(sandbox, user, arguments).env("PREP_SHARED", "yes"))
+fn shared(sandbox: &Sandbox, user: u32, arguments: &[&str]) -> CommandResult {
+    CommandResult::of(as_user(sandbox, user, arguments).env("PREP_SHARED", "yes"))
 }
 
 /// Creates a sandbox that the group shares. Skips the test if other users cannot run `prep` on this machine.
@@ -75,12 +75,16 @@ fn users_of_one_group_share_cache_and_data() {
     let [one, two] = USERS;
     shared(&sandbox, one, &run).code(0);
     // Another user continues after the first one, in both directions.
-    shared(&sandbox, two, &run).code(0).shows(&["up to date"]);
+    shared(&sandbox, two, &run)
+        .code(0)
+        .stdout_has(&["up to date"]);
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
     );
-    shared(&sandbox, two, &run).code(0).shows(&["prepared"]);
+    shared(&sandbox, two, &run)
+        .code(0)
+        .stdout_has(&["prepared"]);
     shared(&sandbox, one, &["cache", "verify"]).code(0);
     let owner = |path: &str| {
         fs::metadata(sandbox.prepared(Harbour::ID).join(path))
@@ -98,13 +102,13 @@ fn missing_permissions_name_the_setting() {
     };
     let run = ["run", Harbour::ID, "--source", "source"];
     let [one, two] = USERS;
-    Ended::of(&mut as_user(&sandbox, one, &run)).code(0);
+    CommandResult::of(&mut as_user(&sandbox, one, &run)).code(0);
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
     );
     let ended = shared(&sandbox, two, &run).code(6);
-    ended.says(&["no permission to", "`shared` or the umask 002"]);
+    ended.stderr_has(&["no permission to", "`shared` or the umask 002"]);
 }
 
 /// A removal that stopped half-way would leave a competition without its answers or its list of files.
@@ -120,12 +124,14 @@ fn nothing_is_removed_without_the_permission_for_everything() {
     fs::set_permissions(&private, fs::Permissions::from_mode(0o755)).expect("a mode");
     let before = sandbox.tree(Harbour::ID);
     let ended = shared(&sandbox, two, &["remove", Harbour::ID, "--yes"]).code(6);
-    ended.says(&[
+    ended.stderr_has(&[
         "cannot remove `harbour`: cannot be written:",
         "harbour/prepared/private belongs to",
     ]);
     assert_eq!(sandbox.tree(Harbour::ID), before);
-    shared(&sandbox, two, &run).code(0).shows(&["up to date"]);
+    shared(&sandbox, two, &run)
+        .code(0)
+        .stdout_has(&["up to date"]);
 }
 
 /// A file that `prep` cannot read is neither valid nor invalid.
@@ -150,14 +156,14 @@ fn an_unreadable_submission_is_a_system_error() {
         let cause = format!("cannot read the submission {path}: Permission denied");
         for verb in ["grade", "validate"] {
             let ended = shared(&sandbox, two, &[verb, Harbour::ID, path]).code(6);
-            ended.says(&[&cause]);
+            ended.stderr_has(&[&cause]);
         }
         let line =
             format!("{{\"competition_id\": \"harbour\", \"submission_path\": \"{path}\"}}\n");
         sandbox.write("list.jsonl", line);
         shared(&sandbox, two, &["grade", "list.jsonl", "-o", "reports"])
             .code(6)
-            .says(&[&cause]);
+            .stderr_has(&[&cause]);
     }
     assert!(
         !sandbox.data().join("grades.jsonl").exists(),
@@ -181,18 +187,18 @@ fn doctor_reports_copies_of_other_users_objects() {
     let [one, two] = USERS;
     shared(&sandbox, one, &run).code(0);
     let own = shared(&sandbox, one, &["doctor"]);
-    own.shows(&["published files are hard links to the cache\n"]);
+    own.stdout_has(&["published files are hard links to the cache\n"]);
     let data = sandbox.path("data-of-two");
     share(&data);
     let elsewhere = |arguments: &[&str]| {
         let mut command = as_user(&sandbox, two, arguments);
-        Ended::of(
+        CommandResult::of(
             command
                 .env("PREP_SHARED", "yes")
                 .env("MLE_BENCH_DATA_DIR", &data),
         )
     };
-    elsewhere(&["doctor"]).shows(&["copies if other users did", "fs.protected_hardlinks"]);
+    elsewhere(&["doctor"]).stdout_has(&["copies if other users did", "fs.protected_hardlinks"]);
     elsewhere(&run).code(0);
     let published = data.join(Harbour::ID).join("prepared/public/train.csv");
     assert_eq!(fs::metadata(published).expect("a file").nlink(), 1);
@@ -230,20 +236,20 @@ fn doctor_names_directories_of_other_users() {
     let doctor = ["doctor", "--offline"];
     let [one, two] = USERS;
     // No directory is wrong yet, but user one is about to create directories that others cannot write.
-    let before = Ended::of(&mut as_user(&sandbox, one, &doctor));
-    before.shows(&[
+    let before = CommandResult::of(&mut as_user(&sandbox, one, &doctor));
+    before.stdout_has(&[
         "the group cannot write directories that you create in it",
         "PREP_SHARED=yes",
     ]);
-    Ended::of(&mut as_user(&sandbox, one, &run)).code(0);
+    CommandResult::of(&mut as_user(&sandbox, one, &run)).code(0);
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
     );
     let owner = format!("belongs to user {one} and group {GROUP}");
     let found = shared(&sandbox, two, &doctor);
-    found.shows(&["directories or files cannot be written", &owner, "chgrp -R"]);
-    shared(&sandbox, two, &run).code(6).says(&[&owner]);
+    found.stdout_has(&["directories or files cannot be written", &owner, "chgrp -R"]);
+    shared(&sandbox, two, &run).code(6).stderr_has(&[&owner]);
     repair(&sandbox);
     let found = shared(&sandbox, two, &doctor);
     assert!(
@@ -266,7 +272,7 @@ fn doctor_reports_a_missing_setgid_bit() {
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).expect("a mode");
     }
     let found = shared(&sandbox, USERS[0], &["doctor", "--offline"]);
-    found.shows(&["new directories in it belong to another group", "chmod g+s"]);
+    found.stdout_has(&["new directories in it belong to another group", "chmod g+s"]);
 }
 
 /// With the documented modes for private answers, only the group reads the answers.
@@ -282,14 +288,14 @@ fn other_users_cannot_read_a_private_directory() {
     let run = ["run", Harbour::ID, "--source", "source"];
     let private = |user| {
         let mut command = with_umask(&sandbox, user, "007", &run);
-        Ended::of(command.env("PREP_SHARED", "yes")).code(0)
+        CommandResult::of(command.env("PREP_SHARED", "yes")).code(0)
     };
     private(one);
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 1"),
     );
-    private(two).shows(&["prepared"]);
+    private(two).stdout_has(&["prepared"]);
     let answers = sandbox.prepared(Harbour::ID).join("private/test.csv");
     let reads = |user, group, path: &Path| {
         let mut command = setpriv(user, group);
@@ -309,15 +315,15 @@ fn other_users_cannot_read_a_private_directory() {
         command.args(inner.get_args().skip(3));
         let variables = inner.get_envs();
         command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
-        Ended::of(command.current_dir(sandbox.path("")))
+        CommandResult::of(command.current_dir(sandbox.path("")))
     };
     for verb in [&["list"][..], &["run", Harbour::ID]] {
         let ended = outsider(verb).code(6);
-        ended.says(&[&closed, "mode 2770", "ask its owner for permission"]);
+        ended.stderr_has(&[&closed, "mode 2770", "ask its owner for permission"]);
     }
     // The check still shows its table, without a row per competition.
     let table = outsider(&["doctor", "--offline"]);
-    let table = table.shows(&["memory", &closed, "ask its owner for permission"]);
+    let table = table.stdout_has(&["memory", &closed, "ask its owner for permission"]);
     assert!(!table.stdout.contains("prepared.json"), "{}", table.stdout);
     // The files are also closed, in case somebody opens the directories.
     for entry in fs::read_dir(answers.parent().expect("a parent")).expect("private") {
@@ -352,7 +358,7 @@ fn a_remote_in_a_directory_is_shared_by_a_group() {
             .env("PREP_CACHE_DIR", own.join("cache"))
             .env("MLE_BENCH_DATA_DIR", own.join("data"))
             .env("PREP_SHARED", is_shared);
-        Ended::of(&mut command)
+        CommandResult::of(&mut command)
     };
     for user in USERS {
         machine(user, "yes", "seed: 0", &["remote", "key", "new", "own"]).code(0);
@@ -368,13 +374,13 @@ fn a_remote_in_a_directory_is_shared_by_a_group() {
     share(&remote);
     machine(one, "no", "seed: 2", &run).code(0);
     let owner = format!("belongs to user {one} and group {GROUP}, and has mode");
-    machine(two, "yes", "seed: 3", &run).code(0).says(&[
+    machine(two, "yes", "seed: 3", &run).code(0).stderr_has(&[
         "cannot be written",
         &owner,
         "`shared` or the umask 002",
     ]);
     let found = machine(two, "yes", "seed: 3", &["doctor", "--remote", &url]);
-    found.shows(&["cannot be written", &owner, "chgrp -R"]);
+    found.stdout_has(&["cannot be written", &owner, "chgrp -R"]);
 }
 
 /// A process can lock each file that it can open. So a user outside the group must be unable to open a lock file, although
@@ -419,8 +425,8 @@ fn users_who_may_only_read_cannot_open_lock_files() {
     let readable = files(&[&is_lock[..], &not_lockfile, &["-readable"]].concat());
     assert!(readable.is_empty(), "{readable:?}");
     shared(&sandbox, two, &run).code(0);
-    let list = Ended::of(&mut as_user(&sandbox, outsider, &["list", Harbour::ID]));
-    list.code(0).shows(&["prepared"]);
+    let list = CommandResult::of(&mut as_user(&sandbox, outsider, &["list", Harbour::ID]));
+    list.code(0).stdout_has(&["prepared"]);
 }
 
 #[test]
@@ -431,15 +437,17 @@ fn a_pipeline_that_cannot_be_read_affects_no_other_competition() {
     sandbox.pipeline("closed", "name: Closed\n");
     let closed = sandbox.path("pipelines/closed");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("a mode");
-    let prep = |arguments: &[&str]| Ended::of(&mut as_user(&sandbox, USERS[0], arguments));
+    let prep = |arguments: &[&str]| CommandResult::of(&mut as_user(&sandbox, USERS[0], arguments));
     prep(&["plan", Harbour::ID, "--source", "source"]).code(0);
     let listed = prep(&["list", "closed", Harbour::ID]).code(0);
-    listed.shows(&["pipeline cannot be read", "Permission denied", Harbour::ID]);
+    listed.stdout_has(&["pipeline cannot be read", "Permission denied", Harbour::ID]);
     prep(&["plan", "closed"])
         .code(6)
-        .says(&["Permission denied"]);
+        .stderr_has(&["Permission denied"]);
     let check = ["pipeline", "check", "pipelines"];
-    prep(&check).code(6).shows(&["closed", "Permission denied"]);
+    prep(&check)
+        .code(6)
+        .stdout_has(&["closed", "Permission denied"]);
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).expect("a mode");
 }
 
@@ -485,7 +493,7 @@ fn a_closed_directory_of_the_cache_affects_no_other_competition() {
             let arguments = [verb, "--source", "source", "--json", "quay", Harbour::ID];
             let ended = shared(&sandbox, two, &arguments)
                 .code(6)
-                .says(&[&owner, bucket]);
+                .stderr_has(&[&owner, bucket]);
             let report = ended.json();
             let all = report["competitions"].as_array().expect("competitions");
             let find = |id: &str| {
@@ -522,14 +530,16 @@ fn a_prep_toml_that_cannot_be_read_is_named() {
     };
     let prep = |arguments: &[&str]| {
         let mut command = as_user(&sandbox, USERS[0], arguments);
-        Ended::of(command.env("XDG_CONFIG_HOME", sandbox.path("home")))
+        CommandResult::of(command.env("XDG_CONFIG_HOME", sandbox.path("home")))
     };
     close("home/prep/prep.toml");
     let listed = prep(&["list", Harbour::ID, "--quiet"]).code(0);
-    listed.says(&["prep/prep.toml is ignored, because you may not read it"]);
-    prep(&["config"]).code(0).says(&["prep/prep.toml: ignored"]);
+    listed.stderr_has(&["prep/prep.toml is ignored, because you may not read it"]);
+    prep(&["config"])
+        .code(0)
+        .stderr_has(&["prep/prep.toml: ignored"]);
     close("data/prep.toml");
-    prep(&["list", Harbour::ID]).code(6).says(&[
+    prep(&["list", Harbour::ID]).code(6).stderr_has(&[
         "you may not read a file",
         "data/prep.toml belongs to user",
         "ask its owner for permission, or use another current directory or data directory",
@@ -538,15 +548,15 @@ fn a_prep_toml_that_cannot_be_read_is_named() {
     close("xdg/prep/prep.toml");
     let prep = |arguments: &[&str]| {
         let mut command = as_user(&sandbox, USERS[0], arguments);
-        Ended::of(command.env("XDG_CONFIG_DIRS", sandbox.path("xdg")))
+        CommandResult::of(command.env("XDG_CONFIG_DIRS", sandbox.path("xdg")))
     };
-    prep(&["list", Harbour::ID]).code(6).says(&[
+    prep(&["list", Harbour::ID]).code(6).stderr_has(&[
         "xdg/prep/prep.toml belongs to user",
         "ask its owner for permission, or set XDG_CONFIG_DIRS",
     ]);
     prep(&["doctor", "--offline"])
         .code(6)
-        .shows(&["xdg/prep/prep.toml belongs to user", "memory"]);
+        .stdout_has(&["xdg/prep/prep.toml belongs to user", "memory"]);
 }
 
 /// A file that cannot be removed does not stop the removal of other competitions.
@@ -566,7 +576,7 @@ fn what_can_be_removed_is_removed() {
     set(0o500);
     chown(&home, Some(0), Some(0)).expect("an owner");
     let removed = prep(&["remove", copy, Harbour::ID, "--yes"]).code(6);
-    removed.says(&["cannot remove `copy`", "cannot be written"]);
+    removed.stderr_has(&["cannot remove `copy`", "cannot be written"]);
     assert!(!sandbox.data().join(Harbour::ID).exists());
     assert!(home.join("prepared.json").exists());
     set(0o700);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Ended, Harbour, Sandbox, Snapshot, zip_members};
+use crate::support::{CommandResult, Harbour, Sandbox, Snapshot, zip_members};
 
 /// A correction of the sample pipeline: a different constant in the sample submission, an additional file, and a
 /// removed file.
@@ -23,7 +23,7 @@ variants:
 
 fn run(sandbox: &Sandbox, ids: &[&str], variant: &str) {
     let mut command = sandbox.run_command(ids);
-    Ended::of(command.args(["--variant", variant])).code(0);
+    CommandResult::of(command.args(["--variant", variant])).code(0);
 }
 
 fn fixed(sandbox: &Sandbox, id: &str) -> PathBuf {
@@ -74,7 +74,7 @@ fn fixed_is_prepared_next_to_v1_with_its_corrections() {
     let there = ["grade", Harbour::ID, sample, "--data-dir", "data/fixed"];
     assert_eq!(grade(&there)["digests"], report["digests"]);
     // Preparing `v1` does not change the data of `fixed`.
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(
         Snapshot::of(&fixed(&sandbox, Harbour::ID)).contents(),
         found
@@ -149,7 +149,7 @@ fn single_correction_is_a_variant() {
     // A misspelled correction is an error, because preparing `v1` under a wrong name would go unnoticed.
     let refused = |variant: &str, code| {
         let mut command = sandbox.run_command(&[Harbour::ID]);
-        let ended = Ended::of(command.args(["--variant", variant])).code(code);
+        let ended = CommandResult::of(command.args(["--variant", variant])).code(code);
         ended.stderr
     };
     let message = refused("fixed:48", 2);
@@ -218,13 +218,13 @@ const MISTAKES: &[Mistake] = &[
     Mistake {
         id: "champs-scalar-coupling",
         count: |_, prepared| {
-            let shown = column(&prepared.join("public/structures.csv"), "molecule_name");
-            let shown: BTreeSet<String> = shown.into_iter().collect();
-            let asked = column(&prepared.join("public/test.csv"), "molecule_name");
+            let known = column(&prepared.join("public/structures.csv"), "molecule_name");
+            let known: BTreeSet<String> = known.into_iter().collect();
+            let test_molecules = column(&prepared.join("public/test.csv"), "molecule_name");
             let file = |name: &String| prepared.join(format!("public/structures/{name}.xyz"));
-            asked
+            test_molecules
                 .iter()
-                .filter(|name| !shown.contains(*name) || !file(name).is_file())
+                .filter(|name| !known.contains(*name) || !file(name).is_file())
                 .count()
         },
     },
@@ -450,10 +450,11 @@ fn mistakes_outside_the_data_are_reported() {
         .competition();
     let findings = report["findings"].as_array().expect("findings");
     let declared = |one: &&serde_json::Value| one["detector"] == "declared";
-    let told = findings.iter().find(declared).expect("what is declared");
-    assert!(told["accepted"].to_string().contains("public"), "{told}");
+    let leak = findings.iter().find(declared).expect("the declared leak");
+    assert!(leak["accepted"].to_string().contains("public"), "{leak}");
 }
 
+/// Returns 1 if the sample submission is not public, otherwise 0.
 fn without_sample(_: &World, prepared: &Path) -> usize {
     usize::from(!prepared.join("public/sample_submission.csv").is_file())
 }
@@ -482,19 +483,19 @@ fn labelled_videos(archive: &Path) -> usize {
     count
 }
 
-/// Counts the answers that are also public as a clean page.
+/// Counts the test pages whose clean version, which is the answer, is also public.
 fn clean_pages(world: &World, prepared: &Path) -> usize {
     let pages = unzipped(&world.bundle, "train_cleaned.zip");
-    let asked = Snapshot::of(&prepared.join("public/test"));
-    let shown = Snapshot::of(&prepared.join("public/train_cleaned"));
+    let test_pages = Snapshot::of(&prepared.join("public/test"));
+    let public_clean = Snapshot::of(&prepared.join("public/train_cleaned"));
     let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let shown: BTreeSet<String> = shown.files().map(name).collect();
+    let public_clean: BTreeSet<String> = public_clean.files().map(name).collect();
     let public: Vec<&Vec<u8>> = pages
         .iter()
-        .filter(|(page, _)| shown.contains(*page))
+        .filter(|(page, _)| public_clean.contains(*page))
         .map(|(_, content)| content)
         .collect();
-    asked
+    test_pages
         .files()
         .filter(|path| {
             pages

@@ -7,11 +7,11 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::support::{Ended, Harbour, Sandbox, names_in};
+use crate::support::{CommandResult, Harbour, Sandbox, names_in};
 
 /// Starts a run that has to wait for a lock, and interrupts it after `reach`, which must return once the run waits.
 /// The run must end soon.
-fn interrupt(sandbox: &Sandbox, reach: impl FnOnce()) -> Ended {
+fn interrupt(sandbox: &Sandbox, reach: impl FnOnce()) -> CommandResult {
     let mut child = sandbox
         .run_command(&[Harbour::ID])
         .spawn()
@@ -25,9 +25,9 @@ fn interrupt(sandbox: &Sandbox, reach: impl FnOnce()) -> Ended {
     let mut text = String::new();
     let mut stderr = child.stderr.take().expect("a pipe");
     stderr.read_to_string(&mut text).expect("stderr");
-    let ended = Ended::from(child.wait_with_output().expect("an end"));
+    let ended = CommandResult::from(child.wait_with_output().expect("an end"));
     assert!(begin.elapsed() < Duration::from_secs(2));
-    Ended {
+    CommandResult {
         stderr: text,
         ..ended
     }
@@ -47,12 +47,12 @@ fn ctrl_c_ends_the_wait_for_a_directory_being_published() {
     fs::create_dir_all(&home).expect("directory");
     let held = lock(home.join("prepared.lock"));
     let ended = interrupt(&sandbox, || sandbox.wait_until_ended("private/test.csv"));
-    ended.code(130).says(&["stopped"]);
+    ended.code(130).stderr_has(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     drop(held);
     let list = || sandbox.prep(&["list", Harbour::ID]).code(0).stdout;
     assert!(list().contains("not prepared: the last run was stopped"));
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert!(!list().contains("the last run"));
 }
 
@@ -65,14 +65,15 @@ fn ctrl_c_ends_the_wait_for_a_step_of_another_process() {
     fs::remove_dir_all(sandbox.data()).expect("removed");
     fs::remove_dir_all(sandbox.store()).expect("removed");
     fs::create_dir_all(&locks).expect("directory");
+    // The lock of a step is named after the step's key, which has 64 hexadecimal digits.
     let steps = names.iter().filter(|name| name.len() == 64);
     let held: Vec<File> = steps.map(|name| lock(locks.join(name))).collect();
     // The other steps wait for their locks.
     let ended = interrupt(&sandbox, || sandbox.wait_until_ended("bundle"));
-    ended.code(130).says(&["stopped"]);
+    ended.code(130).stderr_has(&["stopped"]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     drop(held);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
 }
 
 #[test]
@@ -82,5 +83,5 @@ fn ctrl_c_ends_the_wait_for_garbage_collection() {
     // Nothing shows that the run waits, but it cannot end before the lock is free.
     interrupt(&sandbox, || sleep(Duration::from_secs(1))).code(130);
     drop(held);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::SystemTime;
 
-use crate::support::{Ended, Harbour, Sandbox, skipped};
+use crate::support::{CommandResult, Harbour, Sandbox, skipped};
 
 const PAGE: &str = include_str!("../../docs/workflows.md");
 
@@ -41,7 +41,7 @@ fn the_record_has_the_time_of_the_last_run_that_found_the_data_current() {
     for _ in 0..2 {
         touch(&bundle);
         assert!(time(&record) < time(&bundle));
-        assert_eq!(sandbox.run_well(Harbour::ID), 1);
+        assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 1);
         assert!(
             time(&record) > time(&bundle),
             "a run that has nothing to do renews it"
@@ -81,7 +81,7 @@ fn directories_that_snakemake_manages_are_graded_and_prepared_again() {
     let before = sandbox.tree(Harbour::ID);
     for _ in 0..2 {
         fs::remove_dir_all(sandbox.prepared(Harbour::ID)).expect("removed");
-        assert_eq!(sandbox.run_well(Harbour::ID), 1);
+        assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 1);
         assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
         sandbox.write("data/harbour/prepared/.snakemake_timestamp", "");
         score(&sandbox);
@@ -106,7 +106,7 @@ fn directories_that_dvc_manages_are_graded_and_prepared_again() {
         );
         for _ in 0..2 {
             fs::remove_dir_all(sandbox.prepared(Harbour::ID)).expect("removed");
-            assert_eq!(sandbox.run_well(Harbour::ID), 1, "{link}");
+            assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 1, "{link}");
             let mut shell = Command::new("sh");
             let linked = shell
                 .args(["-ec", &line])
@@ -115,12 +115,12 @@ fn directories_that_dvc_manages_are_graded_and_prepared_again() {
             assert!(linked.expect("a shell").success());
             score(&sandbox);
             assert_eq!(sandbox.state(Harbour::ID), "prepared v1", "{link}");
-            assert_eq!(sandbox.run_well(Harbour::ID), 0, "{link}");
+            assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0, "{link}");
         }
         // A run replaces a link, and does not write to its target.
         let pipeline = Harbour::PIPELINE.replace("seed: 0", "seed: 1");
         sandbox.pipeline(Harbour::ID, &pipeline);
-        sandbox.run_well(Harbour::ID);
+        sandbox.run_and_count_steps(Harbour::ID);
         assert_ne!(sandbox.tree(Harbour::ID).contents(), before.contents());
         let stored = fs::read_dir(sandbox.path("dvc")).expect("stored files");
         for file in stored {
@@ -170,11 +170,11 @@ fn rules_of_the_page_work_with_make() {
         skipped("make is not installed");
         return;
     };
-    Ended::from(first)
+    CommandResult::from(first)
         .code(0)
-        .shows(&["prep run", "prep grade"]);
+        .stdout_has(&["prep run", "prep grade"]);
     let up_to_date = |note: &str| {
-        let ended = Ended::from(make().expect("make")).code(0);
+        let ended = CommandResult::from(make().expect("make")).code(0);
         assert!(
             ended.stdout.contains("Nothing to be done"),
             "{note}: {ended:?}"
@@ -182,9 +182,9 @@ fn rules_of_the_page_work_with_make() {
     };
     up_to_date("after the first time");
     touch(&sandbox.path("bundles/harbour.zip"));
-    Ended::from(make().expect("make"))
+    CommandResult::from(make().expect("make"))
         .code(0)
-        .shows(&["prep run"]);
+        .stdout_has(&["prep run"]);
     up_to_date("after a touched bundle");
     touch(&sandbox.prepared(Harbour::ID).join("public/train.csv"));
     up_to_date("after a touched file");

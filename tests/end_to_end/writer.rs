@@ -35,11 +35,11 @@ fn file_of_a_different_writer_is_reported_without_failing() {
     let (parquet, csv) = sums();
     let other = "00000000000000000000000000000000";
     let ended = sandbox(&parquet, &csv).prep(&RUN).code(0);
-    ended.shows(&["  ok "]);
+    ended.stdout_has(&["  ok "]);
     let sandbox_of_other = sandbox(other, &csv);
     for _ in 0..2 {
         let ended = sandbox_of_other.prep(&RUN).code(0);
-        ended.shows(&["depends on the writer"]).says(&[
+        ended.stdout_has(&["depends on the writer"]).stderr_has(&[
             "harbour: not compared, because",
             ": public/train.parquet; `prep audit",
         ]);

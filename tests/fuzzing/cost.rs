@@ -11,13 +11,13 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// Peak memory in bytes for any input: buffers, and the limits that targets set.
-const PEAK: u64 = 96 << 20;
+const MAX_PEAK_BYTES: u64 = 96 << 20;
 /// Requested memory in bytes for any input.
-const TOTAL: u64 = 1 << 30;
-/// Additional bytes per byte of input.
-const PER_BYTE: u64 = 4096;
-/// Generous enough for a busy processor.
-const TIME: Duration = Duration::from_secs(20);
+const MAX_REQUESTED_BYTES: u64 = 1 << 30;
+/// Number of bytes by which each byte of input raises both limits of memory.
+const BYTES_PER_INPUT_BYTE: u64 = 4096;
+/// Time for any input. It is generous, because other processes may use the processor.
+const MAX_TIME: Duration = Duration::from_secs(20);
 
 /// An allocator that counts the memory that each thread requests.
 struct Counting;
@@ -26,18 +26,22 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 thread_local! {
-    static NOW: Cell<i64> = const { Cell::new(0) };
-    static PEAK_NOW: Cell<i64> = const { Cell::new(0) };
-    static REQUESTED: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that the thread has allocated and not freed. Negative if it frees memory of other threads.
+    static ALLOCATED_BYTES: Cell<i64> = const { Cell::new(0) };
+    /// The largest value of `ALLOCATED_BYTES` since the measurement began.
+    static PEAK_BYTES: Cell<i64> = const { Cell::new(0) };
+    /// The sum of all requests since the measurement began.
+    static REQUESTED_BYTES: Cell<u64> = const { Cell::new(0) };
 }
 
+/// Counts a block that changes its length from `old` to `new` bytes.
 fn count(old: usize, new: usize) {
     // The counter of a thread may no longer exist when the thread ends.
-    let _ = NOW.try_with(|now| {
+    let _ = ALLOCATED_BYTES.try_with(|now| {
         now.set(now.get() + new as i64 - old as i64);
-        let _ = PEAK_NOW.try_with(|peak| peak.set(peak.get().max(now.get())));
+        let _ = PEAK_BYTES.try_with(|peak| peak.set(peak.get().max(now.get())));
     });
-    let _ = REQUESTED.try_with(|sum| sum.set(sum.get() + new.saturating_sub(old) as u64));
+    let _ = REQUESTED_BYTES.try_with(|sum| sum.set(sum.get() + new.saturating_sub(old) as u64));
 }
 
 #[allow(
@@ -76,14 +80,14 @@ pub struct Cost {
 
 impl Cost {
     pub fn of(call: impl FnOnce()) -> Cost {
-        let before = NOW.get();
-        PEAK_NOW.set(before);
-        REQUESTED.set(0);
+        let before = ALLOCATED_BYTES.get();
+        PEAK_BYTES.set(before);
+        REQUESTED_BYTES.set(0);
         let started = Instant::now();
         call();
         Cost {
-            peak: u64::try_from(PEAK_NOW.get() - before).unwrap_or(0),
-            requested: REQUESTED.get(),
+            peak: u64::try_from(PEAK_BYTES.get() - before).unwrap_or(0),
+            requested: REQUESTED_BYTES.get(),
             time: started.elapsed(),
         }
     }
@@ -92,7 +96,9 @@ impl Cost {
 /// Calls `check`, and panics if the cost exceeds the limit for this input.
 pub fn bounded(input: &[u8], check: fn(&[u8])) {
     let cost = Cost::of(|| check(input));
-    let more = PER_BYTE * input.len() as u64;
-    let is_cheap = cost.peak <= PEAK + more && cost.requested <= TOTAL + more && cost.time <= TIME;
+    let more = BYTES_PER_INPUT_BYTE * input.len() as u64;
+    let is_cheap = cost.peak <= MAX_PEAK_BYTES + more
+        && cost.requested <= MAX_REQUESTED_BYTES + more
+        && cost.time <= MAX_TIME;
     assert!(is_cheap, "{cost:?}");
 }

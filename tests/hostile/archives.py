@@ -8,7 +8,7 @@ import tarfile
 import zipfile
 import zlib
 
-RATIO = 1000  # the best ratio of deflate
+RATIO = 1000  # the best compression ratio of deflate
 
 
 def zipped(members, method=zipfile.ZIP_DEFLATED):
@@ -38,10 +38,10 @@ def tree(width, levels, leaf, pack=zipped, name="a{}.zip"):
     return content
 
 
-def zip_overlapping(size, twist):
+def zip_overlapping(size, variant):
     """Every entry of the directory describes the same member."""
-    data = zlib.compress(b"a,b\n" + b"%d,1\n" % twist + b"1,2\n" * (size * 5), 9)[2:-4]
-    plain = b"a,b\n" + b"%d,1\n" % twist + b"1,2\n" * (size * 5)
+    data = zlib.compress(b"a,b\n" + b"%d,1\n" % variant + b"1,2\n" * (size * 5), 9)[2:-4]
+    plain = b"a,b\n" + b"%d,1\n" % variant + b"1,2\n" * (size * 5)
     crc = zlib.crc32(plain)
 
     def fields(name):
@@ -57,9 +57,9 @@ def zip_overlapping(size, twist):
     return out + directory + end
 
 
-def sparse_tar(size, twist):
+def sparse_tar(size, variant):
     header = bytearray(512)
-    for at, text in [(0, b"a.csv"), (100, b"0000644\0"), (124, b"00000000000\0"), (136, b"00000000000\0"), (148, b" " * 8), (156, b"S"), (257, b"ustar  \0"), (386, bytes([128, 0, 0, 0, 0, 0, 1 + twist, 0, 0, 0, 0, 0])), (398, b"00000000000\0"), (483, bytes([128, 0, 0, 0, 0, 0, 1 + twist, 0, 0, 0, 0, 0]))]:
+    for at, text in [(0, b"a.csv"), (100, b"0000644\0"), (124, b"00000000000\0"), (136, b"00000000000\0"), (148, b" " * 8), (156, b"S"), (257, b"ustar  \0"), (386, bytes([128, 0, 0, 0, 0, 0, 1 + variant, 0, 0, 0, 0, 0])), (398, b"00000000000\0"), (483, bytes([128, 0, 0, 0, 0, 0, 1 + variant, 0, 0, 0, 0, 0]))]:
         header[at : at + len(text)] = text
     header[148:156] = b"%06o\0 " % sum(header)
     return bytes(header) + bytes(1024)
@@ -79,51 +79,53 @@ def many(count, name="{}.csv", content=lambda i: b""):
     return [(name.format(i), content(i)) for i in range(count)]
 
 
-def small(twist):
-    return lambda i: b"%d" % (twist if i == 0 else 0)
+def small(variant):
+    return lambda i: b"%d" % (variant if i == 0 else 0)
 
 
-def nested_sevenz(size, twist):
-    content = bytes(size * RATIO) + b"%d" % twist
+def nested_sevenz(size, variant):
+    content = bytes(size * RATIO) + b"%d" % variant
     for level in range(3):
         content = sevenz([("a.7z" if level else "a.csv", content)])
     return content
 
 
-def workbook(size, twist):
+def workbook(size, variant):
     """Every cell refers to one long text."""
-    shared = "<sst><si><t>%d%s</t></si></sst>" % (twist, "x" * (size * 300))
+    shared = "<sst><si><t>%d%s</t></si></sst>" % (variant, "x" * (size * 300))
     cells = "<sheetData>%s</sheetData>" % ('<row><c t="s"><v>0</v></c></row>' * (size * 10))
     return zipped([("xl/sharedStrings.xml", shared.encode()), ("xl/worksheets/sheet1.xml", cells.encode())])
 
 
-def markup(size, twist):
+def markup(size, variant):
     """Elements with long names in each other, the innermost with many attributes."""
     name = "t" * 1000
     attributes = "".join(f' a{i}="{i}"' for i in range(200))
-    block = f"<{name}>" * 60 + f"<b{attributes}/>{twist}" + f"</{name}>" * 60
+    block = f"<{name}>" * 60 + f"<b{attributes}/>{variant}" + f"</{name}>" * 60
     return zipped([("a.xml", block.encode() * (size * RATIO // 10 // len(block)))])
 
 
-def text_chunks(size, twist):
+def text_chunks(size, variant):
     chunk = b"\0\0\0\1tEXta\0\0\0\0"
-    return zipped([("a.png", b"\x89PNG\r\n\x1a\n" + chunk * (size * 500 // len(chunk)) + b"%d" % twist)])
+    return zipped([("a.png", b"\x89PNG\r\n\x1a\n" + chunk * (size * 500 // len(chunk)) + b"%d" % variant)])
 
 
-def long_end(size, twist):
+def long_end(size, variant):
     """After the last member, the archive unpacks to much more. The outer zip compresses the compressed zeros again."""
     zeros = gzip.compress(bytes(1 << 24), 9)
-    return zipped([("x.tar.gz", gzip.compress(tarred([("a.csv", b"%d" % twist)])) + zeros * (size // 25))])
+    return zipped([("x.tar.gz", gzip.compress(tarred([("a.csv", b"%d" % variant)])) + zeros * (size // 25))])
 
 
-def checkerboard(size, twist):
+def checkerboard(size, variant):
     side = int((size * RATIO) ** 0.5) | 1
     header = b"{'descr': '|b1', 'fortran_order': False, 'shape': (%d, %d), }" % (side, side)
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     array = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + (b"\0\1" * (side * side))[: side * side - 1]
-    return zipped([("a.npy", array + bytes([twist]))])
+    return zipped([("a.npy", array + bytes([variant]))])
 
 
+# Functions that make hostile files, by file name suffix and name. Their arguments are the approximate length of the file,
+# and 0 or 1 for two variants of the file that differ in one value.
 RECIPES = {
     "xlsx": {"shared_text": workbook},
     "zip": {
@@ -131,55 +133,55 @@ RECIPES = {
         "text_chunks": text_chunks,
         "long_end": long_end,
         "checkerboard": checkerboard,
-        "long_header": lambda s, t: zipped([("a.csv", b"%d" % t + b"x" * (s * RATIO) + b"\n1\n")]),
-        "empty_members": lambda s, t: zipped(many(s // 90) + [("t.csv", b"%d" % t)], zipfile.ZIP_STORED),
-        "small_members": lambda s, t: zipped(many(s // 90, content=small(t)), zipfile.ZIP_STORED),
-        "equal_names": lambda s, t: zipped([("a.csv", b"%d" % (i * t)) for i in range(s // 100)], zipfile.ZIP_STORED),
-        "zeros": lambda s, t: zipped([("a.bin", bytes(s * RATIO) + b"%d" % t)]),
-        "text": lambda s, t: zipped([("a.csv", b"a,b\n%d,1\n" % t + b"1,2\n" * (s * 150))]),
-        "json_lines": lambda s, t: zipped([("a.jsonl", b'{"a": %d}\n' % t + b'{"a": 1}\n' * (s * 60))]),
-        "zip_of_empties": lambda s, t: zipped([("a%d.zip" % i, zipped(many(s // 15) + [("x", b"%d" % (t + i))], zipfile.ZIP_STORED)) for i in range(2)]),
-        "width_2": lambda s, t: tree(2, 8, b"%d" % t),
-        "width_3": lambda s, t: tree(3, 7, b"%d" % t),
-        "width_10": lambda s, t: tree(10, 4, b"a,b\n%d" % t),
-        "width_30": lambda s, t: tree(30, 3, b"a,b\n%d" % t + b"1,2\n" * s),
-        "stored_8": lambda s, t: tree(1, 8, b"a,b\n%d" % t, lambda m: zipped(m, zipfile.ZIP_STORED)),
-        "stored_5000": lambda s, t: tree(1, s // 110, b"a,b\n%d" % t, lambda m: zipped(m, zipfile.ZIP_STORED)),
-        "long_names": lambda s, t: zipped([("%05d" % i + "d/" * 20_000 + "x.csv", b"%d" % t) for i in range(max(1, s // 80_100))]),
+        "long_header": lambda size, variant: zipped([("a.csv", b"%d" % variant + b"x" * (size * RATIO) + b"\n1\n")]),
+        "empty_members": lambda size, variant: zipped(many(size // 90) + [("t.csv", b"%d" % variant)], zipfile.ZIP_STORED),
+        "small_members": lambda size, variant: zipped(many(size // 90, content=small(variant)), zipfile.ZIP_STORED),
+        "equal_names": lambda size, variant: zipped([("a.csv", b"%d" % (i * variant)) for i in range(size // 100)], zipfile.ZIP_STORED),
+        "zeros": lambda size, variant: zipped([("a.bin", bytes(size * RATIO) + b"%d" % variant)]),
+        "text": lambda size, variant: zipped([("a.csv", b"a,b\n%d,1\n" % variant + b"1,2\n" * (size * 150))]),
+        "json_lines": lambda size, variant: zipped([("a.jsonl", b'{"a": %d}\n' % variant + b'{"a": 1}\n' * (size * 60))]),
+        "zip_of_empties": lambda size, variant: zipped([("a%d.zip" % i, zipped(many(size // 15) + [("x", b"%d" % (variant + i))], zipfile.ZIP_STORED)) for i in range(2)]),
+        "width_2": lambda size, variant: tree(2, 8, b"%d" % variant),
+        "width_3": lambda size, variant: tree(3, 7, b"%d" % variant),
+        "width_10": lambda size, variant: tree(10, 4, b"a,b\n%d" % variant),
+        "width_30": lambda size, variant: tree(30, 3, b"a,b\n%d" % variant + b"1,2\n" * size),
+        "stored_8": lambda size, variant: tree(1, 8, b"a,b\n%d" % variant, lambda m: zipped(m, zipfile.ZIP_STORED)),
+        "stored_5000": lambda size, variant: tree(1, size // 110, b"a,b\n%d" % variant, lambda m: zipped(m, zipfile.ZIP_STORED)),
+        "long_names": lambda size, variant: zipped([("%05d" % i + "d/" * 20_000 + "x.csv", b"%d" % variant) for i in range(max(1, size // 80_100))]),
         "overlapping": zip_overlapping,
     },
     "tar": {
-        "empty_members": lambda s, t: tarred(many(s // 512) + [("t.csv", b"%d" % t)]),
+        "empty_members": lambda size, variant: tarred(many(size // 512) + [("t.csv", b"%d" % variant)]),
         "sparse": sparse_tar,
-        "nested_tars": lambda s, t: tree(1, 12, b"%d" % t, tarred, "a{}.tar"),
+        "nested_tars": lambda size, variant: tree(1, 12, b"%d" % variant, tarred, "a{}.tar"),
     },
     "tgz": {
-        "empty_members": lambda s, t: gzip.compress(tarred(many(s // 5) + [("t.csv", b"%d" % t)]), 9),
-        "small_members": lambda s, t: gzip.compress(tarred(many(s // 6, content=small(t))), 9),
-        "zip_of_zips": lambda s, t: gzip.compress(tarred([("a.zip", tree(6, 5, b"a,b\n%d" % t))]), 9),
-        "wide_zips": lambda s, t: gzip.compress(tarred([("a.zip", tree(40, 3, b"a,b\n%d" % t, lambda m: zipped(m, zipfile.ZIP_STORED)))]), 9),
-        "tars": lambda s, t: gzip.compress(tree(3, 6, b"%d" % t, lambda m: gzip.compress(tarred(m), 9), "a{}.tgz"), 9),
-        "zeros": lambda s, t: gzip.compress(tarred([("a.bin", bytes(s * RATIO) + b"%d" % t)]), 9),
+        "empty_members": lambda size, variant: gzip.compress(tarred(many(size // 5) + [("t.csv", b"%d" % variant)]), 9),
+        "small_members": lambda size, variant: gzip.compress(tarred(many(size // 6, content=small(variant))), 9),
+        "zip_of_zips": lambda size, variant: gzip.compress(tarred([("a.zip", tree(6, 5, b"a,b\n%d" % variant))]), 9),
+        "wide_zips": lambda size, variant: gzip.compress(tarred([("a.zip", tree(40, 3, b"a,b\n%d" % variant, lambda m: zipped(m, zipfile.ZIP_STORED)))]), 9),
+        "tars": lambda size, variant: gzip.compress(tree(3, 6, b"%d" % variant, lambda m: gzip.compress(tarred(m), 9), "a{}.tgz"), 9),
+        "zeros": lambda size, variant: gzip.compress(tarred([("a.bin", bytes(size * RATIO) + b"%d" % variant)]), 9),
     },
     "gz": {
-        "zeros": lambda s, t: gzip.compress(bytes(s * RATIO) + b"%d" % t, 9),
-        "twice": lambda s, t: gzip.compress(gzip.compress(bytes(s * RATIO * 4) + b"%d" % t, 9), 9),
-        "members": lambda s, t: gzip.compress(b"%d" % t) + gzip.compress(b"") * (s // 20),
+        "zeros": lambda size, variant: gzip.compress(bytes(size * RATIO) + b"%d" % variant, 9),
+        "twice": lambda size, variant: gzip.compress(gzip.compress(bytes(size * RATIO * 4) + b"%d" % variant, 9), 9),
+        "members": lambda size, variant: gzip.compress(b"%d" % variant) + gzip.compress(b"") * (size // 20),
     },
     "csv.gz": {
-        "lines": lambda s, t: gzip.compress(b"a\n%d\n" % t + b"1\n" * (s * RATIO // 2), 9),
-        "twice": lambda s, t: gzip.compress(gzip.compress(b"a\n%d\n" % t + b"1\n" * (s * RATIO * 5), 9), 9),
+        "lines": lambda size, variant: gzip.compress(b"a\n%d\n" % variant + b"1\n" * (size * RATIO // 2), 9),
+        "twice": lambda size, variant: gzip.compress(gzip.compress(b"a\n%d\n" % variant + b"1\n" * (size * RATIO * 5), 9), 9),
     },
     "jsonl.gz": {
-        "lines": lambda s, t: gzip.compress(b'{"a": %d}\n' % t + b'{"a": 1}\n' * (s * 55), 9),
+        "lines": lambda size, variant: gzip.compress(b'{"a": %d}\n' % variant + b'{"a": 1}\n' * (size * 55), 9),
     },
     "7z": {
-        "small_members": lambda s, t: sevenz(many(s // 18, content=small(t))),
-        "zeros": lambda s, t: sevenz([("a.bin", bytes(s * RATIO) + b"%d" % t)]),
+        "small_members": lambda size, variant: sevenz(many(size // 18, content=small(variant))),
+        "zeros": lambda size, variant: sevenz([("a.bin", bytes(size * RATIO) + b"%d" % variant)]),
         "nested": nested_sevenz,
-        "zips": lambda s, t: sevenz([("a%d.zip" % i, tree(3, 5, b"%d" % t)) for i in range(20)]),
-        "sevens": lambda s, t: tree(4, 4, b"%d" % t, sevenz, "a{}.7z"),
+        "zips": lambda size, variant: sevenz([("a%d.zip" % i, tree(3, 5, b"%d" % variant)) for i in range(20)]),
+        "sevens": lambda size, variant: tree(4, 4, b"%d" % variant, sevenz, "a{}.7z"),
     },
-    "bz2": {"zeros": lambda s, t: bz2.compress(bytes(s * RATIO) + b"%d" % t)},
-    "xz": {"zeros": lambda s, t: lzma.compress(bytes(s * RATIO) + b"%d" % t)},
+    "bz2": {"zeros": lambda size, variant: bz2.compress(bytes(size * RATIO) + b"%d" % variant)},
+    "xz": {"zeros": lambda size, variant: lzma.compress(bytes(size * RATIO) + b"%d" % variant)},
 }

@@ -1,4 +1,5 @@
-//! Published files in a different form than ours. The audit must find the form, and only if it reproduces the checksum.
+//! Published files in a different form than the prepared ones. The audit must find the form if a file in this form has the
+//! published checksum, and must report no form otherwise.
 
 use std::fs;
 use std::path::Path;

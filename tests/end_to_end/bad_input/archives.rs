@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{assert_readable, refuses};
+use super::{assert_input_is_rejected, assert_readable};
 use crate::support::{Archive, Gallery, Harbour, Member, Sandbox};
 
 fn with(member: Member) -> Vec<u8> {
@@ -31,7 +31,7 @@ fn files_that_are_not_zip_archives_are_errors() {
         (cut, &["truncated"]),
         (half, &["truncated"]),
     ] {
-        refuses(|sandbox| sandbox.bundle(Harbour::ID, bundle), 4, parts);
+        assert_input_is_rejected(|sandbox| sandbox.bundle(Harbour::ID, bundle), 4, parts);
     }
 }
 
@@ -41,7 +41,7 @@ fn missing_bundle_error_lists_the_searched_paths() {
     sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let ended = sandbox.run(Harbour::ID).code(4);
     assert_readable(&ended);
-    ended.says(&[
+    ended.stderr_has(&[
         "no bundle",
         "source/harbour.zip",
         "source/harbour/harbour.zip",
@@ -55,10 +55,10 @@ fn deleted_bundle_is_an_error_only_when_needed() {
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
     fs::remove_file(sandbox.source().join("harbour.zip")).expect("remove");
-    assert_eq!(sandbox.run_well(Harbour::ID), 0);
+    assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
     // Without the cache, a run needs the bundle.
     fs::remove_dir_all(sandbox.store()).expect("remove");
-    sandbox.run(Harbour::ID).code(4).says(&["no bundle"]);
+    sandbox.run(Harbour::ID).code(4).stderr_has(&["no bundle"]);
     assert_eq!(sandbox.tree(Harbour::ID), before);
 }
 
@@ -88,7 +88,7 @@ fn members_outside_the_directory_are_errors() {
             &["train.csv", "is a file"],
         ),
     ] {
-        refuses(
+        assert_input_is_rejected(
             |sandbox| sandbox.bundle(Harbour::ID, &with(member.clone())),
             4,
             parts,
@@ -115,7 +115,7 @@ fn archives_with_unbounded_expansion_are_errors() {
         ),
         (twice, &["overlaps"]),
     ] {
-        refuses(|sandbox| sandbox.bundle(Harbour::ID, &bundle), 4, parts);
+        assert_input_is_rejected(|sandbox| sandbox.bundle(Harbour::ID, &bundle), 4, parts);
     }
 }
 
@@ -129,7 +129,7 @@ fn zip_bomb_with_correct_sizes_is_rejected_before_inflating() {
     );
     let bomb = bomb.bytes();
     assert!(bomb.len() < 30_000_000, "{}", bomb.len());
-    refuses(
+    assert_input_is_rejected(
         |sandbox| sandbox.bundle(Harbour::ID, &bomb),
         4,
         &["zeros", "the archive unpacks to", "over the limit of"],
@@ -140,7 +140,7 @@ fn zip_bomb_with_correct_sizes_is_rejected_before_inflating() {
     let pipeline = Harbour::PIPELINE.replace("private:\n", "private:\n  zeros: { copy: zeros }\n");
     sandbox.pipeline(Harbour::ID, &pipeline);
     sandbox.bundle(Harbour::ID, &with(Member::zeros("zeros", 3)));
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     let published = sandbox.prepared(Harbour::ID).join("private/zeros");
     assert_eq!(fs::read(published).expect("file"), vec![0; 3 << 20]);
 }
@@ -177,7 +177,7 @@ fn damaged_or_ambiguous_members_are_errors() {
         ),
         (Archive::new().file("readme.txt", "x"), &["no `train.csv`"]),
     ] {
-        refuses(
+        assert_input_is_rejected(
             |sandbox| sandbox.bundle(Harbour::ID, &bundle.bytes()),
             4,
             parts,
@@ -195,13 +195,13 @@ fn damaged_picture_prevents_publishing() {
     let ended = sandbox
         .run(Gallery::ID)
         .code(4)
-        .says(&["p00041.png", "CRC-32"]);
+        .stderr_has(&["p00041.png", "CRC-32"]);
     assert_readable(&ended);
     assert!(!sandbox.prepared(Gallery::ID).exists());
     assert_ne!(sandbox.state(Gallery::ID), "prepared v1");
 
     sandbox.bundle(Gallery::ID, &good.bytes());
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     let before = sandbox.tree(Gallery::ID);
     assert_eq!(
         sandbox.names_in_home(Gallery::ID),
@@ -210,7 +210,7 @@ fn damaged_picture_prevents_publishing() {
     // A run updates an existing tree file by file.
     // `prep` must not treat the incomplete tree of a failed run as complete.
     sandbox.bundle(Gallery::ID, &bad.bytes());
-    sandbox.run(Gallery::ID).code(4).says(&["p00041.png"]);
+    sandbox.run(Gallery::ID).code(4).stderr_has(&["p00041.png"]);
     let state = sandbox.state(Gallery::ID);
     assert!(
         state == "incomplete" || sandbox.tree(Gallery::ID) == before,
@@ -221,7 +221,7 @@ fn damaged_picture_prevents_publishing() {
         assert!(!content.is_empty(), "{path} is half-written");
     }
     sandbox.bundle(Gallery::ID, &good.bytes());
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
     assert_eq!(sandbox.tree(Gallery::ID).contents(), before.contents());
 }
 
@@ -238,16 +238,16 @@ fn bundle_with_wrong_md5_is_used_only_on_request() {
     let checked = ["run", "-c", Harbour::ID, "--source", "source"];
     let ended = sandbox.prep(&checked).code(5);
     assert_readable(&ended);
-    ended.says(&[
+    ended.stderr_has(&[
         "source/harbour.zip has MD5",
         md5,
         "--skip-bundle-verification",
     ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     // The directory remembers the option. With verification, the bundle is an error although an earlier run used it.
     let ended = sandbox.prep(&checked).code(0);
-    ended.says(&["as last time: --skip-verification"]);
+    ended.stderr_has(&["as last time: --skip-verification"]);
     for strict in ["--forget-options", "--skip-verification=no"] {
         sandbox.prep(&[&checked[..], &[strict]].concat()).code(5);
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::assert_readable;
-use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
+use crate::support::{CommandResult, Gallery, Harbour, Sandbox, skipped};
 
 #[test]
 fn file_in_place_of_a_directory_is_named_in_the_error() {
@@ -14,7 +14,7 @@ fn file_in_place_of_a_directory_is_named_in_the_error() {
         let sandbox = Sandbox::new();
         Harbour::install(&sandbox);
         sandbox.write(place, "precious");
-        let ended = sandbox.run(Harbour::ID).code(6).says(&[place]);
+        let ended = sandbox.run(Harbour::ID).code(6).stderr_has(&[place]);
         assert_readable(&ended);
         let content = fs::read_to_string(sandbox.path(place)).expect("the file is still there");
         assert_eq!(content, "precious");
@@ -23,12 +23,12 @@ fn file_in_place_of_a_directory_is_named_in_the_error() {
 
 /// Runs `prep` after the command `mount`, in a separate mount namespace. Returns `None` if the system does not support
 /// that.
-fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<Ended> {
+fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<CommandResult> {
     scripted(sandbox, &format!("{mount} && exec \"$0\" \"$@\""), inner)
 }
 
 /// Same as [`mounted`], for a script that runs the command `"$0" "$@"`.
-fn scripted(sandbox: &Sandbox, script: &str, inner: &Command) -> Option<Ended> {
+fn scripted(sandbox: &Sandbox, script: &str, inner: &Command) -> Option<CommandResult> {
     let possible = Command::new("unshare")
         .args(["-rm", "sh", "-c", "mount -t tmpfs none /mnt"])
         .stdout(Stdio::null())
@@ -51,7 +51,7 @@ fn scripted(sandbox: &Sandbox, script: &str, inner: &Command) -> Option<Ended> {
             None => command.env_remove(name),
         };
     }
-    Some(Ended::of(&mut command))
+    Some(CommandResult::of(&mut command))
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn read_only_data_directory_is_named_in_the_error() {
     let Some(ended) = mounted(&sandbox, mount, &command) else {
         return;
     };
-    let ended = ended.code(6).says(&["data/harbour"]);
+    let ended = ended.code(6).stderr_has(&["data/harbour"]);
     assert!(
         ended.stderr.to_lowercase().contains("read-only"),
         "{}",
@@ -75,7 +75,7 @@ fn read_only_data_directory_is_named_in_the_error() {
     );
     assert_readable(&ended);
     assert_eq!(sandbox.tree(Harbour::ID), before);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn doctor_names_a_file_system_that_is_mounted_read_only() {
         };
         let ended = ended
             .code(6)
-            .shows(&[part, "mount the file system writable"]);
+            .stdout_has(&[part, "mount the file system writable"]);
         assert!(!ended.stdout.contains("mode"), "{}", ended.stdout);
     }
 }
@@ -101,7 +101,7 @@ fn doctor_shows_changed_data_damaged_objects_and_free_space() {
     let healthy = sandbox
         .prep(&doctor)
         .code(0)
-        .shows(&["free for prepared data"]);
+        .stdout_has(&["free for prepared data"]);
     for absent in ["quarantine", "changed"] {
         assert!(!healthy.stdout.contains(absent), "{}", healthy.stdout);
     }
@@ -109,7 +109,7 @@ fn doctor_shows_changed_data_damaged_objects_and_free_space() {
     fs::remove_file(&train).expect("removed");
     fs::write(&train, "changed").expect("written");
     sandbox.write(&format!("store/quarantine/{}-1", "0".repeat(64)), "12345");
-    sandbox.prep(&doctor).code(0).shows(&[
+    sandbox.prep(&doctor).code(0).stdout_has(&[
         "harbour changed since prepared",
         "the cache has 1 damaged object (5 B)",
         "`prep cache gc` deletes damaged objects after a day",
@@ -117,10 +117,10 @@ fn doctor_shows_changed_data_damaged_objects_and_free_space() {
     sandbox
         .prep(&["cache", "gc"])
         .code(0)
-        .shows(&["removed 1 object (5 B"]);
+        .stdout_has(&["removed 1 object (5 B"]);
     sandbox.write("file", "not a directory");
     let table = sandbox.prep(&["doctor", "--offline", "--pipelines", "file"]);
-    table.shows(&["pipelines", "error", "memory"]);
+    table.stdout_has(&["pipelines", "error", "memory"]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn full_disk_is_reported() {
         assert_readable(&ended);
         assert!(!sandbox.prepared(Gallery::ID).exists());
     }
-    sandbox.run_well(Gallery::ID);
+    sandbox.run_and_count_steps(Gallery::ID);
 }
 
 /// Only the steps and records that need more space fail: the run lists all competitions, and its log states how it ended.
@@ -230,7 +230,7 @@ fn a_run_that_fills_the_disk_ends_like_other_runs() {
 }
 
 /// Runs `prep` from a shell that first runs the commands `before`.
-fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
+fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> CommandResult {
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("{before}; exec \"$0\" \"$@\"")])
@@ -244,7 +244,7 @@ fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
             command.env(name, value);
         }
     }
-    Ended::of(&mut command)
+    CommandResult::of(&mut command)
 }
 
 /// Collects the modes of a directory and of all entries below it.
@@ -312,7 +312,7 @@ fn low_limit_of_open_files_reduces_jobs_with_one_message() {
             .count(),
         1
     );
-    let ended = ended.says(&["5 jobs instead of 64", "ulimit -n"]);
+    let ended = ended.stderr_has(&["5 jobs instead of 64", "ulimit -n"]);
     assert!(
         !ended.stderr.contains("Too many open files"),
         "{}",

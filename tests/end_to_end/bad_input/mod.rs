@@ -6,11 +6,11 @@ mod store;
 mod submissions;
 mod tables;
 
-use crate::support::{Ended, Harbour, Sandbox, Snapshot, names_in};
+use crate::support::{CommandResult, Harbour, Sandbox, Snapshot, names_in};
 
 /// Asserts that stderr has a cause and no internal details of the program.
 #[track_caller]
-fn assert_readable(ended: &Ended) {
+fn assert_readable(ended: &CommandResult) {
     for word in [
         "panicked",
         "RUST_BACKTRACE",
@@ -25,13 +25,13 @@ fn assert_readable(ended: &Ended) {
 }
 
 /// Prepares `harbour` from invalid input, first without a prepared tree and then over a good tree.
-/// `spoil` replaces the input with the invalid one.
+/// `damage` replaces the input with the invalid one.
 #[track_caller]
-fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
+fn assert_input_is_rejected(damage: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
     let fresh = Sandbox::new();
     Harbour::install(&fresh);
-    spoil(&fresh);
-    let ended = fresh.run(Harbour::ID).code(code).says(parts);
+    damage(&fresh);
+    let ended = fresh.run(Harbour::ID).code(code).stderr_has(parts);
     assert_readable(&ended);
     assert_eq!(fresh.tree(Harbour::ID), Snapshot::of(&fresh.path("none")));
     let mut names = names_in(&fresh.data().join(Harbour::ID)).into_iter();
@@ -40,8 +40,8 @@ fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
 
     let sandbox = Harbour::prepared();
     let before = sandbox.tree(Harbour::ID);
-    spoil(&sandbox);
-    sandbox.run(Harbour::ID).code(code).says(parts);
+    damage(&sandbox);
+    sandbox.run(Harbour::ID).code(code).stderr_has(parts);
     assert_eq!(
         sandbox.tree(Harbour::ID),
         before,
@@ -50,7 +50,7 @@ fn refuses(spoil: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
     sandbox.prep(&["cache", "verify"]).code(0);
     // Good input restores the tree.
     Harbour::install(&sandbox);
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), before);
 }
 
@@ -67,7 +67,7 @@ fn unknown_competition_error_suggests_a_similar_id() {
         let arguments = [verb, &["spaceship-titanik"]].concat();
         let ended = sandbox.prep(&arguments).code(2);
         assert_readable(&ended);
-        ended.says(&["`spaceship-titanik`", "did you mean `spaceship-titanic`?"]);
+        ended.stderr_has(&["`spaceship-titanik`", "did you mean `spaceship-titanic`?"]);
     }
     assert!(!sandbox.store().join("objects-v1").exists() || !sandbox.data().exists());
 }
@@ -84,7 +84,7 @@ fn bad_bundle_does_not_stop_other_competitions() {
     let report = sandbox
         .run_all(&["marina", Harbour::ID])
         .code(4)
-        .says(&["marina/unpack"])
+        .stderr_has(&["marina/unpack"])
         .json();
     assert_eq!(report["competitions"][0]["state"], "failed", "{report}");
     assert_eq!(report["competitions"][1]["state"], "prepared", "{report}");
@@ -102,9 +102,9 @@ fn bad_pipeline_stops_other_competitions_only_with_fail_fast() {
     );
     let both = ["marina", Harbour::ID];
     let mut hasty = sandbox.run_command(&both);
-    let hasty = Ended::of(hasty.arg("--fail-fast"));
-    hasty.code(3).says(&["`kategory`"]);
+    let hasty = CommandResult::of(hasty.arg("--fail-fast"));
+    hasty.code(3).stderr_has(&["`kategory`"]);
     assert_eq!(sandbox.state(Harbour::ID), "not prepared");
-    sandbox.run_all(&both).code(3).says(&["`kategory`"]);
+    sandbox.run_all(&both).code(3).stderr_has(&["`kategory`"]);
     assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
 }

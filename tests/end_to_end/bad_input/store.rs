@@ -45,7 +45,7 @@ fn damaged_objects_are_found_removed_and_computed_again() {
     sandbox
         .prep(&["cache", "verify"])
         .code(6)
-        .shows(&["damaged", "--repair"]);
+        .stdout_has(&["damaged", "--repair"]);
     let report = sandbox
         .prep(&["cache", "verify", "--repair", "--json"])
         .code(0)
@@ -54,9 +54,9 @@ fn damaged_objects_are_found_removed_and_computed_again() {
     sandbox
         .prep(&["cache", "verify"])
         .code(0)
-        .shows(&["the cache is intact"]);
+        .stdout_has(&["the cache is intact"]);
     fs::remove_dir_all(sandbox.data()).expect("remove");
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
 }
 
@@ -70,7 +70,7 @@ fn run_replaces_a_damaged_object() {
         flip(path);
         // So all files have to be published again from the cache.
         fs::remove_dir_all(sandbox.data()).expect("remove");
-        sandbox.run_well(Harbour::ID);
+        sandbox.run_and_count_steps(Harbour::ID);
         let tree = sandbox.tree(Harbour::ID);
         assert_eq!(
             tree.contents(),
@@ -100,7 +100,7 @@ fn damaged_records_are_found_and_not_used() {
             .is_some_and(|records| records.len() > 5),
         "{report}"
     );
-    sandbox.run_well(Harbour::ID);
+    sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID), before);
 }
 
@@ -119,15 +119,15 @@ fn garbled_manifest_does_not_mark_a_tree_as_prepared() {
         fs::write(home.join(name), content).expect("write");
         if name == "prepared.json" {
             let listed = sandbox.prep(&["list", Harbour::ID]).code(4);
-            listed.shows(&["unreadable", "is damaged", "run `prep run harbour`"]);
+            listed.stdout_has(&["unreadable", "is damaged", "run `prep run harbour`"]);
             let found = sandbox.prep(&["doctor", "--offline"]).code(6);
-            found.shows(&["is damaged", "prepared: run `prep run harbour`"]);
+            found.stdout_has(&["is damaged", "prepared: run `prep run harbour`"]);
             let grade = ["grade", Harbour::ID, "x.csv"];
-            sandbox.prep(&grade).code(4).says(&["is damaged"]);
+            sandbox.prep(&grade).code(4).stderr_has(&["is damaged"]);
             let plan = ["plan", Harbour::ID, "--no-download"];
             sandbox.prep(&plan).code(0);
         }
-        sandbox.run_well(Harbour::ID);
+        sandbox.run_and_count_steps(Harbour::ID);
         assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
         assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
     }

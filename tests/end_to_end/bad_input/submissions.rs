@@ -2,9 +2,9 @@
 
 use std::fs::{self, File};
 
-use crate::support::{Ended, Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
-fn validate(sandbox: &Sandbox, path: &str) -> Ended {
+fn validate(sandbox: &Sandbox, path: &str) -> CommandResult {
     sandbox.prep(&["validate", Harbour::ID, path, "--json"])
 }
 
@@ -135,7 +135,7 @@ fn bad_entry_of_a_list_does_not_stop_other_gradings() {
     assert_eq!(graded[3]["score"], 1.0, "{report}");
     assert_eq!(graded[1]["error"]["code"], 2, "{report}");
     assert_eq!(graded[2]["error"]["code"], 4, "{report}");
-    ended.says(&[
+    ended.stderr_has(&[
         "list.jsonl:2",
         "did you mean `harbour`?",
         "list.jsonl:3",
@@ -152,7 +152,7 @@ fn malformed_list_is_an_error_with_its_line() {
     );
     let ended = sandbox.prep(&["grade", "list.jsonl", "--output", "out"]);
     super::assert_readable(&ended);
-    ended.code(2).says(&["list.jsonl", "2"]);
+    ended.code(2).stderr_has(&["list.jsonl", "2"]);
     assert!(!sandbox.path("out").exists());
 }
 
@@ -164,17 +164,17 @@ fn missing_or_modified_answers_are_not_used_for_grading() {
     sandbox
         .prep(&["grade", Harbour::ID, "files/a.csv"])
         .code(4)
-        .says(&["not prepared", "prep run harbour"]);
-    sandbox.run_well(Harbour::ID);
+        .stderr_has(&["not prepared", "prep run harbour"]);
+    sandbox.run_and_count_steps(Harbour::ID);
     // Grading does not read public files.
     fs::remove_file(sandbox.prepared(Harbour::ID).join("public/test.csv")).expect("remove");
     sandbox
         .prep(&["grade", Harbour::ID, "files/a.csv"])
         .code(1)
-        .says(&["warning", "public/test.csv"]);
+        .stderr_has(&["warning", "public/test.csv"]);
     fs::remove_file(sandbox.prepared(Harbour::ID).join("private/test.csv")).expect("remove");
     sandbox
         .prep(&["grade", Harbour::ID, "files/a.csv"])
         .code(4)
-        .says(&["cannot read the answers", "prep run harbour"]);
+        .stderr_has(&["cannot read the answers", "prep run harbour"]);
 }

@@ -1,6 +1,6 @@
 //! Tests with invalid tables and pipelines.
 
-use super::{assert_readable, refuses};
+use super::{assert_input_is_rejected, assert_readable};
 use crate::support::{Archive, Harbour, Sandbox};
 
 #[test]
@@ -37,7 +37,7 @@ fn table_that_contradicts_its_declaration_is_an_error() {
             &["row 3 (byte 27) is empty", "declare the column number"],
         ),
     ] {
-        refuses(
+        assert_input_is_rejected(
             |sandbox| sandbox.bundle(Harbour::ID, &Harbour::bundle(table)),
             4,
             parts,
@@ -62,7 +62,7 @@ fn malformed_json_is_an_error_with_its_place() {
             Harbour::ID,
             &Archive::new().file("train.json", text).bytes(),
         );
-        let ended = sandbox.run(Harbour::ID).code(4).says(parts);
+        let ended = sandbox.run(Harbour::ID).code(4).stderr_has(parts);
         assert_readable(&ended);
         assert!(!sandbox.prepared(Harbour::ID).exists());
     }
@@ -90,7 +90,7 @@ fn json_names_that_pandas_would_convert_are_errors() {
             Harbour::ID,
             &Archive::new().file("train.json", text).bytes(),
         );
-        sandbox.run(Harbour::ID).code(4).says(parts);
+        sandbox.run(Harbour::ID).code(4).stderr_has(parts);
         assert!(!sandbox.prepared(Harbour::ID).exists());
     }
 }
@@ -132,7 +132,7 @@ fn pipeline_mistakes_are_reported_before_anything_runs() {
     ] {
         assert_ne!(text, Harbour::PIPELINE);
         let install = |sandbox: &Sandbox| sandbox.pipeline(Harbour::ID, &text);
-        refuses(install, 3, parts);
+        assert_input_is_rejected(install, 3, parts);
     }
 }
 
@@ -142,7 +142,7 @@ fn failed_check_prevents_publishing() {
         "disjoint: train.id and test.id",
         "each: labelled.id in test.id",
     );
-    refuses(
+    assert_input_is_rejected(
         |sandbox| sandbox.pipeline(Harbour::ID, &text),
         5,
         &["check/each"],

@@ -64,7 +64,7 @@ public:
   b.csv: SELECT id || '.jpg' AS file, n FROM inferred WHERE id = '7' OR n = '2'
 ";
     install(&sandbox, "queries", &files, pipeline);
-    sandbox.run_well("queries");
+    sandbox.run_and_count_steps("queries");
     let public = sandbox.prepared("queries").join("public");
     let read = |name| std::fs::read_to_string(public.join(name)).expect("output");
     assert_eq!(read("a.csv"), "file,n\n007.jpg,1.0\n8.jpg,2.0\n");
@@ -96,7 +96,7 @@ public:
   t.csv: SELECT * FROM t
 ";
     install(&sandbox, "json", &files, pipeline);
-    sandbox.run_well("json");
+    sandbox.run_and_count_steps("json");
     let found = sandbox.prepared("json").join("public/t.csv");
     assert_eq!(std::fs::read_to_string(found).expect("output"), printed);
 }
@@ -114,7 +114,7 @@ public:
   sums.csv: SELECT i + 1 AS i, n / 2 AS n, NOT b AS b, upper(t) AS t FROM t
 ";
     install(&sandbox, "empty", &files, pipeline);
-    sandbox.run_well("empty");
+    sandbox.run_and_count_steps("empty");
     let public = sandbox.prepared("empty").join("public");
     let read = |name| std::fs::read_to_string(public.join(name)).expect("output");
     assert_eq!(read("t.csv"), "i,n,b,t,x\n");

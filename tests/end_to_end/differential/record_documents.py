@@ -98,6 +98,7 @@ def ujson(v):
 
 
 def expected(outputs, path, what, make):
+    """Adds an output: its declaration `what`, and the bytes that `make` returns. Omits it if the library raises an error."""
     try:
         outputs[path] = [what, make()]
     except (UnicodeEncodeError, OverflowError):

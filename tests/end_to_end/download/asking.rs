@@ -12,8 +12,8 @@ fn listing_a_bundle_downloads_nothing() {
     let bundle = wide_harbour(4);
     let world = World::harbour(&bundle, Vec::new());
     let shown = world.prep(&["fetch", "--list", Harbour::ID]).code(0);
-    let shown = shown.shows(&["train.csv", "other/3.bin", "used"]);
-    shown.says(&["5 files in 4.00 MB (on Kaggle)", "the pipeline uses"]);
+    let shown = shown.stdout_has(&["train.csv", "other/3.bin", "used"]);
+    shown.stderr_has(&["5 files in 4.00 MB (on Kaggle)", "the pipeline uses"]);
     let listing = world
         .prep(&["fetch", "--list", Harbour::ID, "--json"])
         .code(0)
@@ -52,7 +52,7 @@ fn bundle_without_a_pipeline_can_be_listed() {
         .competition();
     assert_eq!(listing["used_bytes"], json!(null));
     let unknown = world.prep(&["fetch", "--list", "nobody-knows-it"]).code(4);
-    unknown.says(&["has no competition nobody-knows-it (404)"]);
+    unknown.stderr_has(&["has no competition nobody-knows-it (404)"]);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn rules_to_accept_are_listed_together() {
     let ended = world
         .prep(&["fetch", "--check-rules", Harbour::ID, "-c", Gallery::ID])
         .code(4);
-    ended.shows(&[
+    ended.stdout_has(&[
         "1 of 2 may be downloaded",
         "https://www.kaggle.com/competitions/gallery/rules",
         "phone number",
@@ -84,15 +84,16 @@ fn rules_to_accept_are_listed_together() {
     assert_eq!(rules["competitions"], expected);
     // Sends one API request per competition, and no request to the store.
     assert_eq!(world.requests(), 3);
-    let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
+    let mut command = world.command_without_credentials(&["fetch", "--check-rules", Harbour::ID]);
     world
-        .end(&mut command)
+        .run_command(&mut command)
         .code(4)
-        .says(&["no Kaggle credentials"]);
-    let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
+        .stderr_has(&["no Kaggle credentials"]);
+    let mut command = world.command_without_credentials(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", "wrong");
-    let refused = world.end(&mut command).code(4);
-    refused.says(&["harbour: Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)"]);
+    let refused = world.run_command(&mut command).code(4);
+    refused
+        .stderr_has(&["harbour: Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)"]);
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn plan_reports_obstacles() {
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let plan = ["plan", "-c", Harbour::ID];
     let shown = world.prep(&plan).code(0);
-    shown.shows(&["the bundle is missing: the rules of harbour are not accepted"]);
+    shown.stdout_has(&["the bundle is missing: the rules of harbour are not accepted"]);
 }
 
 /// `prep` reads the listing of a bundle on Kaggle and the beginning of its tables, but not the entire bundle.

@@ -32,7 +32,7 @@ fn downloaded_bundles_give_the_same_trees_as_local_ones() {
         arguments.extend(ids.iter().flat_map(|id| ["-c", *id]));
         world.prep(&arguments).code(0)
     };
-    run(&world).says(&["Kaggle credentials: KAGGLE_USERNAME and KAGGLE_KEY"]);
+    run(&world).stderr_has(&["Kaggle credentials: KAGGLE_USERNAME and KAGGLE_KEY"]);
     for id in ids {
         let (got, expected) = (world.sandbox.tree(id), local.tree(id));
         assert!(expected.files().count() > 3);
@@ -91,7 +91,7 @@ fn discarded_bundle_is_downloaded_again_only_when_needed() {
     // No step needs the bundle, so the run sends no request and executes no step.
     assert_eq!(discard(&[])["state"], "up_to_date");
     let plan = world.prep(&["plan", "-c", Gallery::ID, "--skip-verification"]);
-    plan.code(0).shows(&["up to date"]);
+    plan.code(0).stdout_has(&["up to date"]);
     // A changed query reads the cached table.
     let text = Gallery::pipeline(0).replace("'a' AS artist", "'b' AS artist");
     world.sandbox.pipeline(Gallery::ID, &text);
@@ -105,7 +105,7 @@ fn discarded_bundle_is_downloaded_again_only_when_needed() {
     let picture = directory.join(names_in(&directory).first().expect("a picture"));
     fs::remove_file(&picture).expect("removed");
     let failed = world.run(Gallery::ID, &["--no-download"]).code(4);
-    failed.says(&["no bundle: looked for", "downloads are not allowed"]);
+    failed.stderr_has(&["no bundle: looked for", "downloads are not allowed"]);
     assert_eq!(world.requests(), requests);
     assert_eq!(discard(&[])["state"], "prepared");
     assert!(world.requests() > requests);
@@ -136,10 +136,11 @@ fn credentials_of_kaggles_tools_are_found() {
         let world = World::harbour(&bundle, Vec::new());
         let path = world.sandbox.write(name, text);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
-        let mut command = world.stranger(&["run", "--skip-verification", "-c", Harbour::ID]);
-        let ended = world.end(&mut command).code(0);
+        let mut command =
+            world.command_without_credentials(&["run", "--skip-verification", "-c", Harbour::ID]);
+        let ended = world.run_command(&mut command).code(0);
         let shown = path.display().to_string();
-        ended.says(&[
+        ended.stderr_has(&[
             &format!("Kaggle credentials: {shown}"),
             &format!("{shown} is readable by other users"),
         ]);

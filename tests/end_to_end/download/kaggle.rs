@@ -69,11 +69,11 @@ fn check_rules_stops_at_the_request_limit_and_continues_later() {
     ];
 
     let ended = world.prep(&rules).code(7);
-    let ended = ended.shows(&[
+    let ended = ended.stdout_has(&[
         "10 of 82 may be downloaded, 72 not checked",
         "not checked: ",
     ]);
-    let ended = ended.says(&["too many requests", "accepts no more for now (429)"]);
+    let ended = ended.stderr_has(&["too many requests", "accepts no more for now (429)"]);
     assert!(
         !ended.stderr.contains("asks to wait"),
         "no waiting time is invented: {}",
@@ -88,24 +88,24 @@ fn check_rules_stops_at_the_request_limit_and_continues_later() {
         Fault::at(At::Api, Kind::status(429)).after(40).always(),
     ]);
     let ended = world.prep(&rules).code(7);
-    ended.shows(&["50 of 82 may be downloaded, 32 not checked"]);
+    ended.stdout_has(&["50 of 82 may be downloaded, 32 not checked"]);
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41);
     world.server.set_faults(Vec::new());
     world
         .prep(&rules)
         .code(0)
-        .shows(&["82 of 82 may be downloaded"]);
+        .stdout_has(&["82 of 82 may be downloaded"]);
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32);
     world
         .prep(&rules)
         .code(0)
-        .shows(&["82 of 82 may be downloaded"]);
+        .stdout_has(&["82 of 82 may be downloaded"]);
     assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32);
 
     // Another account has accepted no rules, and `--again` checks all competitions.
-    let mut command = world.stranger(&["fetch", "--check-rules", Harbour::ID]);
+    let mut command = world.command_without_credentials(&["fetch", "--check-rules", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", prep_fault_server::TOKEN);
-    world.end(&mut command).code(0);
+    world.run_command(&mut command).code(0);
     world
         .prep(&["fetch", "--check-rules", Harbour::ID, "--again"])
         .code(0);
@@ -154,8 +154,8 @@ fn rules_to_accept_are_opened_in_a_browser() {
     fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("mode");
     let mut command = world.command(&["fetch", "--check-rules", Harbour::ID, "--open"]);
     command.env("BROWSER", &browser);
-    let ended = world.end(&mut command).code(4);
-    ended.shows(&["may still offer this"]);
+    let ended = world.run_command(&mut command).code(4);
+    ended.stdout_has(&["may still offer this"]);
     wait_until("the browser was called", || seen.exists());
     let opened = fs::read_to_string(seen).expect("the browser was called");
     assert_eq!(
@@ -165,9 +165,9 @@ fn rules_to_accept_are_opened_in_a_browser() {
     let mut command = world.command(&["fetch", "--check-rules", Harbour::ID, "--open"]);
     command.env("BROWSER", "/nowhere/browser");
     world
-        .end(&mut command)
+        .run_command(&mut command)
         .code(4)
-        .says(&["cannot open pages with /nowhere/browser"]);
+        .stderr_has(&["cannot open pages with /nowhere/browser"]);
 }
 
 /// Two competitions, one of which the account cannot join.
@@ -182,7 +182,7 @@ fn run_skips_forbidden_competitions_and_lists_them_at_the_end() {
     world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     let run = ["run", "--skip-verification", Harbour::ID, Gallery::ID];
     let ended = world.prep(&run).code(4);
-    ended.says(&[
+    ended.stderr_has(&[
         "the rules of gallery are not accepted",
         "the run prepared 1 of 2 competitions, but not gallery",
     ]);
@@ -202,7 +202,7 @@ fn missing_credentials_are_one_error_before_the_run() {
         "source",
     ];
     let ended = sandbox.prep(&run).code(4);
-    let ended = ended.says(&[
+    let ended = ended.stderr_has(&[
         "22 bundles cannot be downloaded: no Kaggle credentials",
         "missing: ",
         "spooky-author-identification",
@@ -222,7 +222,7 @@ fn missing_credentials_are_one_error_before_the_run() {
     );
     let fetch = ["fetch", "--lite", "--source", "source"];
     let ended = sandbox.prep(&fetch).code(4);
-    let ended = ended.says(&["22 bundles cannot be downloaded: no Kaggle credentials"]);
+    let ended = ended.stderr_has(&["22 bundles cannot be downloaded: no Kaggle credentials"]);
     assert_eq!(
         ended.stderr.matches("error:").count(),
         1,
@@ -241,19 +241,19 @@ fn missing_credentials_are_one_error_before_the_run() {
     assert!(line.ends_with(" and 17 more"), "{line}");
     assert!(sandbox.prepared(Harbour::ID).exists());
     let ended = sandbox.prep(&["run", "--lite", "--available"]).code(0);
-    ended.says(&["22 competitions left out because a bundle or source is missing"]);
+    ended.stderr_has(&["22 competitions left out because a bundle or source is missing"]);
 
     // `--keep-going` fails only the competitions without a bundle.
     std::fs::remove_dir_all(sandbox.data()).expect("the data directory");
     let ended = sandbox.prep(&[&run[..], &["--keep-going"]].concat());
     let ended = ended.code(4);
-    ended.says(&[
+    ended.stderr_has(&[
         "the run prepared 1 of 23 competitions",
         "no Kaggle credentials",
     ]);
     assert!(sandbox.prepared(Harbour::ID).exists());
     let ended = sandbox.prep(&[&fetch[..], &["--keep-going"]].concat());
-    ended.code(4).says(&["no bundle: looked for"]);
+    ended.code(4).stderr_has(&["no bundle: looked for"]);
 }
 
 /// With credentials but without a network, the first message appears within seconds.
@@ -277,17 +277,17 @@ fn unreachable_network_is_reported_immediately() {
             }
         });
         let begun = Instant::now();
-        let mut told = None;
-        while told.is_none() && begun.elapsed() < Duration::from_secs(20) {
+        let mut retry_line = None;
+        while retry_line.is_none() && begun.elapsed() < Duration::from_secs(20) {
             let line = lines.recv_timeout(Duration::from_secs(20)).expect("a line");
-            told = line
+            retry_line = line
                 .contains("no connection to 127.0.0.1:9")
                 .then_some(line);
         }
-        let told = told.expect("a line about the network");
+        let retry_line = retry_line.expect("a line about the network");
         assert!(
-            told.contains("trying again in") && told.contains("giving up in about"),
-            "{told}"
+            retry_line.contains("trying again in") && retry_line.contains("giving up in about"),
+            "{retry_line}"
         );
         child.kill().expect("kill");
         child.wait().expect("end");
@@ -304,13 +304,15 @@ fn kaggle_auth_login_is_enough_to_prepare() {
     let path = world.sandbox.write("home/.kaggle/credentials.json", login);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("mode");
     let run = ["run", "--skip-verification", "-c", Harbour::ID];
-    let ended = world.end(&mut world.stranger(&run)).code(0);
-    ended.says(&["Kaggle credentials: ", "credentials.json"]);
+    let ended = world
+        .run_command(&mut world.command_without_credentials(&run))
+        .code(0);
+    ended.stderr_has(&["Kaggle credentials: ", "credentials.json"]);
     let text = fs::read_to_string(path).expect("the file");
     assert!(text.contains(prep_fault_server::ACCESS_TOKEN), "{text}");
 }
 
-fn checks(ended: &crate::support::Ended) -> Vec<(String, String)> {
+fn checks(ended: &crate::support::CommandResult) -> Vec<(String, String)> {
     let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let checks = json["checks"].as_array().expect("a list").clone();
     let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
@@ -345,7 +347,7 @@ fn doctor_checks_the_requirements_of_a_run() {
     assert_eq!(checks(&ended), expected, "{}", ended.stdout);
     assert_eq!(world.sandbox.names_in_home(Harbour::ID), [""; 0]);
     let ended = world.prep(&["doctor", "--memory", "4GB"]).code(0);
-    ended.shows(&[
+    ended.stdout_has(&[
         "accepts the credentials of somebody",
         "hard links",
         "not configured",
@@ -357,27 +359,27 @@ fn doctor_reports_problems_with_help() {
     let refused = Bundle::new(Harbour::ID, wide_harbour(0)).without_consent();
     let world = World::new(vec![refused], Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
-    let state = |ended: &crate::support::Ended, name: &str| {
+    let state = |ended: &crate::support::CommandResult, name: &str| {
         let checks = checks(ended);
         let found = checks.iter().find(|(check, _)| check == name);
         found.map(|(_, state)| state.clone())
     };
     let ended = world.prep(&["doctor", Harbour::ID, "--json"]).code(4);
     assert_eq!(state(&ended, "rules").as_deref(), Some("error"));
-    let mut command = world.stranger(&["doctor", "--json"]);
-    let ended = world.end(&mut command).code(4);
+    let mut command = world.command_without_credentials(&["doctor", "--json"]);
+    let ended = world.run_command(&mut command).code(4);
     assert_eq!(state(&ended, "credentials").as_deref(), Some("error"));
     assert_eq!(state(&ended, "kaggle"), None);
-    let mut command = world.stranger(&["doctor"]);
+    let mut command = world.command_without_credentials(&["doctor"]);
     command.env("KAGGLE_API_TOKEN", "wrong");
-    let ended = world.end(&mut command).code(4);
-    ended.shows(&[
+    let ended = world.run_command(&mut command).code(4);
+    ended.stdout_has(&[
         "Kaggle does not accept the credentials of KAGGLE_API_TOKEN (401)",
         "kaggle: create a new API token",
     ]);
     let mut command = world.command(&["doctor", "--json"]);
     command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
-    let ended = world.end(&mut command).code(7);
+    let ended = world.run_command(&mut command).code(7);
     assert_eq!(state(&ended, "kaggle").as_deref(), Some("error"));
     let requests = world.requests();
     let ended = world
@@ -398,7 +400,7 @@ fn doctor_reports_problems_with_help() {
     assert_eq!(state(&ended, "data").as_deref(), Some("error"));
     fs::remove_file(world.sandbox.data()).expect("the file");
     let remote = ["doctor", "--offline", "--remote", "ftp://host/x"];
-    world.prep(&remote).code(2).shows(&["remote", "error"]);
+    world.prep(&remote).code(2).stdout_has(&["remote", "error"]);
 }
 
 /// Kaggle lists file sizes even for accounts that have not accepted the rules.

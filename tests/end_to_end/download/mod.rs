@@ -14,7 +14,7 @@ use std::process::Command;
 
 use prep_fault_server::{Bundle, Fault, FaultServer, KEY, SIGNATURE, TOKEN, USERNAME};
 
-use crate::support::{Archive, Ended, Harbour, Member, Sandbox};
+use crate::support::{Archive, CommandResult, Harbour, Member, Sandbox};
 
 struct World {
     sandbox: Sandbox,
@@ -36,40 +36,40 @@ impl World {
     }
 
     /// Returns a `prep` command without credentials, which uses the server in place of Kaggle.
-    fn stranger(&self, arguments: &[&str]) -> Command {
+    fn command_without_credentials(&self, arguments: &[&str]) -> Command {
         let mut command = self.sandbox.command(arguments);
         command.env("KAGGLE_API_ENDPOINT", self.server.endpoint());
         command
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.stranger(arguments);
+        let mut command = self.command_without_credentials(arguments);
         command
             .env("KAGGLE_USERNAME", USERNAME)
             .env("KAGGLE_KEY", KEY);
         command
     }
 
-    /// Asserts that the output of `prep` and all files that it wrote contain no secrets.
+    /// Runs `prep`, and asserts that its output and all files that it wrote contain no secrets.
     #[track_caller]
-    fn prep(&self, arguments: &[&str]) -> Ended {
-        self.end(&mut self.command(arguments))
+    fn prep(&self, arguments: &[&str]) -> CommandResult {
+        self.run_command(&mut self.command(arguments))
     }
 
     #[track_caller]
-    fn end(&self, command: &mut Command) -> Ended {
-        let ended = Ended::of(command);
-        assert_silent("stdout", ended.stdout.as_bytes());
-        assert_silent("stderr", ended.stderr.as_bytes());
+    fn run_command(&self, command: &mut Command) -> CommandResult {
+        let ended = CommandResult::of(command);
+        assert_no_secrets("stdout", ended.stdout.as_bytes());
+        assert_no_secrets("stderr", ended.stderr.as_bytes());
         for directory in ["store", "data"] {
-            assert_silent_below(&self.sandbox.path(directory));
+            assert_no_secrets_below(&self.sandbox.path(directory));
         }
         ended
     }
 
     /// Runs one competition, and verifies no checksums.
     #[track_caller]
-    fn run(&self, id: &str, more: &[&str]) -> Ended {
+    fn run(&self, id: &str, more: &[&str]) -> CommandResult {
         let usual = ["run", "--json", "--skip-verification", "-c", id];
         self.prep(&[&usual, more].concat())
     }
@@ -80,7 +80,7 @@ impl World {
 }
 
 #[track_caller]
-fn assert_silent(place: &str, bytes: &[u8]) {
+fn assert_no_secrets(place: &str, bytes: &[u8]) {
     for secret in [KEY, TOKEN, SIGNATURE] {
         let found = bytes
             .windows(secret.len())
@@ -90,18 +90,18 @@ fn assert_silent(place: &str, bytes: &[u8]) {
 }
 
 #[track_caller]
-fn assert_silent_below(directory: &Path) {
+fn assert_no_secrets_below(directory: &Path) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
     };
     for entry in entries {
         let path = entry.expect("entry").path();
         if path.is_dir() {
-            assert_silent_below(&path);
+            assert_no_secrets_below(&path);
         } else if let Ok(bytes) = fs::read(&path)
             && bytes.len() < 1_000_000
         {
-            assert_silent(&path.display().to_string(), &bytes);
+            assert_no_secrets(&path.display().to_string(), &bytes);
         }
     }
 }

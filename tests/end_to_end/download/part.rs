@@ -25,12 +25,12 @@ fn partial_download_gives_the_same_tree() {
     let unverified = report["unverified"].as_array().expect("a list");
     assert_eq!(unverified[0], "the bundle's MD5");
     assert!(unverified.contains(&"public/train.csv".into()), "{report}");
-    ended.says(&["only a part of the bundle was downloaded"]);
+    ended.stderr_has(&["only a part of the bundle was downloaded"]);
 
     let local = Sandbox::new();
     local.bundle(Harbour::ID, &bundle);
     local.pipeline(Harbour::ID, Harbour::PIPELINE);
-    local.run_well(Harbour::ID);
+    local.run_and_count_steps(Harbour::ID);
     let expected = local.tree(Harbour::ID);
     let got = world.sandbox.tree(Harbour::ID);
     assert_eq!(got.contents(), expected.contents());
@@ -63,7 +63,7 @@ fn missing_member_is_reported_before_downloading() {
     let text = Harbour::PIPELINE.replace("read: train.csv", "read: trains.csv");
     world.sandbox.pipeline(Harbour::ID, &text);
     let ended = world.run(Harbour::ID, &["--partial"]).code(4);
-    ended.says(&["has no member trains.csv", "prep fetch --list harbour"]);
+    ended.stderr_has(&["has no member trains.csv", "prep fetch --list harbour"]);
     assert!(world.server.sent() < 1_000_000);
 }
 

@@ -3,7 +3,7 @@
 use prep_fault_server::{At, Bundle, Fault, Kind};
 
 use super::{World, wide_harbour};
-use crate::support::{Ended, Harbour, Sandbox};
+use crate::support::{CommandResult, Harbour, Sandbox};
 
 const PUBLISHED: &str = "bundle: { kaggle: harbour, md5: 00000000000000000000000000000000 }";
 
@@ -12,8 +12,8 @@ fn bundle() -> Vec<u8> {
 }
 
 #[track_caller]
-fn assert_refused(world: &World, ended: Ended, code: i32, says: &[&str]) {
-    ended.code(code).says(says);
+fn assert_download_fails(world: &World, ended: CommandResult, code: i32, messages: &[&str]) {
+    ended.code(code).stderr_has(messages);
     let target = world.sandbox.data().join("harbour/harbour.zip");
     assert!(!target.exists());
     assert!(!world.sandbox.prepared(Harbour::ID).exists());
@@ -22,39 +22,39 @@ fn assert_refused(world: &World, ended: Ended, code: i32, says: &[&str]) {
 #[test]
 fn no_request_is_sent_without_credentials() {
     let world = World::harbour(&bundle(), Vec::new());
-    let mut command = world.stranger(&["run", "-c", Harbour::ID]);
-    let ended = world.end(&mut command);
-    let says = [
+    let mut command = world.command_without_credentials(&["run", "-c", Harbour::ID]);
+    let ended = world.run_command(&mut command);
+    let messages = [
         "no bundle: looked for",
         "no Kaggle credentials",
         "https://www.kaggle.com/settings",
         "kaggle.json",
     ];
-    assert_refused(&world, ended, 4, &says);
+    assert_download_fails(&world, ended, 4, &messages);
     assert_eq!(world.requests(), 0);
 }
 
 #[test]
 fn wrong_credentials_are_an_error() {
     let world = World::harbour(&bundle(), Vec::new());
-    let mut command = world.stranger(&["run", "-c", Harbour::ID]);
+    let mut command = world.command_without_credentials(&["run", "-c", Harbour::ID]);
     command.env("KAGGLE_API_TOKEN", "an-older-token-of-mine");
-    let ended = world.end(&mut command);
+    let ended = world.run_command(&mut command);
     assert!(!ended.stderr.contains("an-older-token-of-mine"));
-    let says = [
+    let messages = [
         "does not accept the credentials of KAGGLE_API_TOKEN (401)",
         "new API token",
     ];
-    assert_refused(&world, ended, 4, &says);
+    assert_download_fails(&world, ended, 4, &messages);
 }
 
 #[test]
 fn user_name_without_key_is_an_error() {
     let world = World::harbour(&bundle(), Vec::new());
-    let mut command = world.stranger(&["run", "-c", Harbour::ID]);
+    let mut command = world.command_without_credentials(&["run", "-c", Harbour::ID]);
     command.env("KAGGLE_USERNAME", "somebody");
-    let ended = world.end(&mut command);
-    assert_refused(&world, ended, 4, &["KAGGLE_KEY is not"]);
+    let ended = world.run_command(&mut command);
+    assert_download_fails(&world, ended, 4, &["KAGGLE_KEY is not"]);
 }
 
 #[test]
@@ -63,12 +63,12 @@ fn unaccepted_rules_are_reported_with_their_url() {
     let world = World::new(vec![refused], Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let ended = world.run(Harbour::ID, &[]);
-    let says = [
+    let messages = [
         "the rules of harbour are not accepted",
         "https://www.kaggle.com/competitions/harbour/rules",
         "phone",
     ];
-    assert_refused(&world, ended, 4, &says);
+    assert_download_fails(&world, ended, 4, &messages);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn unknown_competition_on_kaggle_is_reported() {
     let world = World::new(Vec::new(), Vec::new());
     world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
     let ended = world.run(Harbour::ID, &[]);
-    assert_refused(&world, ended, 4, &["has no competition harbour (404)"]);
+    assert_download_fails(&world, ended, 4, &["has no competition harbour (404)"]);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn web_page_is_not_stored_as_a_bundle() {
         for kind in [Kind::Html, Kind::RedirectToHtml] {
             let world = World::harbour(&bundle(), vec![Fault::at(at, kind).always()]);
             let ended = world.run(Harbour::ID, &[]);
-            assert_refused(&world, ended, 4, &["got HTML", "expected a"]);
+            assert_download_fails(&world, ended, 4, &["got HTML", "expected a"]);
         }
     }
 }
@@ -99,7 +99,7 @@ fn web_page_does_not_destroy_a_partial_download() {
         vec![page, Fault::at(At::Store, Kind::Html).after(1)],
     );
     let ended = world.run(Harbour::ID, &[]);
-    assert_refused(&world, ended, 4, &["got HTML"]);
+    assert_download_fails(&world, ended, 4, &["got HTML"]);
     let before = world.server.sent();
     world.server.set_faults(Vec::new());
     world.run(Harbour::ID, &[]).code(0);
@@ -118,13 +118,16 @@ fn unreachable_server_has_its_own_exit_code() {
     for at in [At::Api, At::Store] {
         let world = World::harbour(&bundle(), vec![Fault::at(at, wait.clone()).always()]);
         let ended = world.run(Harbour::ID, &[]);
-        assert_refused(&world, ended, 7, &["too many requests", "asks to wait"]);
+        assert_download_fails(&world, ended, 7, &["too many requests", "asks to wait"]);
     }
     let world = World::harbour(&bundle(), Vec::new());
     for option in ["--check-rules", "--list"] {
         let mut command = world.command(&["fetch", option, Harbour::ID]);
         command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
-        world.end(&mut command).code(7).says(&["no connection to"]);
+        world
+            .run_command(&mut command)
+            .code(7)
+            .stderr_has(&["no connection to"]);
     }
 }
 
@@ -132,8 +135,8 @@ fn unreachable_server_has_its_own_exit_code() {
 fn no_download_forbids_downloads() {
     let world = World::harbour(&bundle(), Vec::new());
     let ended = world.run(Harbour::ID, &["--no-download"]);
-    let says = ["no bundle: looked for", "downloads are not allowed"];
-    assert_refused(&world, ended, 4, &says);
+    let messages = ["no bundle: looked for", "downloads are not allowed"];
+    assert_download_fails(&world, ended, 4, &messages);
     for verb in [
         &["fetch", "--list", Harbour::ID][..],
         &["plan", "-c", Harbour::ID],
@@ -149,14 +152,14 @@ fn unpublished_bundle_is_used_only_on_request() {
     let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", PUBLISHED);
     world.sandbox.pipeline(Harbour::ID, &text);
     let ended = world.prep(&["run", "-c", Harbour::ID]);
-    let says = ["Kaggle changed it", "--skip-bundle-verification"];
-    assert_refused(&world, ended, 5, &says);
+    let messages = ["Kaggle changed it", "--skip-bundle-verification"];
+    assert_download_fails(&world, ended, 5, &messages);
     let run = ["run", "-c", Harbour::ID, "--skip-bundle-verification"];
     world.prep(&run).code(0);
     // `prep` also compares a local bundle with the published checksum.
     let strict = ["run", "-c", Harbour::ID, "--forget-options"];
     let ended = world.prep(&strict).code(5);
-    ended.says(&["the published MD5 is 00000000000000000000000000000000"]);
+    ended.stderr_has(&["the published MD5 is 00000000000000000000000000000000"]);
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn outputs_are_verified_with_skip_bundle_verification() {
     let run = ["run", "--json", "-c", Harbour::ID];
     let ended = world.prep(&[&run[..], &["--skip-bundle-verification"]].concat());
     assert_eq!(ended.json()["competitions"][0]["checksums"], "differ");
-    ended.code(5).says(&["public/test.csv"]);
+    ended.code(5).stderr_has(&["public/test.csv"]);
     world
         .prep(&[&run[..], &["--skip-verification"]].concat())
         .code(0);
@@ -197,7 +200,7 @@ fn no_download_needs_no_disk_space_for_downloads() {
     let report = sandbox
         .prep(&[&usual[..], &["--no-download", Harbour::ID, large]].concat())
         .code(4);
-    let report = report.says(&[
+    let report = report.stderr_has(&[
         &format!("{large}/bundle: no bundle: looked for"),
         "--no-download",
     ]);
@@ -206,6 +209,6 @@ fn no_download_needs_no_disk_space_for_downloads() {
 
     // Without credentials, downloads are impossible and need no disk space, either.
     let report = sandbox.prep(&[&usual[..], &[large]].concat()).code(4);
-    let report = report.says(&["no Kaggle credentials"]);
+    let report = report.stderr_has(&["no Kaggle credentials"]);
     assert!(!report.stderr.contains("disk"), "{}", report.stderr);
 }

@@ -59,7 +59,7 @@ fn md5(file: &[u8]) -> String {
 
 /// Runs the competition, and verifies published checksums.
 #[track_caller]
-fn run(world: &World, more: &[&str]) -> crate::support::Ended {
+fn run(world: &World, more: &[&str]) -> crate::support::CommandResult {
     world.prep(&[&["run", "--json", "-c", Harbour::ID], more].concat())
 }
 
@@ -143,8 +143,9 @@ fn source_file_is_downloaded_without_credentials() {
     let world = world(&file, &md5(&file), Vec::new());
     let bundle = Harbour::bundle(&Harbour::table());
     world.sandbox.bundle(Harbour::ID, &bundle);
-    let mut command = world.stranger(&["run", "-c", Harbour::ID, "--source", "source"]);
-    let ended = world.end(&mut command).code(0);
+    let mut command =
+        world.command_without_credentials(&["run", "-c", Harbour::ID, "--source", "source"]);
+    let ended = world.run_command(&mut command).code(0);
     assert!(!ended.stderr.contains("redentials"), "{}", ended.stderr);
     assert_prepared(&world);
 }
@@ -238,7 +239,7 @@ fn source_with_wrong_checksum_is_an_error() {
         let world = world(&file, &more, Vec::new());
         let ended = run(&world, &[]).code(5);
         let report = ended.json();
-        ended.says(&["labels.zip", sum, "--skip-bundle-verification"]);
+        ended.stderr_has(&["labels.zip", sum, "--skip-bundle-verification"]);
         assert_eq!(report["competitions"][0]["checksums"], "differ");
         let target = world.sandbox.data().join("harbour/sources/labels.zip");
         assert!(!target.exists());
@@ -246,7 +247,7 @@ fn source_with_wrong_checksum_is_an_error() {
         // A local file with a wrong checksum is an error.
         let path = world.sandbox.write("source/labels.zip", &file);
         let ended = run(&world, &["--source", "source"]).code(5);
-        ended.says(&[
+        ended.stderr_has(&[
             &format!("labels.zip has {sum}"),
             &format!("the published {sum} is 000"),
         ]);
@@ -288,7 +289,7 @@ fn verified_sha256_of_a_source_is_remembered() {
     fs::write(&file, "id,flag\n1,x\n").expect("written");
     run(&world, &["--no-download"])
         .code(5)
-        .says(&["later.csv has SHA-256"]);
+        .stderr_has(&["later.csv has SHA-256"]);
 }
 
 const SHA256_OF_LATER: &str = "5ad8336eae86aaf9a25c0d04701a2335604fc0fd2b29288c8ff90ec16fe8195e";
@@ -300,7 +301,7 @@ fn missing_sources_are_reported() {
     let bundle = Harbour::bundle(&Harbour::table());
     offline.sandbox.bundle(Harbour::ID, &bundle);
     let arguments = ["--no-download", "--source", "source"];
-    run(&offline, &arguments).code(4).says(&[
+    run(&offline, &arguments).code(4).stderr_has(&[
         "no file of the source `labels`: looked for ",
         "harbour/sources/labels.zip",
         "downloads are not allowed",
@@ -308,13 +309,13 @@ fn missing_sources_are_reported() {
     ]);
     let plan = offline.prep(&[&["plan", "-c", Harbour::ID], &arguments[..]].concat());
     plan.code(0)
-        .shows(&["the source `labels` is missing", "source/labels"]);
+        .stdout_has(&["the source `labels` is missing", "source/labels"]);
     assert_eq!(offline.requests(), 0);
 
     let gone = World::new(vec![Bundle::new(Harbour::ID, bundle)], Vec::new());
     let text = pipeline(&gone.server.file(FILE), "");
     gone.sandbox.pipeline(Harbour::ID, &text);
-    run(&gone, &[]).code(4).says(&[
+    run(&gone, &[]).code(4).stderr_has(&[
         "has no file /files/labels.zip (404)",
         "correct the address of the file in the pipeline",
     ]);
@@ -326,7 +327,7 @@ fn missing_sources_are_reported() {
         .bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
     run(&page, &["--source", "source"])
         .code(4)
-        .says(&["got HTML", "expected a zip archive"]);
+        .stderr_has(&["got HTML", "expected a zip archive"]);
 }
 
 #[test]
@@ -335,7 +336,7 @@ fn list_plan_and_fetch_name_every_source() {
     let world = world(&file, &md5(&file), Vec::new());
     let url = world.server.file(FILE);
     let shown = world.prep(&["plan", "-c", Harbour::ID]).code(0);
-    shown.shows(&["source/labels", "the source `labels`:", "to download"]);
+    shown.stdout_has(&["source/labels", "the source `labels`:", "to download"]);
     let plan = world.prep(&["plan", "-c", Harbour::ID, "--json"]).code(0);
     let plan = plan.json();
     let source = &plan["competitions"][0]["sources"][0];
@@ -346,7 +347,7 @@ fn list_plan_and_fetch_name_every_source() {
     assert!(bundles > file.len() as u64, "{plan}");
 
     let shown = world.prep(&["fetch", "--check-rules", Harbour::ID]).code(0);
-    shown.shows(&["harbour: source `labels`: may be downloaded", &url]);
+    shown.stdout_has(&["harbour: source `labels`: may be downloaded", &url]);
     let rules = world
         .prep(&["fetch", "--check-rules", Harbour::ID, "--json"])
         .code(0)
@@ -354,7 +355,7 @@ fn list_plan_and_fetch_name_every_source() {
     assert_eq!(rules["sources"][0]["bytes"], json!(file.len()));
 
     let shown = world.prep(&["fetch", "--list", Harbour::ID]).code(0);
-    shown.shows(&["train.csv", "labels:labels.zip", &url]);
+    shown.stdout_has(&["train.csv", "labels:labels.zip", &url]);
     run(&world, &[]).code(0);
     let listing = world
         .prep(&["fetch", "--list", Harbour::ID, "--json"])
@@ -363,7 +364,7 @@ fn list_plan_and_fetch_name_every_source() {
     let path = listing["sources"][0]["path"].as_str().expect("a path");
     assert!(path.ends_with("harbour/sources/labels.zip"), "{path}");
     let why = world.prep(&["why", Harbour::ID, "source/labels"]).code(0);
-    why.shows(&["source/labels (download) is up to date"]);
+    why.stdout_has(&["source/labels (download) is up to date"]);
 }
 
 const FOLDER: &str = "\
@@ -391,7 +392,7 @@ fn directory_can_be_a_source() {
     let sandbox = &world.sandbox;
     sandbox.pipeline(Harbour::ID, FOLDER);
     let missing = run(&world, &[]).code(4);
-    missing.says(&[
+    missing.stderr_has(&[
         "the source `notes`: the directory",
         "does not exist",
         "correct `folder`",
@@ -415,14 +416,14 @@ fn directory_can_be_a_source() {
 
     fs::write(&picture, "another picture").expect("written");
     let plan = world.prep(&["plan", "-c", Harbour::ID, "--no-download"]);
-    plan.code(0).shows(&["source/notes", "15 B to read"]);
+    plan.code(0).stdout_has(&["source/notes", "15 B to read"]);
     assert_eq!(state(&world), "prepared");
     assert_eq!(read("public/pictures/1.png"), "another picture");
     assert!(picture.exists());
     fs::remove_file(&picture).expect("removed");
     let gone = run(&world, &[]).code(4);
-    gone.says(&["the source `notes` has no `deep/`"]);
+    gone.stderr_has(&["the source `notes` has no `deep/`"]);
 
     symlink(sandbox.path("files"), sandbox.path("files/notes/loop")).expect("a link");
-    run(&world, &[]).says(&["notes/loop is a link to a directory"]);
+    run(&world, &[]).stderr_has(&["notes/loop is a link to a directory"]);
 }

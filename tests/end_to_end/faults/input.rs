@@ -3,15 +3,16 @@
 use prep_core::Failure;
 
 use super::tries;
-use super::world::{ENOUGH, Ending, World};
+use super::world::{ENOUGH_MEMORY_BYTES, Ending, World};
 use crate::kinds;
 use crate::support::Random;
 
 const DAMAGE_KINDS: usize = 3;
 
-fn damaged(content: &[u8], way: usize, random: &mut Random) -> Vec<u8> {
+/// Returns a damaged copy of `content`: truncated, empty or with three changed bits.
+fn damaged(content: &[u8], kind: usize, random: &mut Random) -> Vec<u8> {
     let mut bytes = content.to_vec();
-    match way {
+    match kind {
         0 => bytes.truncate(bytes.len() / 2),
         1 => bytes.clear(),
         _ => {
@@ -27,59 +28,62 @@ fn damaged(content: &[u8], way: usize, random: &mut Random) -> Vec<u8> {
 #[test]
 fn damaged_member_is_an_input_error() {
     let mut random = Random::new();
-    let mut refused = 0;
+    let mut failures = 0;
     for directory in kinds::directories() {
         let world = World::new(&directory);
-        let whole = world.prepare_well(&"whole");
+        let undisturbed = world.prepare_well(&"the undisturbed run");
         let members = kinds::members(&directory);
         for number in 0..DAMAGE_KINDS * 2 * tries() {
-            let mut spoilt_members = members.clone();
+            let mut damaged_members = members.clone();
             let place = random.below(members.len());
-            let (name, content) = &mut spoilt_members[place];
+            let (name, content) = &mut damaged_members[place];
             if content.is_empty() {
                 continue;
             }
-            let way = number % DAMAGE_KINDS;
-            *content = damaged(content, way, &mut random);
-            let note = format!("{}: {name}, way {way}, seed {}", world.id, random.seed);
+            let kind = number % DAMAGE_KINDS;
+            *content = damaged(content, kind, &mut random);
+            let note = format!("{}: {name}, damage {kind}, seed {}", world.id, random.seed);
             world.clear();
-            let archive = kinds::archive(&spoilt_members);
-            let ending = world.with_bundle(&archive, || world.prepare(ENOUGH));
+            let archive = kinds::archive(&damaged_members);
+            let ending = world.with_bundle(&archive, || world.prepare(ENOUGH_MEMORY_BYTES));
             match ending {
                 // The damage may have no effect. For example, changed text may still be valid.
                 Ending::Done => assert!(world.is_complete(), "{note}"),
                 Ending::Stopped => panic!("{note}: stopped"),
                 Ending::Failed(failed) => {
-                    refused += 1;
+                    failures += 1;
                     assert!(!world.is_complete(), "{note}");
                     assert!(!world.sandbox.prepared(&world.id).exists(), "{note}");
                     for (failure, message) in failed {
-                        let blames = matches!(failure, Failure::Input | Failure::Check);
+                        let is_of_input = matches!(failure, Failure::Input | Failure::Check);
                         // A query that doubles a changed number may fail, which is an error of the pipeline.
                         let is_too_large = failure == Failure::Pipeline
                             && message.contains("exceeds 64-bit integers");
-                        assert!(blames || is_too_large, "{note}: {failure:?}, {message}");
+                        assert!(
+                            is_of_input || is_too_large,
+                            "{note}: {failure:?}, {message}"
+                        );
                     }
                 }
             }
             let after = world.prepare_well(&note);
-            assert_eq!(after.contents(), whole.contents(), "{note}");
+            assert_eq!(after.contents(), undisturbed.contents(), "{note}");
         }
     }
-    assert!(refused > 5, "{refused} refused");
+    assert!(failures > 5, "{failures} runs failed");
 }
 
 #[test]
 fn little_memory_gives_the_same_tree_or_a_memory_error() {
     for directory in kinds::directories() {
         let world = World::new(&directory);
-        let whole = world.prepare_well(&"enough");
+        let undisturbed = world.prepare_well(&"a run with enough memory");
         for memory in [1 << 10, 1 << 20, 16 << 20] {
             world.clear();
             match world.prepare(memory) {
                 Ending::Done => {
                     let tree = world.sandbox.tree(&world.id);
-                    assert_eq!(tree.contents(), whole.contents(), "{}", world.id);
+                    assert_eq!(tree.contents(), undisturbed.contents(), "{}", world.id);
                 }
                 Ending::Stopped => panic!("{}: stopped", world.id),
                 Ending::Failed(failed) => {

@@ -16,11 +16,11 @@ fn truncated_published_files_do_not_affect_mapped_objects() {
     let mut random = Random::new();
     for directory in kinds::directories() {
         let world = World::new(&directory);
-        let whole = world.prepare_well(&"whole");
+        let undisturbed = world.prepare_well(&"the undisturbed run");
         let ledger = world.sandbox.store().join("ledger-v1");
         let forget = || fs::remove_dir_all(&ledger).expect("removed");
         forget();
-        let accesses = world.prepare_seen().len();
+        let accesses = world.logged_accesses().len();
         for _ in 0..2 * super::tries() {
             // Makes every step run again, on objects that are also published files.
             forget();
@@ -35,7 +35,7 @@ fn truncated_published_files_do_not_affect_mapped_objects() {
                 Ending::Done | Ending::Failed(_) => {}
             }
             let after = world.prepare_well(&note);
-            assert_eq!(after.contents(), whole.contents(), "{note}");
+            assert_eq!(after.contents(), undisturbed.contents(), "{note}");
         }
     }
 }

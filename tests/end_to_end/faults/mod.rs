@@ -23,7 +23,7 @@ use prep_spec::model::{Declaration, Output, Setting, TableOrigin};
 
 use crate::kinds;
 use crate::support::{Random, Snapshot, skipped};
-use trouble::{Fault, Seen, Target};
+use trouble::{Fault, LoggedAccess, Target};
 use world::{Ending, World};
 
 /// Compiles the library. Returns `None` if it cannot be compiled or preloaded.
@@ -31,6 +31,7 @@ pub(crate) fn library(directory: &Path) -> Option<PathBuf> {
     library::library(directory).map_err(skipped).ok()
 }
 
+/// Returns how many accesses fail for each kind of step and fault.
 fn tries() -> usize {
     std::env::var("PREP_FAULTS").map_or(1, |text| text.parse().expect("PREP_FAULTS is a number"))
 }
@@ -96,12 +97,13 @@ fn test_pipelines_cover_every_kind_method_and_format() {
     );
 }
 
-/// Injects a fault into a run whose undisturbed tree is `whole`. Returns whether the fault happened.
-fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
+/// Injects a fault into a run, and checks how the run ends. `undisturbed` is the tree of a run without a fault. Returns
+/// whether the fault happened.
+fn inject(world: &World, target: &Target, undisturbed: &Snapshot, seed: u64) -> bool {
     let note = format!("{} with {target:?}, seed {seed}", world.id);
     let run = world.prepare_with(target);
     let ending = run.ending;
-    let (failures, reason) = target.fault.ends_as();
+    let (failures, reason) = target.fault.expected_failures();
     match &ending {
         Ending::Done => {}
         Ending::Stopped => assert_eq!(target.fault, Fault::Stop, "{note}"),
@@ -115,19 +117,22 @@ fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
         }
     }
     let found = world.sandbox.tree(&world.id);
-    let is_whole = whole.contents() == found.contents();
+    let is_equal = undisturbed.contents() == found.contents();
     if world.is_complete() || ending == Ending::Done {
-        assert!(is_whole, "{note}: {ending:?}, and the tree is not whole");
+        assert!(
+            is_equal,
+            "{note}: {ending:?}, and the tree differs from that of an undisturbed run"
+        );
     }
-    run.struck
+    run.has_fault_happened
 }
 
 /// Injects a fault into a first run, and checks that the next run completes the tree.
-fn strike_from_nothing(
+fn inject_into_first_run(
     world: &World,
     fault: Fault,
     (step, number): &(String, usize),
-    whole: &Snapshot,
+    undisturbed: &Snapshot,
     seed: u64,
 ) -> bool {
     let target = Target {
@@ -136,18 +141,18 @@ fn strike_from_nothing(
         number: *number,
     };
     world.clear();
-    let struck = strike(world, &target, whole, seed);
+    let happened = inject(world, &target, undisturbed, seed);
     let after = world.prepare_well(&format!("{target:?}"));
-    assert_eq!(after.contents(), whole.contents(), "{target:?}");
-    struck
+    assert_eq!(after.contents(), undisturbed.contents(), "{target:?}");
+    happened
 }
 
 /// Returns the accesses at which a fault is possible, by kind of step. An access is a step and a number within the step.
-fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&str, Vec<(String, usize)>> {
+fn places(accesses: &[LoggedAccess], fault: Fault) -> BTreeMap<&str, Vec<(String, usize)>> {
     let mut places: BTreeMap<&str, Vec<(String, usize)>> = BTreeMap::new();
     let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-    for one in seen {
-        if !one.step.is_empty() && fault.can_meet(one) {
+    for one in accesses {
+        if !one.step.is_empty() && fault.can_affect(one) {
             let number = numbers.entry(&one.step).or_default();
             let place = (one.step.clone(), *number);
             places.entry(&one.kind).or_default().push(place);
@@ -170,10 +175,10 @@ fn faults_in_steps_that_read_and_write_lose_nothing() {
         ("formats", &["table/printed"]),
     ] {
         let world = World::new(&kinds::directory(directory));
-        let seen = world.prepare_seen();
-        let whole = world.sandbox.tree(&world.id);
+        let accesses = world.logged_accesses();
+        let undisturbed = world.sandbox.tree(&world.id);
         for step in steps {
-            let own: Vec<Seen> = seen
+            let own: Vec<LoggedAccess> = accesses
                 .iter()
                 .filter(|one| one.step == *step)
                 .cloned()
@@ -189,7 +194,7 @@ fn faults_in_steps_that_read_and_write_lose_nothing() {
                 };
                 for _ in 0..2 * tries() {
                     let place = &places[random.below(places.len())];
-                    strike_from_nothing(&world, fault, place, &whole, random.seed);
+                    inject_into_first_run(&world, fault, place, &undisturbed, random.seed);
                 }
             }
         }
@@ -202,27 +207,31 @@ fn faults_in_every_kind_of_step_lose_nothing() {
         return;
     }
     let mut random = Random::new();
-    let mut kinds_met: BTreeMap<Fault, BTreeMap<String, usize>> = BTreeMap::new();
-    let (mut tried, mut struck) = (0, 0);
+    let mut tries_by_kind: BTreeMap<Fault, BTreeMap<String, usize>> = BTreeMap::new();
+    let (mut tried, mut happened) = (0, 0);
     for directory in kinds::directories() {
         let world = World::new(&directory);
-        let seen = world.prepare_seen();
-        let whole = world.sandbox.tree(&world.id);
+        let accesses = world.logged_accesses();
+        let undisturbed = world.sandbox.tree(&world.id);
         for fault in Fault::ALL {
-            for (kind, places) in places(&seen, fault) {
-                let met = kinds_met.entry(fault).or_default();
-                let met = met.entry(kind.to_owned()).or_default();
-                while *met < tries() {
-                    *met += 1;
+            for (kind, places) in places(&accesses, fault) {
+                let tries_of_kind = tries_by_kind.entry(fault).or_default();
+                let tries_of_kind = tries_of_kind.entry(kind.to_owned()).or_default();
+                while *tries_of_kind < tries() {
+                    *tries_of_kind += 1;
                     tried += 1;
                     let place = &places[random.below(places.len())];
-                    let has_struck = strike_from_nothing(&world, fault, place, &whole, random.seed);
-                    struck += usize::from(has_struck);
+                    let has_happened =
+                        inject_into_first_run(&world, fault, place, &undisturbed, random.seed);
+                    happened += usize::from(has_happened);
                 }
             }
         }
     }
-    let kinds = kinds_met[&Fault::Writer].len();
-    assert!(kinds >= 15, "{kinds} kinds of steps: {kinds_met:?}");
-    assert!(10 * struck >= 9 * tried, "{struck} of {tried} went wrong");
+    let kinds = tries_by_kind[&Fault::Writer].len();
+    assert!(kinds >= 15, "{kinds} kinds of steps: {tries_by_kind:?}");
+    assert!(
+        10 * happened >= 9 * tried,
+        "{happened} of {tried} faults happened"
+    );
 }

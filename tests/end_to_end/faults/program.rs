@@ -10,7 +10,7 @@ use std::process::Command;
 use super::worker;
 use super::world::World;
 use crate::kinds;
-use crate::support::{Ended, Harbour, Random, Sandbox, Snapshot};
+use crate::support::{CommandResult, Harbour, Random, Sandbox, Snapshot};
 
 /// Maximum number of attempts until a fault has an effect.
 /// Some accesses can fail without effect, for example in caches that only save time.
@@ -20,7 +20,12 @@ const ATTEMPTS: usize = 12;
 const PIPELINES: [&str; 2] = ["archives", "formats"];
 
 /// Runs `prep`, and makes the access with this number fail. Also returns the number of accesses.
-fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (Ended, usize) {
+fn run(
+    world: &World,
+    library: &Path,
+    fault: &str,
+    number: Option<usize>,
+) -> (CommandResult, usize) {
     let mut command = world.sandbox.run_command(&[&world.id]);
     run_with(&world.sandbox, &mut command, library, (fault, ""), number)
 }
@@ -33,7 +38,7 @@ fn run_with(
     library: &Path,
     (fault, path): (&str, &str),
     number: Option<usize>,
-) -> (Ended, usize) {
+) -> (CommandResult, usize) {
     let (count, source) = (sandbox.path("count"), sandbox.source());
     let _ = fs::remove_file(&count);
     command
@@ -45,7 +50,7 @@ fn run_with(
     if let Some(number) = number {
         command.env("TROUBLE_NUMBER", number.to_string());
     }
-    let ended = Ended::of(command);
+    let ended = CommandResult::of(command);
     let accesses = match ended.code {
         None => 0,
         Some(_) => {
@@ -57,15 +62,23 @@ fn run_with(
 }
 
 /// Asserts that `prep` does not treat an incomplete tree as complete, and that the next run completes the tree.
-fn assert_next_run_repairs(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
-    let is_whole = world.sandbox.tree(&world.id).contents() == whole.contents();
+fn assert_next_run_repairs(
+    world: &World,
+    undisturbed: &Snapshot,
+    ended: &CommandResult,
+    note: &str,
+) {
+    let is_equal = world.sandbox.tree(&world.id).contents() == undisturbed.contents();
     if ended.code == Some(0) || world.is_complete() {
-        assert!(is_whole, "{note}: {ended:?}, and the tree is not whole");
+        assert!(
+            is_equal,
+            "{note}: {ended:?}, and the tree differs from that of an undisturbed run"
+        );
     }
     let next = world.sandbox.run(&world.id);
     assert_eq!(next.code, Some(0), "{note}: the next run: {next:?}");
     let found = world.sandbox.tree(&world.id);
-    assert_eq!(found.contents(), whole.contents(), "{note}");
+    assert_eq!(found.contents(), undisturbed.contents(), "{note}");
 }
 
 #[test]
@@ -76,8 +89,8 @@ fn exit_code_shows_the_kind_of_fault() {
     };
     for name in PIPELINES {
         let world = World::new(&kinds::directory(name));
-        world.sandbox.run_well(&world.id);
-        let whole = world.sandbox.tree(&world.id);
+        world.sandbox.run_and_count_steps(&world.id);
+        let undisturbed = world.sandbox.tree(&world.id);
         for (fault, code, reason) in [
             ("reader", 6, "input/output error"),
             ("writer", 6, "input/output error"),
@@ -101,7 +114,7 @@ fn exit_code_shows_the_kind_of_fault() {
                     let stderr = ended.stderr.to_lowercase();
                     assert!(stderr.contains(reason), "{note}: {ended:?}");
                 }
-                assert_next_run_repairs(&world, &whole, &ended, &note);
+                assert_next_run_repairs(&world, &undisturbed, &ended, &note);
                 noticed
             });
             assert!(noticed, "{}: {fault} was never noticed", world.id);
@@ -113,8 +126,8 @@ fn exit_code_shows_the_kind_of_fault() {
 fn truncated_bundle_and_too_little_memory_have_their_codes() {
     for name in PIPELINES {
         let world = World::new(&kinds::directory(name));
-        world.sandbox.run_well(&world.id);
-        let whole = world.sandbox.tree(&world.id);
+        world.sandbox.run_and_count_steps(&world.id);
+        let undisturbed = world.sandbox.tree(&world.id);
         world.clear();
         let bundle = world.sandbox.source().join(format!("{}.zip", world.id));
         let bytes = fs::read(&bundle).expect("bundle");
@@ -123,13 +136,13 @@ fn truncated_bundle_and_too_little_memory_have_their_codes() {
         assert!(!world.sandbox.prepared(&world.id).exists(), "{ended:?}");
         world.clear();
         let mut command = world.sandbox.run_command(&[&world.id]);
-        let ended = Ended::of(command.args(["--memory", "1MB"]));
+        let ended = CommandResult::of(command.args(["--memory", "1MB"]));
         match ended.code {
             Some(0) => {}
             Some(6) => assert!(ended.stderr.contains("memory"), "{ended:?}"),
             _ => panic!("{}: {ended:?}", world.id),
         }
-        assert_next_run_repairs(&world, &whole, &ended, &world.id);
+        assert_next_run_repairs(&world, &undisturbed, &ended, &world.id);
     }
 }
 
@@ -150,12 +163,12 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
     let wrong = Harbour::PIPELINE.replace("public:\n", MISTAKES);
     for is_later in [false, true] {
         let sandbox = Harbour::prepared();
-        let whole = sandbox.tree(Harbour::ID);
+        let undisturbed = sandbox.tree(Harbour::ID);
         let run_and_kill = |number: Option<usize>| {
             sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
             fs::remove_dir_all(sandbox.data()).expect("removed");
             if is_later {
-                sandbox.run_well(Harbour::ID);
+                sandbox.run_and_count_steps(Harbour::ID);
             }
             sandbox.pipeline(Harbour::ID, &wrong);
             let mut command = sandbox.run_command(&[Harbour::ID]);
@@ -175,11 +188,11 @@ fn every_file_of_a_killed_publication_belongs_to_it() {
                 incomplete = 0;
             }
             sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
-            sandbox.run_well(Harbour::ID);
+            sandbox.run_and_count_steps(Harbour::ID);
             let found = sandbox.tree(Harbour::ID);
             assert_eq!(
                 found.contents(),
-                whole.contents(),
+                undisturbed.contents(),
                 "killed at {number}, later: {is_later}, with {incomplete} files"
             );
             assert_eq!(sandbox.state(Harbour::ID), "prepared v1");

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::trouble::{Fault, Target};
 use super::world::World;
-use super::{places, strike, tries, worker};
+use super::{inject, places, tries, worker};
 use crate::kinds;
 use crate::support::Random;
 
@@ -37,12 +37,12 @@ fn interrupted_publication_is_never_treated_as_complete() {
     let pipeline = fs::read_to_string(world.sandbox.path(&path)).expect("pipeline");
     prepare_other(&world, &pipeline);
     let before = world.sandbox.tree(&world.id);
-    let seen = world.prepare_seen();
-    let whole = world.sandbox.tree(&world.id);
-    assert_ne!(before.contents(), whole.contents());
+    let accesses = world.logged_accesses();
+    let undisturbed = world.sandbox.tree(&world.id);
+    assert_ne!(before.contents(), undisturbed.contents());
     let mut random = Random::new();
     for fault in [Fault::Reader, Fault::Writer, Fault::Full, Fault::Stop] {
-        let places = places(&seen, fault);
+        let places = places(&accesses, fault);
         let places = &places["publish"];
         assert!(places.len() > 3, "{fault:?}: {places:?}");
         // Tries a failed write at each access, and other faults only at some accesses.
@@ -60,7 +60,7 @@ fn interrupted_publication_is_never_treated_as_complete() {
                 number,
             };
             prepare_other(&world, &pipeline);
-            strike(&world, &target, &whole, random.seed);
+            inject(&world, &target, &undisturbed, random.seed);
             if fault == Fault::Full {
                 assert_eq!(
                     leftovers(&world),
@@ -68,13 +68,13 @@ fn interrupted_publication_is_never_treated_as_complete() {
                     "{target:?}: room that is not given back"
                 );
             }
-            let (old, new) = (before.contents(), whole.contents());
+            let (old, new) = (before.contents(), undisturbed.contents());
             for (path, content) in world.sandbox.tree(&world.id).contents() {
                 let known = [old.get(path), new.get(path)];
                 assert!(known.contains(&Some(&content)), "{target:?}: {path}");
             }
             let after = world.prepare_well(&format!("{target:?}"));
-            assert_eq!(after.contents(), whole.contents(), "{target:?}");
+            assert_eq!(after.contents(), undisturbed.contents(), "{target:?}");
         }
     }
 }

@@ -17,10 +17,13 @@ pub enum Fault {
     Writer,
     /// From this access on, the disk is full.
     Full,
+    /// The run is cancelled.
     Stop,
-    /// A byte of a stored object changes before it is opened.
+    /// A byte of a stored object changes before the object is opened.
     Damage,
+    /// The bundle is truncated to half of its length.
     Cut,
+    /// All published files are truncated to one byte.
     CutPublished,
 }
 
@@ -34,8 +37,10 @@ impl Fault {
         Fault::Cut,
     ];
 
-    /// Returns the values of the library's environment variables: `TROUBLE`, `TROUBLE_MEETS`, `TROUBLE_WHERE`.
-    pub fn told_as(self) -> (&'static str, &'static str, &'static str) {
+    /// Returns the values of the library's environment variables: `TROUBLE`, `TROUBLE_MEETS`, `TROUBLE_WHERE`. The second
+    /// value has a letter for each kind of access that the fault can affect, for example `o` for opening a file and `w`
+    /// for writing (see `tests/faults/trouble.c`).
+    pub fn library_settings(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Fault::Reader => ("reader", "or", ""),
             Fault::Writer => ("writer", "cwnd", ""),
@@ -46,13 +51,14 @@ impl Fault {
         }
     }
 
-    pub fn can_meet(self, seen: &Seen) -> bool {
-        let (_, meets, path) = self.told_as();
-        meets.contains(&seen.access) && seen.path.contains(path)
+    /// Returns whether the fault is possible at this access.
+    pub fn can_affect(self, entry: &LoggedAccess) -> bool {
+        let (_, meets, path) = self.library_settings();
+        meets.contains(&entry.access) && entry.path.contains(path)
     }
 
     /// Returns the kinds of failure that the fault can cause, and a part of the message.
-    pub fn ends_as(self) -> (&'static [Failure], &'static str) {
+    pub fn expected_failures(self) -> (&'static [Failure], &'static str) {
         match self {
             Fault::Reader | Fault::Writer => (&[Failure::Machine], "input/output error"),
             Fault::Full => (&[Failure::Machine], "no space left"),
@@ -63,7 +69,7 @@ impl Fault {
     }
 
     /// Applies faults that the library cannot inject, by changing files. `prepared` is the directory of published files.
-    pub fn act(self, path: &Path, prepared: &Path) {
+    pub fn apply(self, path: &Path, prepared: &Path) {
         match self {
             Fault::Damage => flip(path),
             Fault::Cut => cut(path, |length| length / 2),
@@ -79,6 +85,7 @@ impl Fault {
     }
 }
 
+/// Truncates a file. `to` maps the length of the file to its new length.
 fn cut(path: &Path, to: fn(u64) -> u64) {
     let file = OpenOptions::new().write(true).open(path).expect("a file");
     let length = file.metadata().expect("length").len();
@@ -104,22 +111,24 @@ fn flip(path: &Path) {
 
 /// A file access in the log of the library.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct LoggedAccess {
     /// The running step. Empty between steps, as is `kind`.
     pub step: String,
     pub kind: String,
+    /// The kind of access as one letter, as in [`Fault::library_settings`].
     pub access: String,
     pub path: String,
 }
 
-impl Seen {
-    pub fn all(log: &str) -> Vec<Seen> {
+impl LoggedAccess {
+    /// Parses the log of the library.
+    pub fn all(log: &str) -> Vec<LoggedAccess> {
         let line = |line: &str| {
             let parts: Vec<&str> = line.splitn(4, '\t').collect();
             let [step, kind, access, path] = parts[..] else {
                 panic!("a line of the log: {line}");
             };
-            Seen {
+            LoggedAccess {
                 step: step.to_owned(),
                 kind: kind.to_owned(),
                 access: access.to_owned(),

@@ -9,8 +9,8 @@ use prep_core::{Cancel, Event, Reporter};
 use serde::{Deserialize, Serialize};
 
 use super::library;
-use super::trouble::{Fault, Seen, Target};
-use super::world::{ENOUGH, Ending, prepare_in};
+use super::trouble::{Fault, LoggedAccess, Target};
+use super::world::{ENOUGH_MEMORY_BYTES, Ending, prepare_in};
 use crate::support::skipped;
 
 const JOB: &str = "PREP_FAULTS_JOB";
@@ -24,8 +24,8 @@ struct Job {
 
 pub struct Run {
     pub ending: Ending,
-    pub struck: bool,
-    pub seen: Vec<Seen>,
+    pub has_fault_happened: bool,
+    pub accesses: Vec<LoggedAccess>,
 }
 
 /// Returns the path of the library, if this process has preloaded it.
@@ -39,6 +39,7 @@ pub fn preloaded() -> Option<&'static Path> {
     made.as_ref().map(|(_, made)| made.as_path())
 }
 
+/// Prepares a competition in another process. If `target` is given, injects its fault.
 pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
     let Some(library) = preloaded() else {
         panic!("the caller did not check that the library exists");
@@ -68,7 +69,7 @@ pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
             command.env("TROUBLE_LOG", log);
         }
         Some(target) => {
-            let (fault, meets, path) = target.fault.told_as();
+            let (fault, meets, path) = target.fault.library_settings();
             command
                 .env("TROUBLE", fault)
                 .env("TROUBLE_MEETS", meets)
@@ -83,17 +84,19 @@ pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
     let ended = command.output().expect("a process");
     let text = fs::read_to_string(ending);
     let text = text.unwrap_or_else(|_| panic!("{id} with {target:?}: {ended:?}"));
-    let met: usize = fs::read_to_string(count)
+    // The number of accesses that the fault could affect so far.
+    let affected: usize = fs::read_to_string(count)
         .expect("the library was loaded")
         .parse()
         .expect("a number");
     Run {
         ending: serde_json::from_str(&text).expect("an ending"),
-        struck: target.is_some_and(|target| met > target.number),
-        seen: Seen::all(&fs::read_to_string(log).unwrap_or_default()),
+        has_fault_happened: target.is_some_and(|target| affected > target.number),
+        accesses: LoggedAccess::all(&fs::read_to_string(log).unwrap_or_default()),
     }
 }
 
+/// Reports the running step to the library.
 struct Steps;
 
 impl Reporter for Steps {
@@ -121,10 +124,16 @@ fn worker() {
         let cancel = cancel.clone();
         super::library::act_at(job.root.join("gate"), move |path| match fault {
             Fault::Stop => cancel.cancel(),
-            fault => fault.act(path, &prepared),
+            fault => fault.apply(path, &prepared),
         });
     }
-    let ending = prepare_in(&job.root, &job.id, Arc::new(Steps), &cancel, ENOUGH);
+    let ending = prepare_in(
+        &job.root,
+        &job.id,
+        Arc::new(Steps),
+        &cancel,
+        ENOUGH_MEMORY_BYTES,
+    );
     let text = serde_json::to_string(&ending).expect("JSON");
     fs::write(job.root.join("ending"), text).expect("written");
 }

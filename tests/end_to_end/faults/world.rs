@@ -8,12 +8,12 @@ use prep_core::{Cancel, Failure, NullReporter, Reporter};
 use prep_fetch::{FetchError, LazyNetwork};
 use serde::{Deserialize, Serialize};
 
-use super::trouble::{Seen, Target};
+use super::trouble::{LoggedAccess, Target};
 use super::worker;
 use crate::kinds;
 use crate::support::{Archive, Sandbox, Snapshot, names_in};
 
-pub const ENOUGH: u64 = 512 << 20;
+pub const ENOUGH_MEMORY_BYTES: u64 = 512 << 20;
 
 pub struct World {
     pub id: String,
@@ -47,6 +47,7 @@ impl World {
         result
     }
 
+    /// Removes the data directory and the cache, and restores the bundle.
     pub fn clear(&self) {
         for directory in [self.sandbox.data(), self.sandbox.store()] {
             if directory.exists() {
@@ -65,10 +66,11 @@ impl World {
         worker::prepare(&self.root(), &self.id, Some(target))
     }
 
-    pub fn prepare_seen(&self) -> Vec<Seen> {
+    /// Prepares the competition without a fault, and returns the file accesses of this run.
+    pub fn logged_accesses(&self) -> Vec<LoggedAccess> {
         let run = worker::prepare(&self.root(), &self.id, None);
         assert_eq!(run.ending, Ending::Done, "{}", self.id);
-        run.seen
+        run.accesses
     }
 
     fn root(&self) -> PathBuf {
@@ -76,10 +78,11 @@ impl World {
         source.parent().expect("a directory").to_owned()
     }
 
+    /// Prepares the competition without a fault, and returns the tree. Asserts that no other files are left.
     #[track_caller]
     pub fn prepare_well(&self, note: &dyn std::fmt::Display) -> Snapshot {
         self.sandbox.bundle(&self.id, &self.bundle);
-        let ending = self.prepare(ENOUGH);
+        let ending = self.prepare(ENOUGH_MEMORY_BYTES);
         assert_eq!(ending, Ending::Done, "{note}: the next run");
         let names = self.sandbox.names_in_home(&self.id);
         let expected = ["prepared", "prepared.files", "prepared.json"];

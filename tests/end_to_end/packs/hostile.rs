@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::{COMPETITIONS, PACKS, write_pack};
-use crate::support::{Archive, Ended, Harbour, Member, Sandbox, names_in};
+use crate::support::{Archive, CommandResult, Harbour, Member, Sandbox, names_in};
 
 /// A change that makes a pack hostile, and the expected exit code and message.
 type Hostile = (&'static str, Box<dyn Fn(&Sandbox)>, i32, &'static str);
@@ -396,7 +396,7 @@ fn hostile_directories_are_rejected_and_leave_nothing_behind() {
 }
 
 #[track_caller]
-fn assert_rejected(sandbox: &Sandbox, name: &str, ended: Ended, code: i32, message: &str) {
+fn assert_rejected(sandbox: &Sandbox, name: &str, ended: CommandResult, code: i32, message: &str) {
     assert_eq!(ended.code, Some(code), "{name}: {ended:#?}");
     for part in [message, "help"] {
         // A mistake with a complete message has no help.

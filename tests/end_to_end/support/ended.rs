@@ -6,25 +6,27 @@ use serde_json::Value;
 
 /// Exit code and output of a command. Failed assertions print all of it.
 #[derive(Debug)]
-pub struct Ended {
+pub struct CommandResult {
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl Ended {
-    pub fn of(command: &mut Command) -> Ended {
-        Ended::from(command.output().expect("the program starts"))
+impl CommandResult {
+    pub fn of(command: &mut Command) -> CommandResult {
+        CommandResult::from(command.output().expect("the program starts"))
     }
 
+    /// Asserts that the command ended with this exit code.
     #[track_caller]
-    pub fn code(self, expected: i32) -> Ended {
+    pub fn code(self, expected: i32) -> CommandResult {
         assert_eq!(self.code, Some(expected), "exit code of\n{self:#?}");
         self
     }
 
+    /// Asserts that stderr contains all `parts`.
     #[track_caller]
-    pub fn says(self, parts: &[&str]) -> Ended {
+    pub fn stderr_has(self, parts: &[&str]) -> CommandResult {
         for part in parts {
             assert!(
                 self.stderr.contains(part),
@@ -35,8 +37,9 @@ impl Ended {
         self
     }
 
+    /// Asserts that stdout contains all `parts`.
     #[track_caller]
-    pub fn shows(self, parts: &[&str]) -> Ended {
+    pub fn stdout_has(self, parts: &[&str]) -> CommandResult {
         for part in parts {
             assert!(
                 self.stdout.contains(part),
@@ -60,10 +63,10 @@ impl Ended {
     }
 }
 
-impl From<Output> for Ended {
-    fn from(output: Output) -> Ended {
+impl From<Output> for CommandResult {
+    fn from(output: Output) -> CommandResult {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ended {
+        CommandResult {
             code: output.status.code(),
             stdout: text(output.stdout),
             stderr: text(output.stderr),

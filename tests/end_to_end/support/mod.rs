@@ -9,7 +9,7 @@ mod snapshot;
 
 pub use crate::skipped::skipped;
 pub use archive::{Archive, Member, zip_members};
-pub use ended::Ended;
+pub use ended::CommandResult;
 pub use random::Random;
 pub use samples::{Gallery, Harbour};
 pub use sandbox::{Sandbox, names_in};

@@ -59,7 +59,7 @@ grade:
     pub fn prepared() -> Sandbox {
         let sandbox = Sandbox::new();
         Self::install(&sandbox);
-        sandbox.run_well(Self::ID);
+        sandbox.run_and_count_steps(Self::ID);
         sandbox
     }
 }

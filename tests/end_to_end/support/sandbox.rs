@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Ended, Snapshot};
+use super::{CommandResult, Snapshot};
 use crate::until::wait_until;
 
 pub struct Sandbox {
@@ -90,8 +90,8 @@ impl Sandbox {
         command
     }
 
-    pub fn prep(&self, arguments: &[&str]) -> Ended {
-        Ended::of(&mut self.command(arguments))
+    pub fn prep(&self, arguments: &[&str]) -> CommandResult {
+        CommandResult::of(&mut self.command(arguments))
     }
 
     /// Returns a `prep run` command that takes bundles from [`source`](Self::source) and verifies no checksums.
@@ -101,17 +101,17 @@ impl Sandbox {
         self.command(&arguments)
     }
 
-    pub fn run_all(&self, ids: &[impl AsRef<str>]) -> Ended {
-        Ended::of(&mut self.run_command(ids))
+    pub fn run_all(&self, ids: &[impl AsRef<str>]) -> CommandResult {
+        CommandResult::of(&mut self.run_command(ids))
     }
 
-    pub fn run(&self, id: &str) -> Ended {
+    pub fn run(&self, id: &str) -> CommandResult {
         self.run_all(&[id])
     }
 
-    /// Asserts that the run succeeds, and returns the number of executed steps.
+    /// Runs a competition, asserts that the run succeeds, and returns the number of executed steps.
     #[track_caller]
-    pub fn run_well(&self, id: &str) -> u64 {
+    pub fn run_and_count_steps(&self, id: &str) -> u64 {
         let report = self.run(id).code(0).json();
         report["competitions"][0]["steps_run"]
             .as_u64()

@@ -111,7 +111,7 @@ fn read_at(file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
 #[derive(Debug, Clone, Default)]
 pub struct Expected {
     pub md5: Option<String>,
-    /// The rounded size in bytes.
+    /// The published size in bytes, which is rounded.
     pub size: Option<u64>,
     /// Members of a verified bundle with the MD5 `md5`, if they are recorded.
     pub members: Option<Vec<RawMember>>,
@@ -171,9 +171,9 @@ struct Raw {
     bytes: u64,
     head: Vec<u8>,
     lf: u64,
-    /// Line feeds directly after a carriage return.
+    /// Number of line feeds directly after a carriage return.
     crlf: u64,
-    /// Number of zero bytes at the end.
+    /// Number of zero bytes at the end of the file.
     zeros: u64,
 }
 
@@ -229,7 +229,7 @@ impl Raw {
     }
 }
 
-/// Minimum length of a run of zeros that is reported as a hole. Compressed content contains no longer runs.
+/// Minimum length of a run of zeros that is reported as a hole. Compressed content does not contain longer runs.
 const MIN_HOLE_BYTES: usize = 512;
 
 struct Bundle<'a> {
@@ -255,7 +255,7 @@ impl Bundle<'_> {
                     .finding(Cause::BundleCutOff)
                     .example("the file is empty"));
             }
-            // The first bytes of a zip archive, which are too few to be recognized as one.
+            // The file has fewer than four bytes, which are the beginning of the signature of a zip archive.
             _ if b"PK\x03\x04".starts_with(&self.raw.head) => return Ok(self.without_end()?),
             FileType::Zeros => {
                 return one(self.finding(Cause::BundleHole).example(format!(
@@ -550,7 +550,7 @@ impl Bundle<'_> {
         self.compare_members(&files, known)
     }
 
-    /// Returns the evidence, if any, that this only member is the bundle itself.
+    /// Returns the evidence, if any, that `member`, the only member of the archive, is the bundle itself.
     fn inner_bundle_evidence(&self, member: &RawMember) -> Result<Option<String>, ContentsError> {
         let Ok(begin) = member.data_offset(self.file)? else {
             return Ok(None);

@@ -4,8 +4,8 @@
 //! different library, option or version would have written it. A cause is accepted only if the rendered file has the
 //! published checksum.
 //!
-//! For a Parquet file, all known pairs of versions of fastparquet and pandas are tried, because the footer contains both
-//! versions. The bytes before the footer are hashed once.
+//! The footer of a Parquet file contains the versions of fastparquet and pandas that wrote the file. Therefore the audit
+//! tries every known fastparquet version with every known pandas version. The bytes before the footer are hashed once.
 
 mod forms;
 mod splits;

@@ -117,7 +117,7 @@ pub fn search(
         }
         let all = merged(&own, &of_train, &of_test, count);
         let sizes = std::iter::once(search.test_size)
-            .chain(TEST_FRACTIONS.map(|share| Some(SplitSize::Fraction(share))));
+            .chain(TEST_FRACTIONS.map(|fraction| Some(SplitSize::Fraction(fraction))));
         for size in sizes {
             for seed in seeds() {
                 let Some(rest) = left.checked_sub(1) else {
@@ -138,7 +138,7 @@ pub fn search(
                 }
                 if hex(hasher).eq_ignore_ascii_case(md5) {
                     let words = match size {
-                        Some(SplitSize::Fraction(share)) => format!("test size {share}"),
+                        Some(SplitSize::Fraction(fraction)) => format!("test size {fraction}"),
                         Some(SplitSize::Rows(rows)) => format!("test size {rows}"),
                         None => "the default test size".to_owned(),
                     };

@@ -104,6 +104,7 @@ impl TableReader for Respelled<'_> {
     }
 }
 
+/// The rows of a table, with ids converted to `spelling`.
 struct RespelledRows<'a> {
     inner: Box<dyn Rows + 'a>,
     ids: &'a [usize],

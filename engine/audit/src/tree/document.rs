@@ -57,7 +57,7 @@ pub(super) fn compare(
         path: Vec::new(),
     };
     walk.values(&their_value, &our_value);
-    // Tables pair the items of lists by their ids.
+    // If the content of two lists differs, compare them as tables, which pair the items by their ids.
     let content_differs = walk.found.keys().any(|cause| cause.harm() >= Harm::Content);
     if content_differs && is_list_of_objects(&their_value) && is_list_of_objects(&our_value) {
         return Ok(table::compare(path, [theirs, ours], Format::Json, role, limits)?.findings);

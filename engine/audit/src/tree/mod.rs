@@ -98,7 +98,7 @@ pub fn compare(
     }
     for (their_path, our_path) in left.take_packed() {
         let mut paired = compare_pair(&our_path, &their_path)?;
-        // The suffix already shows that the file is compressed, so it is not damaged.
+        // The suffix in the file's name shows that the file is compressed, so its format is not reported as damage.
         paired
             .findings
             .retain(|one| one.cause != crate::causes::Cause::FilesDamaged);

@@ -516,8 +516,8 @@ impl Agreement {
 /// frequent answer would be right for the fraction `most`. The fraction of hits must be at least halfway between `most`
 /// and 1.
 fn is_conclusive(hits: usize, count: usize, most: f64) -> bool {
-    let share = hits as f64 / count.max(1) as f64;
-    count >= MIN_ITEMS && share >= most + 0.5 * (1.0 - most)
+    let fraction = hits as f64 / count.max(1) as f64;
+    count >= MIN_ITEMS && fraction >= most + 0.5 * (1.0 - most)
 }
 
 fn text(cell: &[u8]) -> String {

@@ -173,13 +173,17 @@ pub(super) fn explain(
     Ok(findings)
 }
 
+/// The result of the search for the split that produced the audited tree.
 enum Search {
     /// The split that produces the parts of the audited tree, and the numbers of test items and of all items.
     Found(Hypothesis, (usize, usize)),
+    /// No split produces the parts. Contains the number of splits that were tried.
     Tried(usize),
+    /// The original order of the items is unknown, so no split was tried.
     Impossible,
 }
 
+/// Returns the seeds that are tried: small numbers, and others that authors often choose.
 pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }

@@ -143,11 +143,11 @@ pub(crate) fn guess<'b>(
             notes,
         });
     }
-    let wished: Vec<&String> = choices.id.iter().chain(&choices.targets).collect();
-    if !wished.is_empty() {
-        tables.retain(|table| wished.iter().all(|name| table.has(name)));
+    let chosen: Vec<&String> = choices.id.iter().chain(&choices.targets).collect();
+    if !chosen.is_empty() {
+        tables.retain(|table| chosen.iter().all(|name| table.has(name)));
         if tables.is_empty() {
-            return Err(wished.into_iter().cloned().collect());
+            return Err(chosen.into_iter().cloned().collect());
         }
     }
     let candidates = || tables.iter().copied();
@@ -489,6 +489,7 @@ fn group(table: &BundleTable, id: &str, target: &Target) -> Option<String> {
     let counted = candidates.filter_map(|name| {
         let values = table.texts(name)?;
         let different: BTreeSet<&Option<&str>> = values.iter().collect();
+        // A value occurs in at least 1.2 rows on average.
         let repeats = different.len() * 6 <= values.len() * 5;
         let fits = repeats && different.len() >= MIN_GROUPS && !different.contains(&None);
         fits.then_some((!has_group_word(name), different.len(), name))

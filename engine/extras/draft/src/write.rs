@@ -384,8 +384,8 @@ impl RowsWriter<'_> {
                 values.add("classes", yaml_list(classes));
                 values.add("class_column", column);
                 #[allow(clippy::cast_precision_loss)] // a few classes
-                let share = 1.0 / classes.len() as f64;
-                let constant = |class: &String| format!("{share} AS {}", sql_name(class));
+                let fraction = 1.0 / classes.len() as f64;
+                let constant = |class: &String| format!("{fraction} AS {}", sql_name(class));
                 (joined(classes.iter().map(constant), ", "), answers)
             }
         };

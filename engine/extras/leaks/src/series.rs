@@ -156,7 +156,7 @@ pub(crate) fn byte_features(file: &[u8]) -> Vec<(String, f64)> {
         }
     }
     // Fractions are rounded, because exact fractions would reveal the length.
-    let coarse = |share: f64| (share * 50.0).round() / 50.0;
+    let coarse = |fraction: f64| (fraction * 50.0).round() / 50.0;
     let kinds = kinds.iter().enumerate();
     let kinds = kinds.map(|(kind, sum)| (format!("bytes {kind}"), coarse(sum / count)));
     let mut found: Vec<(String, f64)> = kinds.collect();

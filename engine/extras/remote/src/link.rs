@@ -220,7 +220,7 @@ impl Inner {
         &self,
         work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
     ) -> Option<T> {
-        if !self.is_read() {
+        if !self.accepts_reads() {
             return None;
         }
         match self.wait(work) {
@@ -232,11 +232,13 @@ impl Inner {
         }
     }
 
-    pub(crate) fn is_read(&self) -> bool {
+    /// Returns false while reads from the remote are skipped because of an earlier error.
+    pub(crate) fn accepts_reads(&self) -> bool {
         is_usable(&mut self.reads.lock())
     }
 
-    pub(crate) fn is_written(&self) -> bool {
+    /// Returns false while writes to the remote are skipped because of an earlier error.
+    pub(crate) fn accepts_writes(&self) -> bool {
         is_usable(&mut self.writes.lock())
     }
 
@@ -382,7 +384,7 @@ impl Inner {
 
     /// Returns whether the remote may have an object, as far as this machine knows.
     pub(crate) fn may_have(&self, object: &Digest) -> bool {
-        !self.absent.lock().contains(object) && self.is_read()
+        !self.absent.lock().contains(object) && self.accepts_reads()
     }
 
     /// Records that the remote does not have an object. If the credentials cannot read the private area, where the object
@@ -445,6 +447,7 @@ impl Inner {
     }
 }
 
+/// Returns whether the remote may be used now. Ends a pause whose time is over.
 fn is_usable(state: &mut Availability) -> bool {
     if matches!(state, Availability::PausedUntil(then) if *then <= Instant::now()) {
         *state = Availability::Usable;

@@ -170,8 +170,8 @@ impl BundleReader {
 
     async fn regions(&self) -> Result<&RegionHashes, ReadError> {
         let open = async || {
-            // While the remote is skipped, no new bundle is opened. A bundle that is already open can still be read.
-            if !self.link.is_read() {
+            // While the remote is skipped, no further bundle is opened. Bundles that are already open are still read.
+            if !self.link.accepts_reads() {
                 return Err(ReadError::Absent);
             }
             let list = match hashes::regions(self.bytes) {

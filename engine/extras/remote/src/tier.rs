@@ -78,7 +78,7 @@ impl Tier for LinkTier {
 
     fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool> {
         let inner = self.link.inner();
-        if !inner.is_read() {
+        if !inner.accepts_reads() {
             return Ok(false);
         }
         let (sender, mut receiver) = tokio::sync::mpsc::channel(MAX_QUEUED_CHUNKS);

@@ -43,7 +43,7 @@ impl Link {
             }
             return;
         }
-        if !inner.is_written() {
+        if !inner.accepts_writes() {
             return;
         }
         let bytes = job.bytes();
@@ -99,7 +99,7 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
     inner.spawn(async move {
         while let Some((job, bytes)) = receiver.recv().await {
             let Some(inner) = link.upgrade() else { return };
-            if inner.is_written() {
+            if inner.accepts_writes() {
                 let sent = match job {
                     Job::Result { offer, store } => result(&inner, &offer, &store).await.map(drop),
                     Job::Bundle { content, file } => bundle(&inner, &content, file).await,

@@ -275,7 +275,7 @@ fn machine_with_fault(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
 
 #[test]
 fn read_errors_are_cache_misses_and_reported_once() {
-    for (fault, says) in [
+    for (fault, expected_message) in [
         (Fault::Away, "cannot be reached"),
         (Fault::Slow, "does not respond in time"),
         (Fault::Fails, "HTTP status 500"),
@@ -295,7 +295,7 @@ fn read_errors_are_cache_misses_and_reported_once() {
             "{fault:?}: the remote is skipped"
         );
         let messages = two.messages();
-        assert!(messages.contains(says), "{fault:?}: {messages}");
+        assert!(messages.contains(expected_message), "{fault:?}: {messages}");
         assert_eq!(messages.lines().count(), 1, "{messages}");
         assert!(!messages.contains("s3cr3t"), "{messages}");
     }
@@ -303,7 +303,7 @@ fn read_errors_are_cache_misses_and_reported_once() {
 
 #[test]
 fn write_errors_lose_no_result_and_do_not_affect_reads() {
-    for (fault, says) in [
+    for (fault, expected_message) in [
         (Fault::Full, "is full"),
         (Fault::ReadOnly, "can only be read"),
     ] {
@@ -314,7 +314,7 @@ fn write_errors_lose_no_result_and_do_not_affect_reads() {
         assert!(began.elapsed().as_secs() < 5);
         let messages = two.messages();
         assert!(
-            messages.contains(says) && messages.contains("SendLater"),
+            messages.contains(expected_message) && messages.contains("SendLater"),
             "{messages}"
         );
         assert_eq!(messages.lines().count(), 1, "{messages}");
@@ -664,7 +664,7 @@ fn a_key_is_trusted_for_its_competitions_until_its_end() {
         until,
         ..TrustedSigner::from(public)
     };
-    for (trusted, is_found, says) in [
+    for (trusted, is_found, expected_message) in [
         (limited("c", None), true, ""),
         (limited("c", Some(u64::MAX)), true, ""),
         (limited("d", None), false, "is not trusted for `c`"),
@@ -675,9 +675,13 @@ fn a_key_is_trusted_for_its_competitions_until_its_end() {
         assert_eq!(
             two.store.find(&id, "c").unwrap().is_some(),
             is_found,
-            "{says}"
+            "{expected_message}"
         );
-        assert!(two.messages().contains(says), "{}", two.messages());
+        assert!(
+            two.messages().contains(expected_message),
+            "{}",
+            two.messages()
+        );
         assert_eq!(two.messages().is_empty(), is_found, "{}", two.messages());
     }
 }

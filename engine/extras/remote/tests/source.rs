@@ -12,6 +12,7 @@ use prep_conformance::{SourceCase, check_source};
 use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
 use prep_remote::{Link, MirroredSource, Remote, SigningKey};
 
+/// The bundle on this machine.
 struct LocalFile(PathBuf);
 
 fn value(record: &SourceRecord) -> Value {

@@ -180,7 +180,7 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
     let descriptions = rows.iter().map(|row| {
         let shares = [(row.train, "train"), (row.test, "test")].into_iter();
         let shares =
-            shares.filter_map(|(share, name)| Some(format!("{} of {name}", percent(share?))));
+            shares.filter_map(|(fraction, name)| Some(format!("{} of {name}", percent(fraction?))));
         format!("{}: {}", row.name, shares.collect::<Vec<_>>().join(", "))
     });
     let description = descriptions.collect::<Vec<_>>().join("; ");
@@ -198,11 +198,11 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
                 true => (9.0, top + 2.0),
                 false => (14.0, top + 4.0),
             };
-            for (share, color) in [(row.train, TRAIN), (row.test, TEST)] {
-                let Some(share) = share else { continue };
-                let end = scale.to_pixel(share).max(NAMES_WIDTH + 1.0);
+            for (fraction, color) in [(row.train, TRAIN), (row.test, TEST)] {
+                let Some(fraction) = fraction else { continue };
+                let end = scale.to_pixel(fraction).max(NAMES_WIDTH + 1.0);
                 canvas.bar((NAMES_WIDTH, y), (end, y + thick), color);
-                canvas.text((end + 4.0, y + thick / 2.0), "start", 9, &percent(share));
+                canvas.text((end + 4.0, y + thick / 2.0), "start", 9, &percent(fraction));
                 y += thick + 1.0;
             }
             top += ROW_HEIGHT;
@@ -212,10 +212,13 @@ pub fn bars(title: &str, rows: &[Shares]) -> Markup {
 
 const HISTOGRAM_HEIGHT: f64 = 190.0;
 
-/// Returns the scales of a histogram: a horizontal scale for `values`, and a vertical scale for fractions from 0 to `most`.
-/// `top` is the vertical position of `most`.
-fn axes(values: (f64, f64), most: f64, top: f64) -> (Scale, Scale) {
-    let y = Scale::new((0.0, most.max(1e-9)), (HISTOGRAM_HEIGHT - 24.0, top));
+/// Returns the scales of a histogram: a horizontal scale for `values`, and a vertical scale for fractions from 0 to
+/// `max_fraction`. `top` is the vertical position of `max_fraction`.
+fn axes(values: (f64, f64), max_fraction: f64, top: f64) -> (Scale, Scale) {
+    let y = Scale::new(
+        (0.0, max_fraction.max(1e-9)),
+        (HISTOGRAM_HEIGHT - 24.0, top),
+    );
     (Scale::new(values, (40.0, WIDTH - 12.0)), y)
 }
 
@@ -244,7 +247,7 @@ pub fn histogram(title: &str, (low, high): (f64, f64), bins: &[Shares]) -> Marku
         canvas.grid(&x, &y, percent);
         let mut points = Vec::new();
         for (at, bin) in bins.iter().enumerate() {
-            if let Some(train) = bin.train.filter(|share| *share > 0.0) {
+            if let Some(train) = bin.train.filter(|fraction| *fraction > 0.0) {
                 let end = (edge(at + 1) - 1.0, y.to_pixel(0.0));
                 canvas.bar((edge(at), y.to_pixel(train)), end, TRAIN);
             }
@@ -310,8 +313,8 @@ fn score_range(leaderboard: &Leaderboard, scores: &[SubmissionScore]) -> (f64, f
     let thresholds = leaderboard.thresholds();
     let mut sorted: Vec<f64> = leaderboard.scores().to_vec();
     sorted.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = bin_of(share, (0.0, 1.0), sorted.len());
+    let at = |fraction: f64| {
+        let place = bin_of(fraction, (0.0, 1.0), sorted.len());
         sorted.get(place).copied().unwrap_or(0.0)
     };
     let spread = (at(0.8) - at(0.2)).abs();
@@ -373,10 +376,14 @@ pub fn leaderboard(title: &str, leaderboard: &Leaderboard, scores: &[SubmissionS
     let edge = |at: usize| x.to_pixel(low + (high - low) * at as f64 / BINS as f64);
     picture(title, &description, HISTOGRAM_HEIGHT, |canvas| {
         canvas.grid(&x, &y, percent);
-        for (at, share) in bins.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+        for (at, fraction) in bins
+            .iter()
+            .enumerate()
+            .filter(|(_, fraction)| **fraction > 0.0)
+        {
             let (a, b) = (edge(at), edge(at + 1));
             let end = (a.max(b) - 1.0, y.to_pixel(0.0));
-            canvas.bar((a.min(b), y.to_pixel(*share)), end, TEAMS);
+            canvas.bar((a.min(b), y.to_pixel(*fraction)), end, TEAMS);
         }
         let (mut free, mut row) = (f64::NEG_INFINITY, 0.0);
         for same in lines.chunk_by(|a, b| (x.to_pixel(a.1) - x.to_pixel(b.1)).abs() < 2.0) {
@@ -485,12 +492,15 @@ pub fn number(value: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
-    match share * 100.0 {
+/// Formats a fraction as a percentage, with one decimal only if it is below 10 % and not an integer.
+fn percent(fraction: f64) -> String {
+    match fraction * 100.0 {
         0.0 => "0 %".to_owned(),
-        small if small < 0.1 => "<0.1 %".to_owned(),
-        some if some < 9.95 && (some - some.round()).abs() > 0.049 => format!("{some:.1} %"),
-        much => format!("{much:.0} %"),
+        percent if percent < 0.1 => "<0.1 %".to_owned(),
+        percent if percent < 9.95 && (percent - percent.round()).abs() > 0.049 => {
+            format!("{percent:.1} %")
+        }
+        percent => format!("{percent:.0} %"),
     }
 }
 

@@ -58,6 +58,7 @@ impl ChainHash {
     }
 }
 
+/// The fields of a line that the hash chain uses.
 #[derive(Debug, Default, Deserialize)]
 struct Link {
     #[serde(default)]

@@ -234,15 +234,15 @@ const RUN_WORDS: usize = 3;
 const MIN_WORDS: usize = 8;
 /// Maximum number of words of a text that are compared.
 const MAX_WORDS: usize = 1 << 18;
-/// Minimum fraction of the runs of two near texts that are in both texts.
+/// Minimum fraction of the runs of two near texts that are in both texts. A *run* is [`RUN_WORDS`] consecutive words.
 const MIN_COMMON: f64 = 0.7;
 /// Minimum fraction of the shorter text's runs that the longer text contains.
 const MIN_CONTAINED: f64 = 0.8;
-/// Maximum number of texts that are compared with a text.
+/// Maximum number of training texts that are compared with a test text.
 const MAX_CANDIDATES: usize = 10;
 /// Maximum number of runs of the training part that are stored.
 const MAX_RUNS: usize = 4_000_000;
-/// Maximum number of texts with the same run. A more frequent run proves nothing.
+/// Maximum number of training texts that contain a run. A more frequent run does not show that two texts are near.
 const MAX_RUN_TEXTS: usize = 20;
 
 /// Returns the sorted hashes of each text's runs. `None` for short texts.
@@ -329,7 +329,7 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
         }
     }
     let items: BTreeSet<&usize> = by_content.values().flatten().collect();
-    let share = items.len() as f64 / world.ids.len().max(1) as f64;
+    let fraction = items.len() as f64 / world.ids.len().max(1) as f64;
     if items.is_empty() {
         return None;
     }
@@ -337,12 +337,12 @@ fn equal_files(world: &World) -> Option<LeakFinding> {
     let most = world.ids.len().max(10);
     let contents = by_content.values().filter(|items| items.len() * 10 <= most);
     let contents = contents.count();
-    let is_strong = items.len() >= 10 && share >= 0.01 && contents >= 5;
+    let is_strong = items.len() >= 10 && fraction >= 0.01 && contents >= 5;
     let what = format!(
         "{} of {} test items ({:.1} %) have a file that is also in the training part ({files} files of test items were compared)",
         items.len(),
         world.ids.len(),
-        100.0 * share
+        100.0 * fraction
     );
     let level = LeakLevel::Risk.if_strong(is_strong);
     Some(LeakFinding::new(level, "equal-files", what).evidence(copies))

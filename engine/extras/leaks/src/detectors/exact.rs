@@ -27,11 +27,11 @@ use crate::world::AnswerColumn;
 /// Minimum number of rows that must agree.
 const MIN_ROWS: usize = 20;
 
-/// Minimum number of groups of test items. If items belong to groups that are entirely in the test part, and there are
-/// fewer groups, no finding reports that each value of a column stands for one answer.
+/// Minimum number of groups that are entirely in the test part. If there are fewer groups, the values of a column are not
+/// examined as codes for answers, because any property of a few groups may determine their answers by chance.
 const MIN_GROUPS: usize = 30;
 
-/// Number of random pairs of items. For each pair, the line through both items is tried.
+/// Number of random pairs of items. For each pair, the linear function is tried that maps the two cells to the two answers.
 const LINES: usize = 300;
 
 /// A finding with a smaller p-value is never dropped as chance, however many facts are tested.
@@ -50,7 +50,6 @@ pub(super) fn find(
 ) -> Vec<LeakFinding> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    // If there are only a few groups, any property of groups may determine their answers by chance.
     let groups = targets.folds.number_of_groups();
     let has_groups = groups.is_none_or(|groups| groups >= MIN_GROUPS);
     for ((channel, name), values) in &view.facts.all {
@@ -96,38 +95,39 @@ fn exact_relation(
     may_be_code: bool,
 ) -> Option<(String, f64)> {
     let answers: Vec<&str> = pairs.iter().map(|(_, answer)| *answer).collect();
-    let guess = majority(&answers);
+    let majority_fraction = majority(&answers);
     let cells: HashSet<&str> = pairs.iter().map(|(cell, _)| *cell).collect();
     if cells.len() < 2 || pairs.len() < MIN_ROWS {
         return None;
     }
     let equal = pairs.iter().filter(|(cell, answer)| same(cell, answer));
     let equal = equal.count();
-    let share = equal as f64 / pairs.len() as f64;
+    let fraction = equal as f64 / pairs.len() as f64;
     let is_word = answers.iter().all(|answer| answer.parse::<f64>().is_err());
-    // Words that are spelled like the answers are probably copies of the answers, so fewer of them suffice.
-    let least = if is_word && channel == Channel::Column {
+    // The fraction of cells that must be spelled like the answer. Words that are spelled like the answers are probably
+    // copies of the answers, so fewer of them suffice.
+    let min_fraction = if is_word && channel == Channel::Column {
         // In a translation task, some texts stay unchanged.
         0.9
     } else if is_word {
-        (guess + 0.3).min(0.9)
+        (majority_fraction + 0.3).min(0.9)
     } else {
         0.97
     };
-    if share >= least && guess < 0.95 {
-        let p = tail_of_binomial(pairs.len(), equal, guess.max(0.05));
-        return Some((format!("is, for {:.1} % of items,", 100.0 * share), p));
+    if fraction >= min_fraction && majority_fraction < 0.95 {
+        let p = tail_of_binomial(pairs.len(), equal, majority_fraction.max(0.05));
+        return Some((format!("is, for {:.1} % of items,", 100.0 * fraction), p));
     }
     if label.is_class() {
         let classes = answers.iter().collect::<HashSet<_>>().len();
-        if may_be_code && is_code(cells.len(), &answers, share) && guess < 0.95 {
+        if may_be_code && is_code(cells.len(), &answers, fraction) && majority_fraction < 0.95 {
             let right = purity(pairs.iter().copied());
             // A fact of `Channel::Aligned` is from a file without ids whose lines are in the order of the items. If the
             // file contains as many different values as there are classes, it was probably made from the answers.
             let is_made = channel == Channel::Aligned && cells.len() == classes;
-            if right >= 0.99 || is_made && right >= (guess + 0.3).min(0.9) {
+            if right >= 0.99 || is_made && right >= (majority_fraction + 0.3).min(0.9) {
                 let hits = (right * pairs.len() as f64) as usize;
-                let p = tail_of_binomial(pairs.len(), hits, guess);
+                let p = tail_of_binomial(pairs.len(), hits, majority_fraction);
                 let how = format!("determines, for {:.1} % of items,", 100.0 * right);
                 return Some((how, p));
             }
@@ -141,12 +141,13 @@ fn exact_relation(
     if truth.iter().any(|one| !one.is_finite()) {
         return None;
     }
-    let share = on_a_line(&numbers, &truth);
-    let share = share.filter(|_| channel != Channel::Sample || equal * 20 > pairs.len())?;
+    let fraction = fraction_on_a_line(&numbers, &truth);
+    let fraction = fraction.filter(|_| channel != Channel::Sample || equal * 20 > pairs.len())?;
     let how = format!(
         "is, for {:.0} % of items, a linear function of",
-        100.0 * share
+        100.0 * fraction
     );
+    // The p-value is not computed, because an exact linear function hardly occurs by chance.
     Some((how, 1e-9))
 }
 
@@ -173,18 +174,18 @@ pub(super) fn same(word: &str, value: &str) -> bool {
     }
 }
 
-/// Searches for a linear function that maps the cells (`numbers`) to the answers (`truth`). Returns the fraction of the
-/// different answers that the best function reproduces. Returns `None` if this fraction is small, or if there are only a
+/// Searches for a linear function that maps the cells (`numbers`) to the answers (`truth`). Returns the fraction of
+/// different answers that the best function computes correctly. Returns `None` if this fraction is small, or if there are only a
 /// few different answers.
-fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
+fn fraction_on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     let different: HashSet<u64> = truth.iter().map(|one| one.to_bits()).collect();
     if different.len() < MIN_ROWS * 2 {
         return None;
     }
     let mut sorted = truth.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        let place = (share * (sorted.len() - 1) as f64) as usize;
+    let at = |fraction: f64| {
+        let place = (fraction * (sorted.len() - 1) as f64) as usize;
         sorted.get(place).copied().unwrap_or(0.0)
     };
     let spread = at(0.9) - at(0.1);
@@ -206,8 +207,8 @@ fn on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
             .collect();
         best = best.max(hits.len() as f64);
     }
-    let share = best / different.len() as f64;
-    (best >= MIN_ROWS as f64 && share >= 0.05).then_some(share)
+    let fraction = best / different.len() as f64;
+    (best >= MIN_ROWS as f64 && fraction >= 0.05).then_some(fraction)
 }
 
 /// Maximum probability that any of the compared values agrees with the answers of all items by chance.
@@ -300,6 +301,7 @@ pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
     found
 }
 
+/// The search for a public value that equals the answer of every test item.
 struct VerbatimSearch<'a> {
     view: &'a View<'a>,
     label: &'a AnswerColumn,
@@ -312,16 +314,18 @@ impl VerbatimSearch<'_> {
     fn may_be_chance(&self, count: usize, answers: &[&str]) -> bool {
         let frequencies = counts(answers.iter().copied());
         let log = |answer: &&str| {
-            let share = frequencies.get(answer).copied().unwrap_or(1) as f64 / answers.len() as f64;
+            let fraction =
+                frequencies.get(answer).copied().unwrap_or(1) as f64 / answers.len() as f64;
             match is_distinctive(answer, MIN_DIGITS) {
-                true => share.min(DISTINCTIVE_CHANCE).ln(),
-                false => share.ln(),
+                true => fraction.min(DISTINCTIVE_CHANCE).ln(),
+                false => fraction.ln(),
             }
         };
         let chance: f64 = answers.iter().map(log).sum();
         answers.len() < 3 || chance + (count.max(1) as f64).ln() > MAX_CHANCE.ln()
     }
 
+    /// Finds a public value that equals the answer of each test item.
     fn single(&self) -> Option<LeakFinding> {
         if self.may_be_chance(self.sources.len(), &self.answers) {
             return None;
@@ -348,7 +352,7 @@ impl VerbatimSearch<'_> {
             .split('`')
             .nth(1)
             .filter(|_| source.channel == Channel::Column);
-        let shares = column.and_then(|column| {
+        let equal_fraction = column.and_then(|column| {
             let train = self.view.world.train_table(self.label)?;
             let (cells, answers) = (train.column(column)?, train.column(&self.label.name)?);
             let equal = cells
@@ -357,7 +361,7 @@ impl VerbatimSearch<'_> {
                 .filter(|(cell, answer)| cell == answer);
             Some(equal.count() as f64 / cells.len().max(1) as f64)
         });
-        shares.is_some_and(|share| (0.02..0.98).contains(&share))
+        equal_fraction.is_some_and(|fraction| (0.02..0.98).contains(&fraction))
     }
 
     /// Finds public values that show all answers in the form of lists:

@@ -89,7 +89,7 @@ fn masked(
     // If answers are words, the task may be to rewrite the words of a column.
     let may_be_risk = label.numbers.is_some() && !has_leak;
     let is_single = |(most, _): &(f64, _)| *most >= MAX_SINGLE && may_be_risk;
-    let (level, which, share) = match strongest.filter(is_single) {
+    let (level, which, fraction) = match strongest.filter(is_single) {
         Some((most, name)) => (LeakLevel::Risk, format!("{name} alone explains"), most),
         None => {
             let which = "the intended features already explain".to_owned();
@@ -98,7 +98,7 @@ fn masked(
     };
     let what = format!(
         "{which} {:.0} % of the variance of `{}`, so most other facts could not be measured",
-        100.0 * share,
+        100.0 * fraction,
         label.name
     );
     Some(LeakFinding::new(level, "masked", what))
@@ -245,15 +245,15 @@ impl MeasuredFact<'_> {
         let is_adjacent =
             best.is_nearest && channel.is_arranged() && !is_sorted(&numbers_or_nan(cells), targets);
         let different: HashSet<&str> = cells.iter().flatten().copied().collect();
-        let mut least = required_gain(channel, name);
+        let mut min_gain = required_gain(channel, name);
         // Unprocessed pictures have many sizes, so only a nearly perfect prediction is a finding. If there are only a few
         // sizes, someone chose them, so a smaller gain suffices.
         if channel == Channel::Pixels && different.len() > 24 {
-            least = 0.9;
+            min_gain = 0.9;
         }
         // If the content is not decoded, the length is also an intended feature.
         if channel == Channel::Size && !view.has_content_features {
-            least = 0.4;
+            min_gain = 0.4;
         }
         let pure = match channel {
             Channel::Missing | Channel::Membership | Channel::Metadata | Channel::Name => {
@@ -261,8 +261,9 @@ impl MeasuredFact<'_> {
             }
             _ => None,
         };
-        let absolute = if channel == Channel::Size { 0.15 } else { 0.05 };
-        if (gain.beyond < least || gain.absolute < absolute) && pure.is_none() {
+        // The minimum gain as a fraction of the total variance.
+        let min_absolute = if channel == Channel::Size { 0.15 } else { 0.05 };
+        if (gain.beyond < min_gain || gain.absolute < min_absolute) && pure.is_none() {
             return None;
         }
         let p = pure.as_ref().map_or(gain.p, |pure| pure.p.min(gain.p));
@@ -293,9 +294,9 @@ impl MeasuredFact<'_> {
                     ),
                     false => String::new(),
                 };
-                let share = 100.0 * gain.alone.max(0.0);
+                let percent = 100.0 * gain.alone.max(0.0);
                 format!(
-                    "{name} explains {share:.0} % of the variance of `{}`{beyond}",
+                    "{name} explains {percent:.0} % of the variance of `{}`{beyond}",
                     label.name
                 )
             }
@@ -319,9 +320,9 @@ const MAX_CODES: usize = 20;
 /// more than [`MAX_CODES`] values, or if the count is less than 99 % of the items.
 fn number_right(cells: &[Option<&str>], answers: &[&str]) -> Option<usize> {
     let different = cells.iter().collect::<HashSet<_>>().len();
-    let share = purity(cells.iter().zip(answers));
-    let is_code = different <= MAX_CODES && share >= 0.99;
-    is_code.then_some((share * cells.len() as f64).round() as usize)
+    let fraction = purity(cells.iter().zip(answers));
+    let is_code = different <= MAX_CODES && fraction >= 0.99;
+    is_code.then_some((fraction * cells.len() as f64).round() as usize)
 }
 
 /// A value of a fact for which nearly all items have the same answer.
@@ -332,6 +333,7 @@ struct PureValue<'a> {
     count: usize,
     /// The fraction of all items with this answer.
     base: f64,
+    /// The p-value.
     p: f64,
 }
 
@@ -375,12 +377,12 @@ fn pure_value<'a>(
             continue;
         };
         let base = count_of(answer) as f64 / answers.len().max(1) as f64;
-        let share = hits as f64 / own.len() as f64;
+        let fraction = hits as f64 / own.len() as f64;
         let seen = folds.observations(own.iter().copied());
-        if share < 0.99 || base > 0.8 || seen < MIN_OBSERVATIONS {
+        if fraction < 0.99 || base > 0.8 || seen < MIN_OBSERVATIONS {
             continue;
         }
-        let p = tail_of_binomial(seen, (share * seen as f64) as usize, base);
+        let p = tail_of_binomial(seen, (fraction * seen as f64) as usize, base);
         if best.as_ref().is_none_or(|best| p < best.p) {
             best = Some(PureValue {
                 value,

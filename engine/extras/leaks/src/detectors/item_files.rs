@@ -66,12 +66,12 @@ fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakF
         kind.examples.extend(example);
     }
     kinds.into_iter().find_map(|(kind, answers)| {
-        let [share, chance] = [answers.own, answers.others]
+        let [fraction, chance] = [answers.own, answers.others]
             .map(|[found, searched]| found as f64 / searched.max(1) as f64);
-        let is_found = answers.own[0] >= MIN_FOUND && share >= 0.5 && share >= 3.0 * chance;
+        let is_found = answers.own[0] >= MIN_FOUND && fraction >= 0.5 && fraction >= 3.0 * chance;
         let what = format!(
             "files `{kind}` of test items contain {:.0} % of these items' answers in `{}`, but only {:.0} % of the answers of other items",
-            100.0 * share,
+            100.0 * fraction,
             label.name,
             100.0 * chance
         );

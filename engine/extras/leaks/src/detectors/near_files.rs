@@ -103,7 +103,7 @@ fn find_near(
         .iter()
         .filter(|near| near.apart <= most && near.apart * MIN_RATIO <= near.twentieth)
         .collect();
-    let share = near.len() as f64 / test.len() as f64;
+    let fraction = near.len() as f64 / test.len() as f64;
     if near.is_empty() {
         return None;
     }
@@ -111,7 +111,7 @@ fn find_near(
     let items = near.iter().map(|near| world.item_of_path(&near.test.path));
     let items: BTreeSet<Option<usize>> = items.collect();
     let others: BTreeSet<&str> = near.iter().map(|near| near.train.path.as_str()).collect();
-    let is_strong = items.len() >= 10 && others.len() >= 5 && share >= 2.0 * CHANCE;
+    let is_strong = items.len() >= 10 && others.len() >= 5 && fraction >= 2.0 * CHANCE;
     let level = LeakLevel::Risk.if_strong(is_strong);
     let (compared, trained) = (test.len(), train.len());
     let examined = match gallery.test.is_sample() || gallery.train.is_sample() {
@@ -129,7 +129,7 @@ fn find_near(
         near.len(),
         test.len(),
         medium.name(),
-        100.0 * share,
+        100.0 * fraction,
         how
     );
     let examples = near.iter().map(|near| {

@@ -1,8 +1,8 @@
 //! `neighbours`: finds columns that reveal the answers of other rows. A column may repeat the answer of the previous
 //! row, sum the answers up to this row (a counter), or contain the mean of a group.
 //!
-//! Revealed answers must be exact, so only labels whose answers have at least four digits are examined. The fraction of test answers that
-//! are also training answers shows how often an answer matches by chance.
+//! Revealed answers must be exact, so only labels whose answers have at least four digits are examined. The fraction of
+//! test answers that are also training answers shows how often an answer matches by chance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -114,8 +114,8 @@ impl<'a> RowsOfBothParts<'a> {
     /// the fraction that is expected by chance.
     fn enough(&self, hits: usize, chance: f64) -> bool {
         let count = self.answers.iter().filter(|(_, is_test)| *is_test).count();
-        let share = hits as f64 / count.max(1) as f64;
-        hits >= MIN_ITEMS && share >= MIN_FRACTION && share >= 3.0 * chance
+        let fraction = hits as f64 / count.max(1) as f64;
+        hits >= MIN_ITEMS && fraction >= MIN_FRACTION && fraction >= 3.0 * chance
     }
 
     fn repeated(&self) -> Option<(String, usize, f64)> {

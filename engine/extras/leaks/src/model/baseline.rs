@@ -219,11 +219,11 @@ const MIN_LEAF: usize = 8;
 /// A feature: the bin of each item.
 pub(super) type BinnedFeature = Vec<u8>;
 
-/// A split of a tree. Items up to this bin are on the lower side.
+/// A split of a tree. Items whose bin of `feature` is at most `max_bin` belong to the first child, others to the second.
 #[derive(Debug, Clone, Copy)]
 struct TreeSplit {
     feature: usize,
-    upto: u8,
+    max_bin: u8,
 }
 
 #[derive(Debug)]
@@ -242,8 +242,9 @@ pub(super) fn fit_and_predict(
 ) -> Vec<f64> {
     let value = |item: &usize| truth.get(*item).copied().unwrap_or(0.0);
     let mean = known.iter().map(value).sum::<f64>() / known.len().max(1) as f64;
+    // The part of each item's value that the trees so far leave unexplained.
     let mut left: Vec<f64> = truth.iter().map(|one| one - mean).collect();
-    // The mean is not added, because it differs between folds and would reveal the fold of the wanted items.
+    // The mean is not added to the predictions, because it differs between folds and would reveal the fold of the wanted items.
     let mut out = vec![0.0; wanted.len()];
     for _ in 0..ROUNDS {
         let tree = grown(features, &left, known.to_vec(), MAX_DEPTH);
@@ -275,7 +276,7 @@ impl TreeNode {
 impl TreeSplit {
     fn is_low(self, features: &[BinnedFeature], item: usize) -> bool {
         let bin = features.get(self.feature).and_then(|bins| bins.get(item));
-        bin.is_some_and(|bin| *bin <= self.upto)
+        bin.is_some_and(|bin| *bin <= self.max_bin)
     }
 }
 
@@ -308,7 +309,13 @@ fn grown(features: &[BinnedFeature], left: &[f64], items: Vec<usize>, depth: usi
             let gain = below * below / number as f64 + (sum - below).powi(2) / above as f64
                 - sum * sum / count;
             if best.is_none_or(|(most, _)| gain > most) {
-                best = Some((gain, TreeSplit { feature, upto: bin }));
+                best = Some((
+                    gain,
+                    TreeSplit {
+                        feature,
+                        max_bin: bin,
+                    },
+                ));
             }
         }
     }

@@ -114,7 +114,8 @@ fn residuals(truth: &[f64], folds: &Folds, features: impl Fn(usize) -> [f64; WID
             }
         }
         let mut weights = solved(system);
-        // A fact that predicts the opposite is not a leak. High answers in a fold lower the mean answer of the other folds.
+        // A negative weight also occurs without a leak: if the answers in a fold are high, the mean answer of the other
+        // folds is low. Therefore the fact's prediction is dropped, and the fit is repeated.
         if weights[OF_FACT] < 0.0 {
             system[OF_FACT] = [0.0; WIDTH + 1];
             system.iter_mut().for_each(|line| line[OF_FACT] = 0.0);

@@ -87,8 +87,8 @@ impl Targets {
             let number = answer.trim().parse().ok();
             let number = number.filter(|number: &f64| number.is_finite())?;
             let below = self.sorted.partition_point(|one| *one < number);
-            let upto = self.sorted.partition_point(|one| *one <= number);
-            let rank = (below + upto) as f64 / 2.0 - 0.5;
+            let not_above = self.sorted.partition_point(|one| *one <= number);
+            let rank = (below + not_above) as f64 / 2.0 - 0.5;
             Some(vec![score(rank, self.sorted.len())])
         };
         let rows: Vec<Option<Vec<f64>>> = answers.iter().map(place).collect();
@@ -103,13 +103,13 @@ impl Targets {
 /// Returns the quantile of the normal distribution for a rank among `count` values. The approximation is exact to three
 /// digits.
 fn score(rank: f64, count: usize) -> f64 {
-    let share = ((rank + 0.5) / (count as f64 + 1.0)).clamp(1e-6, 1.0 - 1e-6);
-    let tail = share.min(1.0 - share);
+    let fraction = ((rank + 0.5) / (count as f64 + 1.0)).clamp(1e-6, 1.0 - 1e-6);
+    let tail = fraction.min(1.0 - fraction);
     let t = (-2.0 * tail.ln()).sqrt();
     let above = 2.515_517 + 0.802_853 * t + 0.010_328 * t * t;
     let below = 1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t;
     let quantile = t - above / below;
-    if share < 0.5 { -quantile } else { quantile }
+    if fraction < 0.5 { -quantile } else { quantile }
 }
 
 /// Number of items on each side of a number whose targets predict the number's target.

@@ -201,12 +201,13 @@ const MAX_SMALL_BYTES: usize = 1 << 18;
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
 const MAX_THREADS: usize = 4;
 
+/// The sketches of the files of one part (test or train), or of a sample of these files.
 #[derive(Debug)]
 pub(crate) struct Wing {
     files: Vec<Sketched>,
     pending: Vec<Pending>,
     threads: usize,
-    /// Maximum hash of the path of a file that is sketched.
+    /// A file is sketched only if the hash of its path is at most this number.
     max_hash: u64,
     /// Number of bytes that were decoded since `max_hash` was last halved.
     spent: u64,
@@ -216,6 +217,7 @@ pub(crate) struct Wing {
     room: usize,
 }
 
+/// The sketches of both parts.
 #[derive(Debug)]
 pub(crate) struct Gallery {
     pub test: Wing,

@@ -368,7 +368,7 @@ impl AnswerColumn {
         AnswerColumn::of_numbers(name, &numbers)
     }
 
-    /// Returns whether the answers are classes: few different values, each of them frequent.
+    /// Returns whether the answers are classes: at least two different values, each with four answers on average.
     pub(crate) fn is_class(&self) -> bool {
         let different: HashSet<&str> = self.values.iter().collect();
         different.len() > 1 && different.len() * 4 <= self.values.len()

@@ -118,12 +118,14 @@ impl Decoder {
         }
     }
 
+    /// Adds a chunk of the body.
     pub(crate) fn feed(&mut self, chunk: &[u8]) {
         if !matches!(self.state, State::Epilogue) {
             self.buffer.extend_from_slice(chunk);
         }
     }
 
+    /// States that the body has no further chunks.
     pub(crate) fn finish(&mut self) {
         self.is_complete = true;
     }
