@@ -132,7 +132,7 @@ impl From<LimitExceeded> for io::Error {
 pub struct DecodingLimits {
     /// [`Limit::Nesting`]: 1 is an archive, 2 is an archive in an archive.
     pub nesting: u64,
-    /// [`Limit::Members`]. A long path counts for additional members, one for every 128 bytes.
+    /// [`Limit::Members`]. A long path counts like additional members, one for every 128 bytes of the path.
     pub members: u64,
     /// The part of [`Limit::Unpacked`] that does not depend on the archive, in bytes.
     pub unpacked: u64,
@@ -262,6 +262,7 @@ fn check(limit: Limit, allowed: u64, found: u64) -> Result<(), LimitExceeded> {
     Ok(())
 }
 
+/// A sum that must not exceed `allowed`.
 #[derive(Debug, Clone)]
 struct Counter {
     limit: Limit,
@@ -325,6 +326,7 @@ pub struct BoundedReader<R> {
     inner: R,
     limit: Limit,
     allowed: u64,
+    /// Number of bytes read so far.
     seen: u64,
 }
 

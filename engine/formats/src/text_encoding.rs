@@ -126,12 +126,13 @@ impl<R: Read> Read for Utf8Reader<R> {
 mod tests {
     use super::*;
 
+    /// Reads at most the given number of bytes at once.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-            let few = out.len().min(self.1);
-            self.0.read(out.get_mut(..few).unwrap_or_default())
+            let count = out.len().min(self.1);
+            self.0.read(out.get_mut(..count).unwrap_or_default())
         }
     }
 

@@ -18,15 +18,16 @@ use self::codes::{
 };
 use self::window::Window;
 
-/// The order in which a block stores the lengths of the code for code lengths.
+/// The order of the symbols in which a block stores the lengths of their codes in the code of code lengths.
 const LENGTHS_ORDER: [usize; 19] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
 
-/// Maximum number of code lengths in a block's header: 286 literals and lengths, and 30 distances.
+/// Space for the code lengths in a block's header: at most 286 for literals and lengths, and 30 for distances.
 const MAX_LENGTHS: usize = 320;
 
-/// Literals of one code length are predicted if their part of the code space is at least this many 1/32768.
+/// Minimum fraction of the code space, in units of 1/32768, for which literals of one code length are predicted (see
+/// [`symbols`]).
 const PREDICTABLE: u32 = 21_000;
 
 /// The stream is not valid deflate. The reason is zlib's message.
@@ -41,14 +42,17 @@ impl Damaged {
     const REPEAT: Damaged = Damaged("invalid bit length repeat");
 }
 
+/// The result of one call of the decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decoded {
     /// Number of input bytes that are decoded at least partially.
     pub used: usize,
+    /// Number of output bytes.
     pub written: usize,
     pub stop: Stop,
 }
 
+/// The place in the stream at which decoding stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Input or output is exhausted.
@@ -69,9 +73,9 @@ enum State {
     /// Content of a stored block, with the number of its remaining bytes.
     Stored(usize),
     CodesHeader,
-    /// The lengths of the code for code lengths, beginning with this index.
+    /// The lengths of the codes in the code of code lengths, beginning with this index of [`LENGTHS_ORDER`].
     LengthCodes(usize),
-    /// The lengths of the other codes, beginning with this index.
+    /// The lengths of the codes of literals, lengths and distances, beginning with this index.
     Lengths(usize),
     Symbols,
     /// The remaining bytes of a match.
@@ -101,6 +105,7 @@ pub(crate) struct Inflater {
     window: Window,
 }
 
+/// The number of symbols with a stored code length, for each code of a block.
 #[derive(Debug, Clone, Copy, Default)]
 struct CodesHeader {
     literals: usize,
@@ -110,8 +115,10 @@ struct CodesHeader {
 
 struct Buffers<'b> {
     input: &'b [u8],
+    /// Number of input bytes that were read.
     used: usize,
     output: &'b mut [u8],
+    /// Number of output bytes that were written.
     written: usize,
 }
 
@@ -284,6 +291,7 @@ impl Inflater {
         Ok(Some(State::LengthCodes(0)))
     }
 
+    /// Reads the length of one code in the code of code lengths. After the last one, builds the table of this code.
     fn length_code(&mut self, index: usize) -> Result<Option<State>, Damaged> {
         let place = LENGTHS_ORDER
             .get(index)
@@ -300,6 +308,7 @@ impl Inflater {
         }))
     }
 
+    /// Decodes one code length, or a repetition of code lengths, of literals, lengths and distances.
     fn code_length(&mut self, mut index: usize) -> Result<Option<State>, Damaged> {
         let total = self.header.literals + self.header.distances;
         if index == total {
@@ -307,7 +316,8 @@ impl Inflater {
             return Ok(Some(State::Symbols));
         }
         let entry = self.length_codes.entry(self.bits.bits);
-        let (extra_bits, least) = match entry.literal() {
+        // 16 repeats the previous length. 17 and 18 repeat the length 0. The extra bits are added to the minimum count.
+        let (extra_bits, min_count) = match entry.literal() {
             16 => (2, 3),
             17 => (3, 3),
             18 => (7, 11),
@@ -317,7 +327,7 @@ impl Inflater {
             return Ok(None);
         }
         let [_, extra] = [entry.bits(), extra_bits].map(|count| self.bits.take(count));
-        let count = least + extra.unwrap_or(0) as usize;
+        let count = min_count + extra.unwrap_or(0) as usize;
         let previous = index.checked_sub(1).and_then(|last| self.lengths.get(last));
         let length = match entry.literal() {
             16 => *previous.ok_or(Damaged::REPEAT)?,
@@ -331,6 +341,7 @@ impl Inflater {
         Ok(Some(State::Lengths(index)))
     }
 
+    /// Builds the tables of a block from the code lengths in its header, and decides whether to predict literals.
     fn build(&mut self) -> Result<(), Damaged> {
         self.is_fixed = false;
         let (literals, distances) = self.lengths.split_at(self.header.literals);
@@ -355,6 +366,7 @@ impl Inflater {
         Ok(())
     }
 
+    /// Builds the tables of the fixed codes (RFC 1951, section 3.2.6).
     fn build_fixed(&mut self) -> Result<(), Damaged> {
         if self.is_fixed {
             return Ok(());
@@ -373,6 +385,7 @@ impl Inflater {
         }
     }
 
+    /// Decodes symbols with the fast loop until a buffer is nearly exhausted, then one more symbol.
     fn symbols(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<State>, Damaged> {
         let has_ended = match self.predicted_bits {
             7 => self.decode_symbols::<7, 8>(buffers)?,
@@ -395,7 +408,7 @@ impl Inflater {
             if bits.skip(entry.bits()).is_none() {
                 return Ok(None);
             }
-            entry = self.literals.longer(entry, bits.bits);
+            entry = self.literals.subtable_entry(entry, bits.bits);
         }
         if bits.skip(entry.bits()).is_none() {
             return Ok(None);
@@ -425,7 +438,7 @@ impl Inflater {
             if bits.skip(entry.bits()).is_none() {
                 return Ok(None);
             }
-            entry = self.distances.longer(entry, bits.bits);
+            entry = self.distances.subtable_entry(entry, bits.bits);
         }
         if bits.skip(entry.bits()).is_none() {
             return Ok(None);
@@ -444,6 +457,7 @@ impl Inflater {
         Ok(Some(State::Match { length, distance }))
     }
 
+    /// Copies as many bytes of a match as fit into the output. Returns `None` if the output is full.
     fn repeat(&self, length: usize, distance: usize, buffers: &mut Buffers<'_>) -> Option<State> {
         let count = length.min(buffers.room());
         if count == 0 {
@@ -459,6 +473,7 @@ impl Inflater {
     }
 }
 
+/// Copies content of a stored block, of which `left` bytes remain. Returns `None` if a buffer is exhausted.
 fn copy_stored(left: usize, buffers: &mut Buffers<'_>) -> Option<State> {
     if left == 0 {
         return Some(State::BlockEnd);

@@ -46,6 +46,7 @@ impl Inflater {
                 let entries: [CodeEntry; COUNT] = std::array::from_fn(|index| {
                     self.literals.entry(reader.bits >> (BITS * index as u32))
                 });
+                // If the assumption is wrong, the next iterations overwrite the wrong bytes.
                 for (place, entry) in room.iter_mut().zip(&entries) {
                     *place = entry.literal();
                 }
@@ -60,6 +61,7 @@ impl Inflater {
                 for (index, difference) in differences.iter().enumerate() {
                     differing |= u32::from(*difference != 0) << index;
                 }
+                // The symbols before the first difference are literals of `BITS` bits.
                 let count = differing.trailing_zeros();
                 reader.skip(BITS * count);
                 reader.refill();
@@ -79,6 +81,7 @@ impl Inflater {
                     reader.refill();
                     continue;
                 }
+                // Without an assumption, up to three literals are decoded before the next refill.
                 if entry.is_literal() {
                     reader.skip(entry.bits());
                     room[1] = entry.literal();
@@ -97,7 +100,7 @@ impl Inflater {
             if entry.is_special() {
                 if entry.is_subtable() {
                     reader.skip(entry.bits());
-                    entry = self.literals.longer(entry, reader.bits);
+                    entry = self.literals.subtable_entry(entry, reader.bits);
                     if entry.is_literal() {
                         reader.skip(entry.bits());
                         reader.refill();
@@ -125,6 +128,7 @@ impl Inflater {
             reader.refill();
             entry = self.literals.entry(reader.bits);
             if distance > at {
+                // The match begins in the output of an earlier call.
                 if distance > self.window.len() + at {
                     result = Err(Damaged::TOO_FAR);
                     break;
@@ -165,7 +169,7 @@ fn decode_match(
     if entry.is_special() {
         if entry.is_subtable() {
             reader.skip(entry.bits());
-            entry = distances.longer(entry, reader.bits);
+            entry = distances.subtable_entry(entry, reader.bits);
         }
         if entry.is_special() {
             return None;

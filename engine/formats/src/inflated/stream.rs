@@ -8,8 +8,10 @@ use crate::deflate::{Decoded, Inflater};
 
 const BUFFER_BYTES: usize = 1 << 16;
 
+/// The result of [`Stream::step`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
+    /// Number of output bytes.
     pub written: usize,
     pub stop: Stop,
 }
@@ -21,6 +23,7 @@ pub(super) struct Stream<R> {
     left: Range<usize>,
     /// The byte before the content of `buffer`.
     before: u8,
+    /// Number of bytes that were read from `packed`.
     read: u64,
     decoder: Inflater,
 }
@@ -55,10 +58,12 @@ impl<R: Read> Stream<R> {
         Ok(stream)
     }
 
+    /// Returns the number of consumed bytes of the stream.
     pub fn used(&self) -> u64 {
         self.read - self.left.len() as u64
     }
 
+    /// Returns the input, and the bytes that were read from it but not consumed.
     pub fn into_rest(self) -> (R, Vec<u8>) {
         let rest = self.buffer.get(self.left).unwrap_or_default().to_vec();
         (self.packed, rest)
@@ -103,6 +108,7 @@ impl<R: Read> Stream<R> {
         })
     }
 
+    /// Decodes into `output` until the block or a buffer ends.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
             self.refill()?;
