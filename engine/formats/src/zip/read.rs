@@ -144,6 +144,7 @@ impl ZipEntry {
         }
     }
 
+    /// Compares the number of bytes in the deflate stream with the declared compressed size.
     fn check_used(&self, used: u64) -> Result<(), ZipError> {
         if used == self.compressed_size {
             return Ok(());
@@ -239,6 +240,7 @@ impl MemberInflater {
         entry.check_crc(crc32fast::hash(content))
     }
 
+    /// Reads the local header and the compressed data, and checks the header. Returns the compressed data.
     fn fetch<R: ReadAt + ?Sized>(&mut self, base: &R, entry: &ZipEntry) -> Result<&[u8], ZipError> {
         let room =
             usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
@@ -272,12 +274,12 @@ impl MemberInflater {
             .try_reserve(size.saturating_add(1))
             .map_err(|error| corrupt(format!("{size} bytes cannot be allocated ({error})")))?;
         // One byte more than declared detects content that is too long. `MAX_RATIO` limits the buffer.
-        let most = self
+        let max_bytes = self
             .record
             .len()
             .saturating_add(1)
             .saturating_mul(MAX_RATIO);
-        content.resize(size.saturating_add(1).min(most), 0);
+        content.resize(size.saturating_add(1).min(max_bytes), 0);
         self.decoder.reset();
         let decoded = self.decoder.decode(&self.record, content);
         let Decoded {
@@ -347,6 +349,7 @@ impl<R: ReadAt> Read for MemberIndexer<'_, R> {
 }
 
 thread_local! {
+    /// The decoder of the [`DeflateReader`] that was dropped last.
     static SPARE: RefCell<Option<Inflater>> = const { RefCell::new(None) };
 }
 
@@ -358,6 +361,7 @@ pub(super) struct DeflateReader<R> {
     input: R,
     /// `Some` until the reader is dropped.
     decoder: Option<Inflater>,
+    /// Number of compressed bytes that were decoded.
     used: u64,
     has_ended: bool,
 }
