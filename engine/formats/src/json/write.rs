@@ -142,8 +142,8 @@ impl Style for Unicode {
     }
 }
 
-/// The style of `to_json`: no spaces, up to ten decimals, `null` for NaN and infinities. `/` and all characters outside ASCII
-/// are escaped.
+/// The style of `to_json`: no spaces, up to ten decimals, `null` for NaN and infinities. `/` and all characters outside
+/// ASCII are escaped.
 pub(super) struct Pandas;
 
 impl Style for Pandas {

@@ -144,7 +144,7 @@ impl<R: Read + Seek> SevenZReader<R> {
     }
 }
 
-/// Records whether the decoder failed. Otherwise an error of `visit` could not be distinguished from an error of the decoder.
+/// Records whether the decoder failed. Without this record, an error of the decoder would look like an error of `visit`.
 struct FailureRecorder<'a> {
     inner: &'a mut dyn Read,
     failed: bool,
@@ -338,8 +338,8 @@ impl Fields<'_> {
         self.byte()
     }
 
-    /// Skips the description of a *folder*: a group of coders that decode one compressed stream or several. Returns the number
-    /// of the coders' outputs.
+    /// Skips the description of a group of coders that decode a compressed stream (`Folder` in the specification). Returns
+    /// the number of the coders' outputs.
     fn folder(&mut self) -> Option<u64> {
         let (mut inputs, mut outputs) = (0_u64, 0_u64);
         for _ in 0..self.number()? {

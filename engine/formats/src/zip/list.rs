@@ -461,8 +461,8 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(count) => records.may_have(*count),
         Err(error) => !matches!(error, ZipError::DamagedDirectory { .. }),
     };
-    // If the inner archive is compressed with deflate, its bytes may be in several stored blocks. The headers of these blocks
-    // move its members, so that they are not at their offsets, either. Therefore the place of the end record is checked.
+    // If the inner archive is compressed with deflate, its bytes may be in several stored blocks. The headers of these
+    // blocks move its members, so they are not at their offsets, either. Therefore the place of the end record is checked.
     let is_inside = || {
         let inside = nested::is_inside_member(&section, records.archive.eocd_offset());
         inside.map_err(failed_at(start))
