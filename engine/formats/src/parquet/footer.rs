@@ -19,6 +19,9 @@ const COLUMN_BYTES: u64 = 1_000;
 /// Memory of a column in a row group, in bytes.
 const CHUNK_BYTES: u64 = 700;
 
+// The fields of structures in `parquet.thrift`. A constant has the name of its structure, unless a comment states the name.
+
+// `FileMetaData`
 static FOOTER: &[FieldKind] = &[
     Integer,
     List(&SCHEMA_ELEMENT),
@@ -30,6 +33,7 @@ static FOOTER: &[FieldKind] = &[
 ];
 
 const EMPTY: FieldKind = Structure(&[]);
+// `TimeType` and `TimestampType`
 const TIME: FieldKind = Structure(&[Boolean, Structure(&[EMPTY, EMPTY, EMPTY])]);
 
 static SCHEMA_ELEMENT: FieldKind = Structure(&[
@@ -113,6 +117,7 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
     Binary,
 ]);
 
+/// Rejects a footer that is damaged, or that would need too much memory or too deep a recursion.
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
     let end = walk(footer, FOOTER, &mut cost);
@@ -133,8 +138,10 @@ const NAME: &[usize] = &[2, 4];
 const NUM_CHILDREN: &[usize] = &[2, 5];
 const CHUNKS: &[usize] = &[4, 1];
 
+/// Estimates the memory that the crate needs for a footer.
 #[derive(Default)]
 struct FooterCost {
+    /// The memory so far, in bytes.
     bytes: u64,
     is_too_deep: bool,
     has_root: bool,
@@ -145,7 +152,9 @@ struct FooterCost {
     children: u32,
 }
 
+/// A group of columns.
 struct Group {
+    /// Number of children that were not visited yet.
     children: u32,
     /// Total length of the names on the path to the group.
     path: u64,
@@ -196,6 +205,7 @@ impl Visitor for FooterCost {
         match path {
             SCHEMA => self.element()?,
             CHUNKS => self.bytes += CHUNK_BYTES,
+            // An estimate for any other structure.
             _ => self.bytes += 64,
         }
         Some(())

@@ -23,6 +23,7 @@ use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
 
 /// Bytes of a header that are read first. Headers contain a minimum and a maximum, which are usually short.
 const HEADER_BYTES: u64 = 1 << 12;
+/// Maximum length of a page header in bytes.
 const MAX_HEADER_BYTES: u64 = HEADER_BYTES << 12;
 
 /// The page headers read so far, and the budget of all pages. Clones share both.
@@ -32,9 +33,12 @@ pub(super) struct Pages(Arc<Mutex<PagesState>>);
 #[derive(Debug)]
 struct PagesState {
     limits: DecodingLimits,
+    /// Length of the file in bytes.
     length: u64,
     budget: ArchiveBudget,
+    /// Sorted by offset, without overlaps.
     lists: Vec<ListChunk>,
+    /// Number of values in lists, in the pages so far.
     values: u64,
     /// For each page whose data were not read yet, the declared size and the number of values. The key is the offset of the
     /// page's data.
@@ -50,6 +54,7 @@ pub(super) struct ListChunk {
 }
 
 impl Pages {
+    /// Creates the state for a file of `length` bytes.
     pub(super) fn new(limits: &DecodingLimits, length: u64, mut lists: Vec<ListChunk>) -> Self {
         lists.sort_unstable_by_key(|list| list.range.start);
         // Chunks that overlap are treated as one.
@@ -143,6 +148,8 @@ struct PageHeader {
 }
 
 impl PageHeader {
+    /// Parses the header at the beginning of `bytes`. Returns the uncompressed size of the page, the number of its values, and
+    /// the length of the header. Returns `None` if the header is incomplete or damaged.
     fn parse(bytes: &[u8]) -> Option<(u64, u64, usize)> {
         let mut header = PageHeader::default();
         let length = walk(bytes, PAGE, &mut header)?;
@@ -162,6 +169,7 @@ impl Visitor for PageHeader {
     }
 }
 
+/// The type of a field in `parquet.thrift`.
 pub(super) enum FieldKind {
     Boolean,
     Byte,
@@ -190,6 +198,7 @@ pub(super) trait Visitor {
         Some(())
     }
 
+    /// Receives the end of a structure.
     fn end(&mut self, _path: &[usize]) -> Option<()> {
         Some(())
     }
@@ -214,6 +223,7 @@ pub(super) fn walk(
     Some(bytes.len() - walk.rest.len())
 }
 
+/// The state of [`walk`]. Methods return `None` if the walk must end.
 struct Walk<'a, V> {
     rest: &'a [u8],
     path: Vec<usize>,
@@ -245,6 +255,7 @@ impl<V: Visitor> Walk<'_, V> {
         None
     }
 
+    /// Reads a signed integer in zigzag encoding.
     fn zigzag(&mut self) -> Option<i64> {
         let value = self.varint()?;
         Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
@@ -268,6 +279,7 @@ impl<V: Visitor> Walk<'_, V> {
             field = next;
             let kind = kinds.get(field - 1).unwrap_or(&FieldKind::Undefined);
             self.path.push(field);
+            // The types 1 and 2 are the booleans true and false, which have no further bytes.
             if !matches!(wire, 1 | 2) {
                 self.value(kind, wire)?;
             } else if !matches!(kind, FieldKind::Boolean | FieldKind::Undefined) {
@@ -301,6 +313,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
+    /// Walks through a structure or list, unless it is nested too deeply.
     fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {

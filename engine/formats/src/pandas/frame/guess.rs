@@ -19,16 +19,22 @@ const EXACT: f64 = (1_u64 << 53) as f64;
 /// Maximum length of the text of an integer below [`EXACT`]. pandas' default parser may ignore digits of a longer text.
 const EXACT_BYTES: usize = 16;
 
+/// Number of rows after which the memory of the cells is checked.
 const ROWS_PER_CHECK: u64 = 1 << 12;
 
+/// Infers the types of the columns, and collects the cells at the same time.
 pub(super) struct FrameScanner {
     types: TypeScanner,
     parser: FloatParser,
+    /// Number of index fields at the left of each row.
     skipped: usize,
+    /// The columns. Empty if no cells are collected.
     columns: Vec<ColumnGuess>,
+    /// Maximum memory of the collected cells in bytes.
     max_bytes: usize,
 }
 
+/// The cells of a column so far, in the type of these cells.
 enum ColumnGuess {
     /// All cells are missing. Contains their number.
     Missing(usize),
@@ -72,6 +78,7 @@ impl FrameScanner {
         (scan, columns)
     }
 
+    /// Drops all cells if they take too much memory.
     fn check_memory(&mut self) {
         let bytes = self.columns.iter().map(ColumnGuess::memory).sum::<usize>();
         if bytes > self.max_bytes {
@@ -149,6 +156,8 @@ impl ColumnGuess {
         }
     }
 
+    /// Converts the cells to a type that also fits `cell`, and adds `cell`. Returns [`ColumnGuess::None`] if there is no such
+    /// type.
     #[cold]
     fn changed(self, cell: &[u8], parser: FloatParser) -> Self {
         let is_number = is_missing(cell) || parse_f64(cell, parser).is_some();
@@ -180,6 +189,7 @@ impl ColumnGuess {
         column
     }
 
+    /// Returns an upper bound for the memory of the cells in bytes.
     fn memory(&self) -> usize {
         match self {
             ColumnGuess::None => 0,
@@ -251,6 +261,7 @@ mod tests {
         }
     }
 
+    /// Returns the cells that the scan kept, and the cells that a second pass reads.
     fn scan(
         text: &str,
         options: &ReadOptions,
@@ -265,6 +276,7 @@ mod tests {
         (kept, read.unwrap())
     }
 
+    /// Returns whether the scan kept the cells of each column.
     fn kept(text: &str) -> Vec<bool> {
         let (kept, _) = scan(text, &ReadOptions::default(), usize::MAX);
         kept.iter().map(Option::is_some).collect()

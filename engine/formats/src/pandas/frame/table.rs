@@ -238,6 +238,7 @@ impl<'a> ScannedFrame<'a> {
     }
 }
 
+/// Reads columns of a scanned file with a second pass, for tests.
 #[cfg(test)]
 pub(super) fn read_rows(
     bytes: &[u8],
@@ -248,10 +249,13 @@ pub(super) fn read_rows(
     FrameReader::new(scan, options, columns, usize::MAX).read(bytes)
 }
 
+/// Reads columns of a file whose types are known.
 struct FrameReader<'a> {
     scan: &'a CsvScan,
     options: &'a ReadOptions,
+    /// The index of each column in the file, and its cells so far.
     columns: Vec<(usize, ColumnData)>,
+    /// Number of rows so far.
     rows: usize,
     max_rows: usize,
 }
@@ -339,6 +343,7 @@ impl RowSink for FrameReader<'_> {
     }
 }
 
+/// Appends a value to a column of objects.
 pub(super) fn push(data: &mut ObjectColumn, value: RawValue<'_>) {
     data.push(match value {
         RawValue::Missing => CellValue::Missing,

@@ -20,6 +20,7 @@ struct Decimal<'a> {
     exponent: Option<(bool, &'a [u8])>,
 }
 
+/// Splits `text` after the digits at its beginning.
 fn take_digits(text: &[u8]) -> (&[u8], &[u8]) {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     text.split_at(count)
@@ -81,6 +82,7 @@ fn round_trip(cell: &[u8]) -> Option<f64> {
     (value != f64::INFINITY).then_some(value)
 }
 
+/// Formats a decimal with digits on both sides of the point.
 fn assemble(decimal: &Decimal<'_>) -> String {
     let mut text = String::new();
     if decimal.negative {
@@ -158,6 +160,7 @@ fn power_of_ten(n: i64) -> f64 {
     }
 }
 
+/// The result of parsing a cell as an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Integer<T> {
     Value(T),
@@ -165,6 +168,7 @@ pub(crate) enum Integer<T> {
     Overflow,
     /// For `uint64` only: the cell begins with a minus. The rest is not checked.
     Negative,
+    /// The cell is not an integer.
     Invalid,
 }
 
@@ -177,6 +181,7 @@ pub(crate) fn skip_spaces(cell: &[u8]) -> &[u8] {
     cell.get(skip..).unwrap_or_default()
 }
 
+/// Returns whether `text` begins with a minus, and the text after a plus or minus.
 pub(crate) fn take_sign(text: &[u8]) -> (bool, &[u8]) {
     match text {
         [b'-', rest @ ..] => (true, rest),
@@ -298,6 +303,7 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     )
 }
 
+/// Parses `true` and `false`, in upper or lower case.
 pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
     if cell.eq_ignore_ascii_case(b"true") {
         Some(true)

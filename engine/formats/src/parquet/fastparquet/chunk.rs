@@ -18,17 +18,23 @@ use crate::parquet::ParquetError;
 const PAGE_BYTES: f64 = 500.0 * 1024.0 * 1024.0;
 /// Number of rows from which the mean length of the strings is estimated.
 const SAMPLE_ROWS: u64 = 1000;
+/// The bytes that fastparquet writes at the end of each page.
 const PADDING: [u8; 8] = [0; 8];
 
+/// The values of a column in one row group.
 #[derive(Debug)]
 pub(super) struct Chunk {
+    /// Offset of the first page in the file.
     pub begin: u64,
+    /// Number of pages.
     pub pages: i32,
+    /// Number of missing values.
     pub missing: u64,
     /// Maximum and minimum of a column of numbers.
     pub range: Option<(Vec<u8>, Vec<u8>)>,
     /// Size in bytes, including the page headers.
     pub compressed: u64,
+    /// Size in bytes before compression, including the page headers.
     pub uncompressed: u64,
 }
 
@@ -38,6 +44,7 @@ pub(super) struct ChunkOptions<'a> {
     pub scratch: &'a Path,
 }
 
+/// Writes the next `rows` values of a column as pages. `begin` is the current offset of `out` in the file.
 pub(super) fn write_chunk(
     out: &mut impl Write,
     begin: u64,
@@ -55,10 +62,10 @@ pub(super) fn write_chunk(
         uncompressed: 0,
     };
     let mut range = ValueRange::new(storage);
-    let at_most = rows_per_page(values, rows)?.max(1);
+    let page_rows = rows_per_page(values, rows)?.max(1);
     let mut left = rows;
     while left > 0 {
-        let rows = left.min(at_most);
+        let rows = left.min(page_rows);
         let mut page = Snappy::new(options.scratch);
         chunk.missing += levels(&mut page, values, rows, options.versions)?;
         match storage {
@@ -122,6 +129,7 @@ fn levels(
         _ => (first..first + rows).filter(|row| !has_value(row)).count() as u64,
     };
     let mut head = Vec::new();
+    // The lowest bit of a head is 0 for a run of equal levels, and 1 for packed bits.
     if missing == 0 {
         push_varint(&mut head, rows << 1);
         head.push(1);
@@ -142,9 +150,12 @@ fn levels(
     Ok(missing)
 }
 
+/// Packs bits into bytes, lowest bit first.
 #[derive(Default)]
 struct Packer {
+    /// The current byte, which is not complete.
     byte: u8,
+    /// Number of bits so far.
     bits: u64,
 }
 
@@ -158,6 +169,7 @@ impl Packer {
         Ok(())
     }
 
+    /// Writes the last byte, and zeros until `bytes` bytes are written in total.
     fn finish(self, bytes: u64, page: &mut Snappy) -> Result<(), ParquetError> {
         let mut last = Some(self.byte);
         for _ in self.bits / 8..bytes {
@@ -212,6 +224,7 @@ fn numbers(
     Ok(())
 }
 
+/// The minimum and maximum of the values so far. `None` within a variant means that there were no values.
 enum ValueRange {
     None,
     I32(Option<(i32, i32)>),
@@ -261,6 +274,7 @@ impl ValueRange {
         }
     }
 
+    /// Returns the bytes of the maximum and the minimum.
     fn bytes(self) -> Option<(Vec<u8>, Vec<u8>)> {
         macro_rules! bytes {
             ($range:expr) => {
@@ -279,6 +293,7 @@ impl ValueRange {
     }
 }
 
+/// Returns the header of a page, the structure `PageHeader` of `parquet.thrift`. The sizes are those of the page's data.
 fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, ParquetError> {
     let small = |value: u64| i32::try_from(value).map_err(|_| ParquetError::PageTooLarge(value));
     let (rows, uncompressed) = (small(rows)?, small(uncompressed)?);
@@ -299,16 +314,23 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
     Ok(bytes)
 }
 
+/// Length in bytes of the blocks that Snappy compresses separately.
 const BLOCK_BYTES: usize = 1 << 16;
 /// Maximum size in bytes of the compressed blocks in memory. More blocks are stored in a temporary file.
 const MAX_MEMORY_BYTES: usize = 4 << 20;
 
+/// Compresses a stream in Snappy's block format.
 pub(super) struct Snappy {
     encoder: Encoder,
+    /// The bytes that are not compressed yet.
     block: Vec<u8>,
+    /// Space for a compressed block.
     compressed: Vec<u8>,
+    /// All compressed blocks.
     blocks: SpooledTempFile,
+    /// Number of uncompressed bytes.
     read: u64,
+    /// Number of bytes in `blocks`.
     written: u64,
 }
 
@@ -354,6 +376,7 @@ impl Snappy {
         self.read
     }
 
+    /// Returns the length and the bytes of the compressed stream.
     pub(super) fn finish(mut self) -> io::Result<(u64, impl Read)> {
         if !self.block.is_empty() {
             self.flush()?;
@@ -372,6 +395,7 @@ fn varint_length(value: u64) -> usize {
     bytes.len()
 }
 
+// Types of fields in Thrift's compact protocol.
 const I32: u8 = 5;
 const I64: u8 = 6;
 const BINARY: u8 = 8;

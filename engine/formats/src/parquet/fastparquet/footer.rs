@@ -1,4 +1,6 @@
 //! Writes the footer: the schema, the row groups, and the metadata for pandas.
+//!
+//! The numbers of fields and types are those of `parquet.thrift`.
 
 use super::WriterVersions;
 use super::chunk::Chunk;
@@ -11,8 +13,9 @@ pub(super) struct RowGroup {
     pub chunks: Vec<Chunk>,
 }
 
+/// The number of the compression method Snappy.
 const SNAPPY: i32 = 1;
-/// The number that marks a column as optional in the Parquet format.
+/// The number that marks a column as optional.
 const OPTIONAL: i32 = 1;
 
 pub(super) fn footer(
@@ -64,6 +67,7 @@ pub(super) fn footer(
     bytes
 }
 
+/// Returns the number of a physical type.
 fn physical(storage: PhysicalType) -> i32 {
     match storage {
         PhysicalType::Bool => 0,
@@ -75,10 +79,12 @@ fn physical(storage: PhysicalType) -> i32 {
     }
 }
 
+/// Returns whether all values of a text column are missing.
 fn is_unknown(column: &FastparquetColumn) -> bool {
     column.types.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
 }
 
+/// Writes the `ColumnMetaData` of a column in a row group of `rows` rows.
 fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, rows: u64) {
     out.i32(1, physical(column.types.storage));
     out.i32_list(2, &[0]);
