@@ -24,8 +24,8 @@ fn slow(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String
         JsonGrammar::Python => parse(text).ok()?,
         // ujson parses the text as the only element of a list.
         JsonGrammar::Ujson => {
-            let (list, whole) = ([b"[", text, b"]"].concat(), [""; 0]);
-            let elements = JsonElements::new(&*list, whole).with_grammar(grammar);
+            let (list, empty_path) = ([b"[", text, b"]"].concat(), [""; 0]);
+            let elements = JsonElements::new(&*list, empty_path).with_grammar(grammar);
             let elements: Vec<_> = elements.collect::<Result<_, _>>().ok()?;
             let [(_, value)] = elements.try_into().ok()?;
             value

@@ -39,6 +39,7 @@ fn open(file: Vec<u8>) -> Result<ParquetTable<Vec<u8>>, ParquetError> {
     ParquetTable::open(file, 0..length, &DecodingLimits::default())
 }
 
+/// Returns the value of a cell as JSON.
 fn cell(column: &ArrayRef, row: usize) -> Value {
     if column.is_null(row) {
         return Value::Null;

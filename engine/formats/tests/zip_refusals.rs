@@ -334,11 +334,11 @@ fn local_header_that_differs_is_rejected() {
             },
         ),
     ];
-    for (what, member) in table {
+    for (expected_field, member) in table {
         match member_refusal(member) {
             ZipError::HeaderMismatch {
                 field, offset: 0, ..
-            } => assert_eq!(field, what),
+            } => assert_eq!(field, expected_field),
             other => panic!("{other:?}"),
         }
     }

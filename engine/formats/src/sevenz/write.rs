@@ -24,6 +24,7 @@ pub struct SevenZWriter<W: Write + Seek> {
     level: u32,
 }
 
+/// The entries that were added, and whether writing has begun.
 enum WriterState<W: Write + Seek> {
     /// All entries so far have no content, and nothing has been written.
     Bare { out: W, entries: Vec<BareEntry> },

@@ -306,7 +306,8 @@ pub struct MemberIndexer<'a, R: ReadAt> {
 impl ZipEntry {
     /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
     ///
-    /// `windows` stores the 32 KiB of content before each span, because decoding needs them to start at the span.
+    /// The index divides the content into spans at which decoding can start later. For this purpose, `windows` stores the
+    /// 32 KiB of content before a span.
     ///
     /// # Errors
     /// Same as [`ZipEntry::locate`], and I/O errors of `windows`.
