@@ -230,6 +230,7 @@ impl<'a> Fields<'a> {
         self.bytes.is_empty()
     }
 
+    /// Reads an integer of up to ten bytes.
     fn varint(&mut self) -> Result<u64, TfRecordError> {
         let mut value = 0;
         for shift in (0..70).step_by(7) {

@@ -402,6 +402,7 @@ impl Inflater {
     /// Decodes one symbol near the end of a buffer. Consumes nothing if a buffer is exhausted.
     fn symbol(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<State>, Damaged> {
         self.bits.fill(buffers.input, &mut buffers.used);
+        // A copy of the buffered bits, which replaces `self.bits` after the symbol is complete.
         let mut bits = self.bits;
         let mut entry = self.literals.entry(bits.bits);
         if entry.is_subtable() {

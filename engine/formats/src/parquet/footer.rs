@@ -23,13 +23,13 @@ const CHUNK_BYTES: u64 = 700;
 
 // `FileMetaData`
 static FOOTER: &[FieldKind] = &[
-    Integer,
-    List(&SCHEMA_ELEMENT),
-    Integer,
-    List(&ROW_GROUP),
-    List(&KEY_VALUE),
-    Binary,
-    List(&Structure(&[EMPTY, EMPTY])),
+    Integer,                           // version
+    List(&SCHEMA_ELEMENT),             // schema
+    Integer,                           // num_rows
+    List(&ROW_GROUP),                  // row_groups
+    List(&KEY_VALUE),                  // key_value_metadata
+    Binary,                            // created_by
+    List(&Structure(&[EMPTY, EMPTY])), // column_orders
 ];
 
 const EMPTY: FieldKind = Structure(&[]);
@@ -37,15 +37,15 @@ const EMPTY: FieldKind = Structure(&[]);
 const TIME: FieldKind = Structure(&[Boolean, Structure(&[EMPTY, EMPTY, EMPTY])]);
 
 static SCHEMA_ELEMENT: FieldKind = Structure(&[
-    Integer,
-    Integer,
-    Integer,
-    Binary,
-    Integer,
-    Integer,
-    Integer,
-    Integer,
-    Integer,
+    Integer, // type
+    Integer, // type_length
+    Integer, // repetition_type
+    Binary,  // name
+    Integer, // num_children
+    Integer, // converted_type
+    Integer, // scale
+    Integer, // precision
+    Integer, // field_id
     // `LogicalType`
     Structure(&[
         EMPTY,
@@ -72,36 +72,38 @@ static SCHEMA_ELEMENT: FieldKind = Structure(&[
 static KEY_VALUE: FieldKind = Structure(&[Binary, Binary]);
 
 static ROW_GROUP: FieldKind = Structure(&[
-    List(&COLUMN_CHUNK),
-    Integer,
-    Integer,
-    List(&Structure(&[Integer, Boolean, Boolean])),
-    Integer,
-    Integer,
-    Integer,
+    List(&COLUMN_CHUNK),                            // columns
+    Integer,                                        // total_byte_size
+    Integer,                                        // num_rows
+    List(&Structure(&[Integer, Boolean, Boolean])), // sorting_columns
+    Integer,                                        // file_offset
+    Integer,                                        // total_compressed_size
+    Integer,                                        // ordinal
 ]);
 
 static COLUMN_CHUNK: FieldKind = Structure(&[
-    Binary,
-    Integer,
+    Binary,  // file_path
+    Integer, // file_offset
     // `ColumnMetaData`
     Structure(&[
-        Integer,
-        List(&Integer),
-        List(&Binary),
-        Integer,
-        Integer,
-        Integer,
-        Integer,
-        List(&KEY_VALUE),
-        Integer,
-        Integer,
-        Integer,
-        STATISTICS,
-        List(&Structure(&[Integer, Integer, Integer])),
-        Integer,
-        Integer,
+        Integer,                                        // type
+        List(&Integer),                                 // encodings
+        List(&Binary),                                  // path_in_schema
+        Integer,                                        // codec
+        Integer,                                        // num_values
+        Integer,                                        // total_uncompressed_size
+        Integer,                                        // total_compressed_size
+        List(&KEY_VALUE),                               // key_value_metadata
+        Integer,                                        // data_page_offset
+        Integer,                                        // index_page_offset
+        Integer,                                        // dictionary_page_offset
+        STATISTICS,                                     // statistics
+        List(&Structure(&[Integer, Integer, Integer])), // encoding_stats
+        Integer,                                        // bloom_filter_offset
+        Integer,                                        // bloom_filter_length
+        // size_statistics
         Structure(&[Integer, List(&Integer), List(&Integer)]),
+        // geospatial_statistics
         Structure(&[
             Structure(&[
                 Double, Double, Double, Double, Double, Double, Double, Double,
@@ -109,12 +111,12 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
             List(&Integer),
         ]),
     ]),
-    Integer,
-    Integer,
-    Integer,
-    Integer,
-    Undefined,
-    Binary,
+    Integer,   // offset_index_offset
+    Integer,   // offset_index_length
+    Integer,   // column_index_offset
+    Integer,   // column_index_length
+    Undefined, // crypto_metadata
+    Binary,    // encrypted_column_metadata
 ]);
 
 /// Rejects a footer that is damaged, or that would need too much memory or too deep a recursion.

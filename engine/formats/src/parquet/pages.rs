@@ -122,13 +122,17 @@ impl Pages {
 
 /// The fields of `PageHeader` in `parquet.thrift`.
 static PAGE: &[FieldKind] = &[
-    Integer,
-    Integer,
-    Integer,
-    Integer,
+    Integer, // type
+    Integer, // uncompressed_page_size
+    Integer, // compressed_page_size
+    Integer, // crc
+    // data_page_header
     Structure(&[Integer, Integer, Integer, Integer, STATISTICS]),
+    // index_page_header
     Structure(&[]),
+    // dictionary_page_header
     Structure(&[Integer, Integer, Boolean]),
+    // data_page_header_v2
     Structure(&[
         Integer, Integer, Integer, Integer, Integer, Integer, Boolean, STATISTICS,
     ]),

@@ -153,6 +153,7 @@ pub(super) fn metadata_column(name: Option<&str>, numpy: &str, pandas: &str) -> 
     ])
 }
 
+/// Returns the `pandas` entry of the footer, for a file with these columns.
 fn pandas_metadata(fields: &[&Field]) -> Result<String, ParquetError> {
     let describe = |field: &&Field| {
         let numpy = numpy_type(field)?;

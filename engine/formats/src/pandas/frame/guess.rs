@@ -286,7 +286,8 @@ mod tests {
     fn columns_of_one_type_are_kept() {
         let all = "i,n,f,t,m\n1,1,0.5,a,\n2,,7,,NA\n3,2.5,1e3,b c,\n-4,7,-1,\"d,\",\n";
         assert_eq!(kept(all), [true; 5]);
-        // In the second block, the first column is text, the second has a boolean, the third an integer inexact as a double.
+        // A block has three rows. In the second block, the first column is text, the second contains a boolean, and the third
+        // an integer that no double represents exactly.
         let mixed = "t,b,f\n1,0.5,0.5\n2,0.5,1\n3,0.5,1\na,True,9007199254740993\n";
         assert_eq!(kept(mixed), [false; 3]);
         assert!(kept("").is_empty());

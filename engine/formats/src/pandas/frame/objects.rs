@@ -97,6 +97,7 @@ impl CellEnds {
         }
     }
 
+    /// Returns the offset at which the cell of a row ends.
     fn get(&self, row: usize) -> Option<usize> {
         match self {
             CellEnds::Uniform { length, count } => (row < *count).then(|| (row + 1) * length),
@@ -110,6 +111,7 @@ impl CellEnds {
         }
     }
 
+    /// Adds a cell that ends at the offset `end`.
     fn push(&mut self, end: usize) {
         match self {
             CellEnds::Uniform { length, count } => {

@@ -413,6 +413,7 @@ impl<'a> Struct<'a> {
         Self { out, last: 0 }
     }
 
+    /// Writes the head of a field: the difference between its id and the previous id, and its type.
     fn field(&mut self, id: u8, kind: u8) {
         self.out.push((id - self.last) << 4 | kind);
         self.last = id;
@@ -433,6 +434,7 @@ impl<'a> Struct<'a> {
         push_binary(self.out, value);
     }
 
+    /// Writes a field that is a structure.
     pub(super) fn inner(&mut self, id: u8, write: impl FnOnce(&mut Struct<'_>)) {
         self.field(id, STRUCT);
         let mut inner = Struct::new(self.out);
@@ -454,6 +456,7 @@ impl<'a> Struct<'a> {
         }
     }
 
+    /// Writes a field that is a list with one structure for each item.
     pub(super) fn struct_list<T>(
         &mut self,
         id: u8,
@@ -481,6 +484,7 @@ impl<'a> Struct<'a> {
         }
     }
 
+    /// Ends the structure.
     pub(super) fn end(self) {
         self.out.push(0);
     }
