@@ -30,6 +30,7 @@ pub struct GzipStream {
     pub index: InflateIndex,
 }
 
+/// Counts the bytes that were read.
 struct CountingReader<R> {
     inner: R,
     bytes: u64,

@@ -103,6 +103,7 @@ struct Bytes<R> {
 }
 
 impl<R: Read> Bytes<R> {
+    /// Reads the next `N` bytes.
     fn array<const N: usize>(&mut self) -> Result<[u8; N], ImageError> {
         let mut bytes = [0; N];
         match self.input.read_exact(&mut bytes) {
@@ -153,6 +154,9 @@ impl<R: Read> Bytes<R> {
         }
     }
 }
+
+// Each of the following functions returns width and height in pixels. `bytes` must begin after the first two bytes of the
+// file.
 
 fn png<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
     // The rest of the signature, and the length and type of the first chunk.
@@ -308,6 +312,7 @@ impl<R: Read> Numbers<'_, R> {
         self.bytes.damaged(reason)
     }
 
+    /// Reads an integer of `size` bytes.
     fn read_integer(&mut self, size: usize) -> Result<u64, ImageError> {
         let mut number = 0;
         for index in 0..size {

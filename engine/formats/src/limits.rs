@@ -184,6 +184,7 @@ impl DecodingLimits {
         }
     }
 
+    /// Returns the value of a limit, or the constant part of its value.
     fn value(&self, limit: Limit) -> u64 {
         match limit {
             Limit::Nesting => self.nesting,

@@ -232,6 +232,7 @@ fn push_tag(kind: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
 }
 
+/// Appends a matrix, padded to a multiple of eight bytes.
 fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     push_tag(MATRIX, content.len(), out);
     out.extend_from_slice(content);

@@ -65,6 +65,7 @@ enum Part {
     Value(Conversion),
 }
 
+/// A conversion, for example `%-8.3f`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Conversion {
     /// The conversion as in the format, for error messages.
@@ -335,6 +336,7 @@ impl Conversion {
         }
     }
 
+    /// Returns the error for a value that the conversion cannot format.
     fn mismatch(&self, value: PrintfArgument<'_>) -> PrintfError {
         PrintfError::Type {
             conversion: self.spelled.clone(),

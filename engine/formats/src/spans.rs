@@ -72,6 +72,7 @@ pub struct SpanReader<S> {
     capacity: usize,
 }
 
+/// The spans in memory, and what was decoded before.
 #[derive(Debug)]
 struct Cache {
     /// The spans in memory by number, least recently used first.

@@ -81,6 +81,7 @@ impl<R: Read> Utf8Reader<R> {
         }
     }
 
+    /// Converts the next chunk. `text` may be empty afterwards.
     fn fill(&mut self) -> io::Result<()> {
         self.text.clear();
         self.returned = 0;

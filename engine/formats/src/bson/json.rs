@@ -33,6 +33,7 @@ const EXTENDED_KEYS: &[&str] = &[
     "$undefined",
 ];
 
+/// A JSON object that represents a BSON value, for example `{"$oid": "..."}`.
 struct ExtendedValue<'a> {
     /// The object's key, one of [`EXTENDED_KEYS`].
     tag: &'a str,
@@ -212,6 +213,7 @@ fn name(key: &crate::json::JsonString) -> Result<&str, BsonError> {
     })
 }
 
+/// Returns the error for a value at `key` that is not Extended JSON.
 fn wrong(key: &str, reason: &'static str) -> BsonError {
     BsonError::NotExtendedJson {
         key: key.to_owned(),

@@ -77,6 +77,7 @@ impl<R: Read> BsonDocuments<R> {
         }
     }
 
+    /// Reads the next document. Returns `None` at the end of the file.
     fn document(&mut self) -> Result<Option<BsonDocument>, BsonError> {
         let offset = self.offset;
         let mut bytes = Vec::new();
@@ -317,6 +318,7 @@ impl BinaryReference {
     }
 }
 
+/// Returns the first [`HASH_DIGITS`] digits of the BLAKE3 hash.
 fn hash(bytes: &[u8]) -> String {
     let mut hex = blake3::hash(bytes).to_hex().to_string();
     hex.truncate(HASH_DIGITS);

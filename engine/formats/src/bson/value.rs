@@ -118,6 +118,7 @@ impl<'a> Iterator for DocumentElements<'a> {
 }
 
 impl<'a> DocumentElements<'a> {
+    /// Parses the next element: its type, its key and its value.
     fn element(&mut self) -> Result<(&'a str, BsonValue<'a>), BsonError> {
         let position = self.position;
         let [kind] = self.array()?;
@@ -169,6 +170,7 @@ impl<'a> DocumentElements<'a> {
         Ok((key, value))
     }
 
+    /// Returns the next `count` bytes.
     fn take(&mut self, count: usize) -> Result<&'a [u8], BsonError> {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else {
             return Err(self.damaged("an element is longer than its document"));

@@ -52,6 +52,7 @@ impl CodeEntry {
         (self.0 >> 8) as u8
     }
 
+    /// Returns whether the entry is a pointer to a subtable, the end of the block, or invalid.
     #[inline(always)]
     pub fn is_special(self) -> bool {
         self.0 & SPECIAL != 0
@@ -66,6 +67,7 @@ impl CodeEntry {
         self.0 & END_OF_BLOCK == END_OF_BLOCK
     }
 
+    /// Returns the number of extra bits. In a pointer, returns the number of the subtable's index bits.
     #[inline(always)]
     pub fn extra_bits(self) -> u32 {
         self.0 >> 8 & 15
@@ -83,6 +85,7 @@ impl CodeEntry {
         CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
     }
 
+    /// Sets the length of the code, which must be 0 before.
     fn with_bits(self, bits: usize) -> CodeEntry {
         CodeEntry(self.0 | bits as u32)
     }

@@ -113,6 +113,7 @@ struct CodesHeader {
     length_codes: usize,
 }
 
+/// The input and output of one call.
 struct Buffers<'b> {
     input: &'b [u8],
     /// Number of input bytes that were read.
@@ -241,6 +242,9 @@ impl Inflater {
         Ok(next.map(|next| self.state = next))
     }
 
+    // Each of the following methods decodes one part and returns the next state, or `None` if a buffer is exhausted.
+
+    /// Reads the three bits at the beginning of a block: whether it is the last block, and its kind.
     fn block_header(&mut self) -> Result<Option<State>, Damaged> {
         let Some(header) = self.bits.take(3) else {
             return Ok(None);
@@ -274,6 +278,7 @@ impl Inflater {
         Ok(Some(State::Stored((header & 0xffff) as usize)))
     }
 
+    /// Reads the number of code lengths of each code.
     fn codes_header(&mut self) -> Result<Option<State>, Damaged> {
         let Some(header) = self.bits.take(14) else {
             return Ok(None);

@@ -18,6 +18,7 @@ const INPUT_BYTES: usize = 40;
 /// bytes in chunks of 16.
 const OUTPUT_BYTES: usize = 320;
 
+/// Number of bytes of a match that are copied at once.
 const COPY_BYTES: usize = 16;
 
 impl Inflater {
@@ -145,6 +146,7 @@ impl Inflater {
     }
 }
 
+/// Returns `N` bytes at the offset `at`, or `None` if there are fewer.
 #[inline(always)]
 fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; N]> {
     bytes.get_mut(at..)?.first_chunk_mut()
@@ -208,6 +210,7 @@ fn repeat(out: &mut [u8], at: usize, length: usize, distance: usize) {
     }
 }
 
+/// Copies [`COPY_BYTES`] bytes from the offset `from` to the offset `from + distance`.
 #[inline(always)]
 fn copy_chunk(bytes: &mut [u8], from: usize, distance: usize) {
     let chunk = bytes.get(from..).and_then(<[u8]>::first_chunk).copied();

@@ -3,6 +3,7 @@
 /// Maximum distance of a match in bytes.
 pub(super) const WINDOW_BYTES: usize = 1 << 15;
 
+/// Up to [`WINDOW_BYTES`] bytes of output.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     /// A ring buffer of [`WINDOW_BYTES`] bytes. Empty before the first [`push`](Self::push).

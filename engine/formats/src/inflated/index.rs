@@ -63,6 +63,7 @@ pub enum SpanWindow {
     Kept(u64),
 }
 
+/// An index as stored, which may be damaged.
 #[derive(Deserialize)]
 struct UncheckedIndex {
     spans: Vec<InflateSpan>,

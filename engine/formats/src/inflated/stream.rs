@@ -16,6 +16,7 @@ pub(super) struct Step {
     pub stop: Stop,
 }
 
+/// A deflate stream that is decoded from a reader.
 pub(super) struct Stream<R> {
     packed: R,
     buffer: Vec<u8>,
@@ -28,6 +29,7 @@ pub(super) struct Stream<R> {
     decoder: Inflater,
 }
 
+/// The beginning of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
     /// Offset in bits of the block's first bit in the stream.
@@ -69,6 +71,7 @@ impl<R: Read> Stream<R> {
         (self.packed, rest)
     }
 
+    /// Reads more of the stream. All bytes in `buffer` must have been consumed.
     fn refill(&mut self) -> io::Result<()> {
         let last = self.left.end.checked_sub(1);
         self.before = last

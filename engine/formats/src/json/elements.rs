@@ -114,6 +114,7 @@ impl<R: Read> JsonElements<R> {
         Ok(next.and_then(|(key, value)| Some((key?, value))))
     }
 
+    /// Returns the next element, without its value if `wanted` returns false for its key.
     fn next_element(
         &mut self,
         wanted: impl FnOnce(Option<&JsonString>) -> bool,
@@ -261,6 +262,7 @@ impl<R: Read> Iterator for JsonElements<R> {
     }
 }
 
+/// Minimum number of bytes that are read at once.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Bytes that were read but not consumed, and their position in the text.
@@ -296,6 +298,7 @@ impl<R: Read> Cursor<R> {
         self.check(self.kept)
     }
 
+    /// Returns an error if `bytes` exceeds [`Limit::Record`].
     fn check(&self, bytes: u64) -> Result<(), JsonError> {
         let checked = self.options.limits.check(Limit::Record, bytes);
         checked.map_err(|error| self.error(error.into()))

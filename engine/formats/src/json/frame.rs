@@ -353,6 +353,7 @@ impl JsonInference {
         JsonColumnType { kind, conversion }
     }
 
+    /// Returns the type of the column in `pandas.DataFrame(records)`.
     fn kind(&self) -> ColumnType {
         let has_numbers = self.integer || self.fraction;
         if self.object {

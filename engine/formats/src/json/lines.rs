@@ -89,6 +89,7 @@ impl<R: BufRead> JsonLines<R> {
         result.transpose()
     }
 
+    /// Reads the next line that is not only whitespace, and converts it with `make`. Returns `None` at the end of the file.
     fn line<T>(
         &mut self,
         make: impl FnOnce(&[u8], Position, ParseOptions) -> Result<T, JsonError>,

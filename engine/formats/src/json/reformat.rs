@@ -178,6 +178,7 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
+    /// Skips a literal and writes the double that it means.
     fn double<S: Style>(&mut self, literal: &str, value: f64) -> Option<()> {
         self.skip_literal(literal)?;
         S::push_float(self.out, value);

@@ -50,7 +50,7 @@ pub enum JsonWriteError {
 /// 10^10, because `to_json` writes ten fraction digits (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// Number of bytes of text after which they are written to the output.
+/// Length in bytes at which the collected text is written to the output.
 const FLUSH_BYTES: usize = 64 * 1024;
 
 impl JsonValue {
@@ -97,6 +97,7 @@ pub(super) trait Style {
     /// Returns a nonzero value for the first byte of a character that the style escapes.
     fn special(byte: u8) -> u8;
 
+    /// Appends a double, which may be NaN or infinite.
     fn push_float(out: &mut Vec<u8>, value: f64);
 }
 
@@ -196,6 +197,7 @@ fn ten_digits(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
+/// Writes values in the style `S`.
 struct Printer<'a, S> {
     /// The output for long texts, which are written in parts. `None` keeps the entire text in `text`.
     out: Option<&'a mut dyn Write>,
@@ -286,6 +288,7 @@ impl<'a, S: Style> Printer<'a, S> {
         Ok(())
     }
 
+    /// Writes what precedes the element with this index: a comma, unless it is the first element, and a line break.
     fn separate(&mut self, index: usize, level: usize) {
         if index > 0 {
             self.push(self.comma);
@@ -293,6 +296,7 @@ impl<'a, S: Style> Printer<'a, S> {
         self.line_break(level);
     }
 
+    /// If elements are on separate lines, writes a line break and the indentation of this level.
     fn line_break(&mut self, level: usize) {
         if let Some(indent) = self.options.indent {
             self.text.push(b'\n');

@@ -114,6 +114,7 @@ impl NpyHeader {
         self.checked_bytes().unwrap_or(u64::MAX)
     }
 
+    /// Returns the size of all data in bytes, or `None` if it exceeds 64 bits.
     fn checked_bytes(&self) -> Option<u64> {
         // The product must not overflow either if one dimension is 0.
         self.shape

@@ -48,24 +48,24 @@ static SCHEMA_ELEMENT: FieldKind = Structure(&[
     Integer, // field_id
     // `LogicalType`
     Structure(&[
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        Structure(&[Integer, Integer]),
-        EMPTY,
-        TIME,
-        TIME,
-        Undefined,
-        Structure(&[Byte, Boolean]),
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        Structure(&[Byte]),
-        Structure(&[Binary]),
-        Structure(&[Binary, Integer]),
+        EMPTY,                          // STRING
+        EMPTY,                          // MAP
+        EMPTY,                          // LIST
+        EMPTY,                          // ENUM
+        Structure(&[Integer, Integer]), // DECIMAL
+        EMPTY,                          // DATE
+        TIME,                           // TIME
+        TIME,                           // TIMESTAMP
+        Undefined,                      // reserved
+        Structure(&[Byte, Boolean]),    // INTEGER
+        EMPTY,                          // UNKNOWN
+        EMPTY,                          // JSON
+        EMPTY,                          // BSON
+        EMPTY,                          // UUID
+        EMPTY,                          // FLOAT16
+        Structure(&[Byte]),             // VARIANT
+        Structure(&[Binary]),           // GEOMETRY
+        Structure(&[Binary, Integer]),  // GEOGRAPHY
     ]),
 ]);
 

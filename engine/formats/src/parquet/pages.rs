@@ -143,6 +143,7 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
     Binary, Binary, Integer, Integer, Binary, Binary, Boolean, Boolean,
 ]);
 
+/// The sizes that a page header declares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct PageHeader {
     /// `uncompressed_page_size`
@@ -265,6 +266,7 @@ impl<V: Visitor> Walk<'_, V> {
         Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
+    /// Walks through a structure, whose fields have these kinds.
     fn structure(&mut self, kinds: &'static [FieldKind]) -> Option<()> {
         let mut field = 0_usize;
         loop {

@@ -274,6 +274,7 @@ impl Fields<'_> {
         Some(())
     }
 
+    /// Skips the property number `kind`. Returns `None` if another byte follows.
     fn expect(&mut self, kind: u8) -> Option<()> {
         (self.byte()? == kind).then_some(())
     }
@@ -343,6 +344,8 @@ impl Fields<'_> {
     fn folder(&mut self) -> Option<u64> {
         let (mut inputs, mut outputs) = (0_u64, 0_u64);
         for _ in 0..self.number()? {
+            // The four lowest bits are the length of the coder's id. Two further bits mean that the coder has several inputs
+            // or outputs, and that it has properties.
             let flags = self.byte()?;
             self.skip(u64::from(flags & 0x0f))?;
             let (input, output) = match flags & 0x10 {

@@ -60,6 +60,7 @@ impl SevenZPart {
         u32::try_from(self.unpacked).map_or(dictionary, |unpacked| unpacked.min(dictionary))
     }
 
+    /// Returns a reader of the uncompressed bytes. `packed` must return the packed bytes of this part.
     fn reader(&self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         // A complete stream ends with a zero byte, which a part from the middle of a stream lacks.
         let packed = io::BufReader::with_capacity(1 << 16, packed).chain(&[0][..]);
@@ -236,6 +237,7 @@ pub struct PartSpans<P> {
     current: Mutex<Option<PartDecoder>>,
 }
 
+/// The decoder of a part that has been decoded up to some section.
 struct PartDecoder {
     /// Index of the part.
     part: usize,

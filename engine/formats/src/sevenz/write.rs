@@ -79,6 +79,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
             .map_err(not_written)
     }
 
+    /// Adds an entry without content.
     fn add_bare(&mut self, entry: BareEntry) -> Result<(), ArchiveError> {
         if let WriterState::Bare { entries, .. } = &mut self.state {
             entries.push(entry);
@@ -193,6 +194,7 @@ fn write_bare(mut out: impl Write, entries: &[BareEntry]) -> io::Result<()> {
     out.write_all(&header)
 }
 
+/// Returns the header of an archive whose entries have no content.
 fn bare_header(entries: &[BareEntry]) -> Vec<u8> {
     let mut header = vec![HEADER, FILES_INFO];
     push_number(&mut header, entries.len() as u64);

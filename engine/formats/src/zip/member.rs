@@ -99,6 +99,7 @@ impl ZipDirectory {
         self.members.reserve(members);
     }
 
+    /// Appends a member.
     pub(super) fn push(&mut self, entry: &ZipMember<'_>, form: Option<StoredForm>) {
         self.forms.extend(form);
         let name = (self.names.len() as u64) << LENGTH_BITS | entry.path.len() as u64;
@@ -158,6 +159,7 @@ impl ZipDirectory {
     }
 }
 
+/// Removes the values with these indices, which must be ascending.
 fn remove<T>(values: &mut Vec<T>, indices: &[usize]) {
     let mut indices = indices.iter().peekable();
     let mut index = 0;

@@ -80,6 +80,7 @@ impl<R: ReadAt> Content<R> {
 }
 
 impl<R: ReadAt> MemberReader<'_, R> {
+    /// Reads content. Verifies the entire content after its last byte.
     fn read_checked(&mut self, buf: &mut [u8]) -> Result<usize, ZipError> {
         if self.ended {
             return Ok(0);
@@ -105,6 +106,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
         Ok(read)
     }
 
+    /// Checks that the content ends here, and verifies the compressed size and the CRC.
     fn end(&mut self) -> Result<(), ZipError> {
         self.ended = true;
         let mut extra = [0];
@@ -169,6 +171,7 @@ impl ZipEntry {
         })
     }
 
+    /// Converts an error of the decoder or of the base file.
     fn failed(&self, error: io::Error) -> ZipError {
         match error.kind() {
             io::ErrorKind::InvalidInput
@@ -263,6 +266,7 @@ impl MemberInflater {
         Ok(&self.record)
     }
 
+    /// Decompresses the data in `record` into `content`, and verifies the sizes.
     fn inflate(&mut self, entry: &ZipEntry, content: &mut Vec<u8>) -> Result<(), ZipError> {
         let corrupt = |reason: String| ZipError::Corrupt {
             member: entry.path.clone(),

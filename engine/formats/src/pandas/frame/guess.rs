@@ -117,6 +117,7 @@ impl RowSink for FrameScanner {
 }
 
 impl ColumnGuess {
+    /// Adds a cell. If the cell does not have the type of the previous cells, changes the type.
     #[inline]
     fn push(&mut self, cell: &[u8], parser: FloatParser) {
         let is_collected = match self {

@@ -232,6 +232,7 @@ impl<'a> ScannedFrame<'a> {
         Ok(columns.flatten().collect())
     }
 
+    /// Reads the first `rows` rows of columns with a second pass over the file.
     fn read_from_file(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let reader = FrameReader::new(&self.scan, &self.options, columns, rows);
         reader.read(self.content.reader())

@@ -172,6 +172,7 @@ pub(crate) enum Integer<T> {
     Invalid,
 }
 
+/// Returns whether C's `isspace` treats a byte as whitespace.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
@@ -213,6 +214,7 @@ fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
     }
 }
 
+/// Parses a cell as `int64`. Spaces around the integer and a plus sign are allowed.
 pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
     let (negative, text) = take_sign(skip_spaces(cell));
     let Ok((magnitude, rest)) = digits(text) else {
@@ -232,6 +234,7 @@ pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
     }
 }
 
+/// Parses a cell as `uint64`. Spaces around the integer and a plus sign are allowed.
 pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     let text = match skip_spaces(cell) {
         [b'-', ..] => return Integer::Negative,

@@ -185,6 +185,7 @@ struct PlainDecimal {
 }
 
 impl PlainDecimal {
+    /// Parses a cell. Returns `None` if the cell does not have this format, or has too many digits.
     #[inline]
     fn parse(cell: &[u8]) -> Option<PlainDecimal> {
         let text = cell.strip_prefix(b"-").unwrap_or(cell);

@@ -66,6 +66,7 @@ impl<'a, W: Write> RowPrinter<'a, W> {
         }
     }
 
+    /// Writes the rows of the file `raw`, which must be the scanned file. Returns the output.
     pub fn print(mut self, raw: impl Read, options: &ReadOptions) -> Result<W, CsvError> {
         let mut rows = RowReader::new(options);
         rows.read(raw, &mut self, |_| false)?;
@@ -121,6 +122,7 @@ pub struct Concatenation {
     columns: Vec<ConcatenatedColumn>,
 }
 
+/// A selected column, and its types in the files added so far.
 #[derive(Debug, Clone)]
 struct ConcatenatedColumn {
     name: String,

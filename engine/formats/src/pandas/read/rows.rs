@@ -233,6 +233,7 @@ pub(crate) trait RowSink {
     fn shape(&mut self, _shape: Shape) -> Result<(), CsvError> {
         Ok(())
     }
+    /// Receives a row. The row may have fewer fields than the table has columns.
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
 }
 
@@ -279,6 +280,7 @@ impl RowReader {
         }
     }
 
+    /// Returns the number of rows so far, without the header.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -344,6 +346,7 @@ impl RowReader {
         self.check_row(self.carry.len(), self.offset)
     }
 
+    /// Rejects the row at `offset` if it has too many bytes.
     fn check_row(&self, bytes: usize, offset: u64) -> Result<(), CsvError> {
         let row = self.current();
         let limit = if row == 0 {

@@ -139,6 +139,7 @@ impl TypeScanner {
         }
     }
 
+    /// Ends a block of rows: stores the type of each column in the block, and starts new inferences.
     fn end_block(&mut self) {
         let parser = self.options.floats;
         for column in &mut self.columns {
@@ -149,6 +150,7 @@ impl TypeScanner {
         self.has_integers = false;
     }
 
+    /// Adds each cell of a row to its column.
     fn add_cells(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let (parser, skipped) = (self.options.floats, self.shape.index);
         match row.plain(skipped, self.columns.len()) {

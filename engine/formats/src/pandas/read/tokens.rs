@@ -38,6 +38,7 @@ impl Field {
             .unwrap_or_default()
     }
 
+    /// Returns the content of the field, without quotes.
     pub fn content<'a>(&self, row: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = self.raw(row);
         match self.form {

@@ -199,6 +199,7 @@ impl TextTable {
         Self { schema, lines }.validate()
     }
 
+    /// Checks that the number of rows is that of the schema.
     fn validate(self) -> Result<Self, CsvError> {
         let rows = self.lines.index.len() as u64;
         if rows != self.schema.rows + 1 {

@@ -135,6 +135,7 @@ impl Inference {
         self.push_any(cell);
     }
 
+    /// Adds a cell in any format.
     fn push_any(&mut self, cell: &[u8]) {
         if is_missing(cell) {
             self.missing = true;
@@ -149,6 +150,9 @@ impl Inference {
             Trial::Bool => self.push_bool(cell),
         }
     }
+
+    // Each of the following methods adds a cell that is not missing, in one trial. If the cell does not fit, the method
+    // changes the trial.
 
     fn push_int(&mut self, cell: &[u8]) {
         match parse_i64(cell) {

@@ -41,6 +41,7 @@ pub(super) struct Chunk {
 #[derive(Clone, Copy)]
 pub(super) struct ChunkOptions<'a> {
     pub versions: &'a WriterVersions,
+    /// Directory for temporary files.
     pub scratch: &'a Path,
 }
 
@@ -179,6 +180,8 @@ impl Packer {
     }
 }
 
+// Each of the following functions writes the next `rows` values of a column, except missing ones.
+
 fn booleans(
     page: &mut Snappy,
     values: &mut ColumnValues,
@@ -249,7 +252,7 @@ impl ValueRange {
     }
 
     fn update(&mut self, bytes: &[u8]) {
-        macro_rules! see {
+        macro_rules! extend {
             ($range:expr, $kind:ty) => {{
                 let Ok(bytes) = bytes.try_into() else { return };
                 let value = <$kind>::from_le_bytes(bytes);
@@ -265,12 +268,12 @@ impl ValueRange {
         }
         match self {
             ValueRange::None => {}
-            ValueRange::I32(range) => see!(range, i32),
-            ValueRange::U32(range) => see!(range, u32),
-            ValueRange::I64(range) => see!(range, i64),
-            ValueRange::U64(range) => see!(range, u64),
-            ValueRange::F32(range) => see!(range, f32),
-            ValueRange::F64(range) => see!(range, f64),
+            ValueRange::I32(range) => extend!(range, i32),
+            ValueRange::U32(range) => extend!(range, u32),
+            ValueRange::I64(range) => extend!(range, i64),
+            ValueRange::U64(range) => extend!(range, u64),
+            ValueRange::F32(range) => extend!(range, f32),
+            ValueRange::F64(range) => extend!(range, f64),
         }
     }
 
@@ -360,6 +363,7 @@ impl Snappy {
         Ok(())
     }
 
+    /// Compresses the current block.
     fn flush(&mut self) -> io::Result<()> {
         let length = self.encoder.compress(&self.block, &mut self.compressed);
         let length = length.map_err(io::Error::other)?;
@@ -490,15 +494,18 @@ impl<'a> Struct<'a> {
     }
 }
 
+/// Zigzag encoding: maps integers of small magnitude to small unsigned integers.
 fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 
+/// Appends the length of `value`, and its bytes.
 pub(super) fn push_binary(out: &mut Vec<u8>, value: &[u8]) {
     push_varint(out, value.len() as u64);
     out.extend_from_slice(value);
 }
 
+/// Appends an integer in groups of seven bits, lowest first. The highest bit of a byte is set if another byte follows.
 pub(super) fn push_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

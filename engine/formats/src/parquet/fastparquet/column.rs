@@ -152,6 +152,7 @@ fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
     })
 }
 
+/// Returns NumPy's name for the type of a column.
 pub(in crate::parquet) fn numpy_type(field: &Field) -> Result<&'static str, ParquetError> {
     Ok(types(field)?.numpy)
 }
@@ -181,6 +182,7 @@ impl ColumnSpool {
         format!("{}: {}", self.column.name, self.data_type)
     }
 
+    /// Appends the values of an array.
     pub(super) fn push(&mut self, array: &ArrayRef) -> Result<(), ParquetError> {
         macro_rules! numbers {
             ($kind:ty, $wide:ty) => {{

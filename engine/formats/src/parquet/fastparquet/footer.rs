@@ -8,6 +8,7 @@ use super::chunk::Struct;
 use super::column::{FastparquetColumn, PhysicalType};
 use crate::parquet::write::{Creator, metadata_column, metadata_entry};
 
+/// A row group that has been written.
 pub(super) struct RowGroup {
     pub rows: u64,
     pub chunks: Vec<Chunk>,
@@ -18,6 +19,7 @@ const SNAPPY: i32 = 1;
 /// The number that marks a column as optional.
 const OPTIONAL: i32 = 1;
 
+/// Returns the bytes of the footer of a file with `rows` rows.
 pub(super) fn footer(
     columns: &[FastparquetColumn],
     groups: &[RowGroup],
