@@ -382,6 +382,7 @@ fn tar_bombs_are_rejected() {
         });
         (visited, result)
     };
+    // The second member declares 16 TiB.
     let mut bytes = member("a", 600);
     bytes.extend([7; 1024]);
     bytes.extend(member("b", 16 << 40));

@@ -348,7 +348,7 @@ fn local_header_that_differs_is_rejected() {
     assert!(matches!(
         entry.locate(&bytes),
         Err(ZipError::HeaderMismatch {
-            field: "signature",
+            field: "the signature",
             ..
         })
     ));

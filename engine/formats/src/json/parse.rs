@@ -81,6 +81,7 @@ pub enum NestedValues {
     Skip,
 }
 
+/// How a text is parsed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ParseOptions {
     pub grammar: JsonGrammar,

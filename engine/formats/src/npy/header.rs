@@ -138,6 +138,7 @@ impl NpyHeader {
             "{{'descr': '{}', 'fortran_order': {order}, 'shape': {shape}, }}",
             self.descr
         );
+        // NumPy can append elements along the dimension that varies slowest.
         let growing = if self.fortran_order {
             self.shape.last()
         } else {

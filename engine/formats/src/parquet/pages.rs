@@ -330,6 +330,7 @@ impl<V: Visitor> Walk<'_, V> {
         Some(())
     }
 
+    /// Walks through a list. The first byte contains the length, if it is below 15, and the type of the elements.
     fn list(&mut self, inner: &'static FieldKind) -> Option<()> {
         let header = self.byte()?;
         let length = match header >> 4 {

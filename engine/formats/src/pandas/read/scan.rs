@@ -122,6 +122,7 @@ impl TypeScanner {
         }
     }
 
+    /// Returns the type that the options request for a column.
     fn requested_type(&self, name: &str) -> Option<ColumnType> {
         let options = &self.options;
         if options.all_text || options.text.iter().any(|text| text == name) {
