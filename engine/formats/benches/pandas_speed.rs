@@ -34,11 +34,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// Returns a number from 0 (inclusive) to 1 (exclusive).
     fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
+/// Returns a CSV file with the columns of the taxi table.
 fn table(rows: usize) -> String {
     let mut random = Random(1);
     let mut text = String::from(
@@ -69,6 +71,7 @@ fn cpu_seconds() -> Option<f64> {
     Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)
 }
 
+/// Runs a step three times, and prints its name and the highest speed. Returns the result of the last run.
 fn time<T>(what: &str, bytes: usize, mut run: impl FnMut() -> T) -> T {
     let mut best = f64::INFINITY;
     let mut result = None;

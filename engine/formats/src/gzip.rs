@@ -14,6 +14,7 @@ const TRAILER_BYTES: usize = 8;
 
 /// Reads a gzip file once from the beginning, and builds an index for random access.
 pub struct GzipIndexer<'w, R: Read> {
+    /// Length of the gzip header in bytes.
     header: u64,
     inner: InflateIndexer<'w, BufReader<CountingReader<R>>>,
 }
@@ -29,6 +30,7 @@ pub struct GzipStream {
     pub index: InflateIndex,
 }
 
+/// Counts the bytes that were read.
 struct CountingReader<R> {
     inner: R,
     bytes: u64,
@@ -48,8 +50,8 @@ pub fn is_gzip(head: &[u8]) -> bool {
     head.starts_with(&MAGIC)
 }
 
-/// Describes the only member of a gzip file of `bytes` bytes. `head` is the beginning of the file. Returns `None` if `head`
-/// is too short.
+/// Describes how a gzip file of `bytes` bytes stores its only member. `head` is the beginning of the file. Returns `None` if
+/// `head` is too short.
 pub(crate) fn stored_form(head: &[u8], bytes: u64) -> Option<StoredForm> {
     let [_, _, _, flags, time @ .., level, system] = head.first_chunk::<10>()?;
     Some(StoredForm {
@@ -100,8 +102,8 @@ impl<'w, R: Read> GzipIndexer<'w, R> {
             let what = "the checksum of the gzip stream is wrong";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        let is_all = found.rest.read(&mut [0])? == 0;
-        Ok(found.index.filter(|_| is_all).map(|index| GzipStream {
+        let is_single = found.rest.read(&mut [0])? == 0;
+        Ok(found.index.filter(|_| is_single).map(|index| GzipStream {
             offset: self.header,
             bytes: found.used,
             index,

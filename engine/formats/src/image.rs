@@ -96,12 +96,14 @@ impl ImageHeader {
     }
 }
 
+/// The bytes of a file, read sequentially. `position` is the offset of the next byte.
 struct Bytes<R> {
     input: R,
     position: u64,
 }
 
 impl<R: Read> Bytes<R> {
+    /// Reads the next `N` bytes.
     fn array<const N: usize>(&mut self) -> Result<[u8; N], ImageError> {
         let mut bytes = [0; N];
         match self.input.read_exact(&mut bytes) {
@@ -153,7 +155,11 @@ impl<R: Read> Bytes<R> {
     }
 }
 
+// Each of the following functions returns width and height in pixels. `bytes` must begin after the first two bytes of the
+// file.
+
 fn png<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
+    // The rest of the signature, and the length and type of the first chunk.
     let rest: [u8; 14] = bytes.array()?;
     if !rest.starts_with(b"NG\r\n\x1a\n") || !rest.ends_with(b"IHDR") {
         return Err(bytes.damaged("a PNG file must begin with the chunk IHDR"));
@@ -174,9 +180,10 @@ fn gif<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
 }
 
 fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
+    // Skips the rest of the file header. The size of the image is in the next header, which begins with its length.
     bytes.skip(12)?;
-    let header = u32::from_le_bytes(bytes.array()?);
-    match header {
+    let header_length = u32::from_le_bytes(bytes.array()?);
+    match header_length {
         12 => {
             let width = u16::from_le_bytes(bytes.array()?);
             let height = u16::from_le_bytes(bytes.array()?);
@@ -188,7 +195,7 @@ fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
             let height = i32::from_le_bytes(bytes.array()?);
             Ok((width, height.unsigned_abs()))
         }
-        _ => Err(bytes.damaged("a BMP header must have at least 12 bytes")),
+        _ => Err(bytes.damaged("a BMP header must have 12 bytes, or 16 or more")),
     }
 }
 
@@ -204,7 +211,9 @@ fn jpeg_size<R: Read>(bytes: &mut Bytes<R>) -> Result<(u32, u32), ImageError> {
                 let width = u16::from_be_bytes(bytes.array()?);
                 return Ok((width.into(), height.into()));
             }
+            // Markers without a segment.
             0x01 | 0xd0..=0xd8 => {}
+            // The end of the image, or the start of its data.
             0xd9 | 0xda => {
                 return Err(bytes.damaged("the image data begin before the frame header"));
             }
@@ -233,6 +242,7 @@ fn marker<R: Read>(bytes: &mut Bytes<R>) -> Result<u8, ImageError> {
     }
 }
 
+/// Tags of directory entries.
 const WIDTH: u16 = 256;
 const HEIGHT: u16 = 257;
 
@@ -249,7 +259,7 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
     if is_big && (numbers.read_integer(2)? != 8 || numbers.read_integer(2)? != 0) {
         return Err(numbers.damaged("offsets of a BigTIFF file must have 8 bytes"));
     }
-    // Size in bytes of offsets and of the count of values. The number of directory entries has another size.
+    // Size in bytes of an offset, and of the count of values in a directory entry.
     let wide = if is_big { 8 } else { 4 };
     let directory = numbers.read_integer(wide)?;
     let gap = directory.checked_sub(numbers.bytes.position);
@@ -263,6 +273,7 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
         let count = numbers.read_integer(wide)?;
         let start = numbers.bytes.position;
         if tag == WIDTH || tag == HEIGHT {
+            // The types of one value: 1 (one byte), 3 (two bytes), 4 (four bytes), and in BigTIFF 16 (eight bytes).
             let size = match (kind, count) {
                 (1, 1) => 1,
                 (3, 1) => 2,
@@ -290,6 +301,7 @@ fn tiff_size<R: Read>(bytes: &mut Bytes<R>, big_endian: bool) -> Result<(u32, u3
     Err(numbers.damaged("the directory does not contain the size of the image"))
 }
 
+/// Reads integers in the byte order of the file.
 struct Numbers<'a, R> {
     bytes: &'a mut Bytes<R>,
     big_endian: bool,
@@ -300,6 +312,7 @@ impl<R: Read> Numbers<'_, R> {
         self.bytes.damaged(reason)
     }
 
+    /// Reads an integer of `size` bytes.
     fn read_integer(&mut self, size: usize) -> Result<u64, ImageError> {
         let mut number = 0;
         for index in 0..size {

@@ -132,7 +132,7 @@ impl From<LimitExceeded> for io::Error {
 pub struct DecodingLimits {
     /// [`Limit::Nesting`]: 1 is an archive, 2 is an archive in an archive.
     pub nesting: u64,
-    /// [`Limit::Members`]. A long path counts for additional members, one for every 128 bytes.
+    /// [`Limit::Members`]. A long path counts like additional members, one for every 128 bytes of the path.
     pub members: u64,
     /// The part of [`Limit::Unpacked`] that does not depend on the archive, in bytes.
     pub unpacked: u64,
@@ -184,6 +184,7 @@ impl DecodingLimits {
         }
     }
 
+    /// Returns the value of a limit, or the constant part of its value.
     fn value(&self, limit: Limit) -> u64 {
         match limit {
             Limit::Nesting => self.nesting,
@@ -262,6 +263,7 @@ fn check(limit: Limit, allowed: u64, found: u64) -> Result<(), LimitExceeded> {
     Ok(())
 }
 
+/// A sum that must not exceed `allowed`.
 #[derive(Debug, Clone)]
 struct Counter {
     limit: Limit,
@@ -325,6 +327,7 @@ pub struct BoundedReader<R> {
     inner: R,
     limit: Limit,
     allowed: u64,
+    /// Number of bytes read so far.
     seen: u64,
 }
 

@@ -13,14 +13,17 @@ use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 const HEADER_BYTES: usize = 128;
+/// Element type of a compressed variable.
 const COMPRESSED: u32 = 15;
 /// Element type of a matrix: a variable, or the value of a field.
 const MATRIX: u32 = 14;
+/// Class of a matrix that is a structure. The class is the first byte of the matrix's flags.
 const STRUCTURE: u8 = 2;
 
 /// Maximum number of uncompressed bytes of a variable that are searched for names.
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
+/// Maximum number of nested structures that are searched for names.
 const MAX_NESTING: usize = 32;
 
 /// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
@@ -34,7 +37,7 @@ const MAX_PATHS_BYTES: usize = 16 << 20;
 /// the variable are in memory.
 pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
-/// Variables cannot be removed from a file.
+/// An error when variables are removed from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum MatlabError {
     /// The file is HDF5 (version 7.3), big-endian, or not a MATLAB file.
@@ -56,7 +59,7 @@ pub enum MatlabError {
 /// If the file is damaged, only the paths before the damage are listed. Paths beyond the limits of this module are not
 /// listed.
 pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
-    let mut found = Names::default();
+    let mut found = PathList::default();
     let mut rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
     while let Some((kind, content, after)) = element(rest) {
         match kind {
@@ -67,11 +70,11 @@ pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
                     .take(MAX_SEARCHED_BYTES)
                     .read_to_end(&mut inflated);
                 if let Some((MATRIX, content, _)) = element(&inflated) {
-                    matrix(content, &mut Vec::new(), &mut found);
+                    collect_paths(content, &mut Vec::new(), &mut found);
                 }
             }
             MATRIX => {
-                matrix(content, &mut Vec::new(), &mut found);
+                collect_paths(content, &mut Vec::new(), &mut found);
             }
             _ => {}
         }
@@ -80,13 +83,16 @@ pub fn variable_paths(bytes: &[u8]) -> Vec<String> {
     found.paths
 }
 
+/// The paths found so far.
 #[derive(Default)]
-struct Names {
+struct PathList {
     paths: Vec<String>,
+    /// Size of all paths in bytes.
     bytes: usize,
 }
 
-impl Names {
+impl PathList {
+    /// Adds a path. Returns `None` if all paths together would exceed [`MAX_PATHS_BYTES`].
     fn push(&mut self, path: &[u8]) -> Option<()> {
         self.bytes += size_of::<String>() + path.len();
         let path = String::from_utf8_lossy(path).into_owned();
@@ -150,13 +156,17 @@ pub fn remove_variables(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<
     Ok(changed.then_some(out))
 }
 
+/// The result of removing fields from a matrix.
 enum StrippedMatrix {
     Unchanged,
+    /// The matrix itself must be removed.
     Removed,
+    /// The new content of the matrix.
     Changed(Vec<u8>),
 }
 
-/// Removes fields from a matrix. `outer` is the path of the field that contains the matrix, or empty for a variable.
+/// Removes the fields at the paths `unwanted` from a matrix. `outer` is the path of the field whose value is the matrix, or
+/// empty for a variable.
 fn strip_fields(
     content: &[u8],
     outer: &str,
@@ -216,11 +226,13 @@ fn strip_fields(
     })
 }
 
+/// Appends the tag of an element of the type `kind` whose content has `length` bytes.
 fn push_tag(kind: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&kind.to_le_bytes());
     out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
 }
 
+/// Appends a matrix, padded to a multiple of eight bytes.
 fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
     push_tag(MATRIX, content.len(), out);
     out.extend_from_slice(content);
@@ -229,6 +241,9 @@ fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Parses the element at the beginning of `bytes`. Returns its type, its content, and the bytes after it.
+///
+/// # Errors
+/// [`MatlabError::Damaged`] if `bytes` ends inside the element.
 pub fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
     let found = element(bytes).ok_or(MatlabError::Damaged)?;
     let tag = number(bytes, 0).unwrap_or_default();
@@ -239,6 +254,7 @@ pub fn complete_element(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError
     Ok(found)
 }
 
+/// Returns the little-endian integer at offset `at`.
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
     let four = bytes.get(at..at + 4)?;
     Some(u32::from_le_bytes(four.try_into().ok()?))
@@ -262,9 +278,11 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-/// Collects the names in a matrix. `path` is the path of the field that contains the matrix, and must be empty for a
-/// variable.
-fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
+/// Adds the paths of the fields in a matrix to `found`. `path` is the path of the field whose value is the matrix. If the
+/// matrix is a variable, `path` must be empty, and the path of the variable is added, too.
+///
+/// Returns `None` if the matrix is damaged or a limit is exceeded.
+fn collect_paths(content: &[u8], path: &mut Vec<u8>, found: &mut PathList) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;
     let (_, name, rest) = element(rest)?;
@@ -287,7 +305,7 @@ fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
             path.push(b'.');
             path.extend_from_slice(name_of(name)?);
             found.push(path)?;
-            matrix(content, path, found);
+            collect_paths(content, path, found);
             path.truncate(outer);
         }
         rest = after;
@@ -305,7 +323,8 @@ fn name_of(name: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    fn small(kind: u32, content: &[u8]) -> Vec<u8> {
+    /// Returns an element. The types used here are 1 (names), 5 (dimensions), 6 (flags) and 9 (doubles).
+    fn element_bytes(kind: u32, content: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         push_tag(kind, content.len(), &mut out);
         out.extend_from_slice(content);
@@ -315,9 +334,9 @@ mod tests {
 
     fn matrix(class: u8, name: &str, rest: &[u8]) -> Vec<u8> {
         let head = [
-            small(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
-            small(5, &[1, 0, 0, 0, 1, 0, 0, 0]),
-            small(1, name.as_bytes()),
+            element_bytes(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
+            element_bytes(5, &[1, 0, 0, 0, 1, 0, 0, 0]),
+            element_bytes(1, name.as_bytes()),
         ];
         let mut out = Vec::new();
         push_matrix(&[head.concat(), rest.to_vec()].concat(), &mut out);
@@ -331,7 +350,11 @@ mod tests {
             text.resize(8, 0);
             names.extend(text);
         }
-        let mut rest = [small(5, &8_u32.to_le_bytes()), small(1, &names)].concat();
+        let mut rest = [
+            element_bytes(5, &8_u32.to_le_bytes()),
+            element_bytes(1, &names),
+        ]
+        .concat();
         fields.iter().for_each(|(_, value)| rest.extend(value));
         matrix(STRUCTURE, name, &rest)
     }
@@ -345,14 +368,14 @@ mod tests {
 
     #[test]
     fn removing_variables_and_fields_keeps_all_other_bytes() {
-        let value = |bytes: &[u8]| matrix(6, "", &small(9, bytes));
+        let value = |bytes: &[u8]| matrix(6, "", &element_bytes(9, bytes));
         let video = |labels: Vec<u8>| {
             structure(
                 "Video",
                 &[("Frames", value(b"12345678")), ("Labels", labels)],
             )
         };
-        let other = matrix(6, "other", &small(9, b"87654321"));
+        let other = matrix(6, "other", &element_bytes(9, b"87654321"));
         let full = file(&[video(value(b"secret!!")), other.clone()]);
         assert_eq!(
             variable_paths(&full),
@@ -362,7 +385,7 @@ mod tests {
         let found = remove_variables(&full, &unwanted).unwrap().unwrap();
         assert_eq!(variable_paths(&found), ["Video", "Video.Frames", "other"]);
         assert!(memchr::memmem::find(&found, b"secret").is_none());
-        let empty = small(MATRIX, b"");
+        let empty = element_bytes(MATRIX, b"");
         assert_eq!(found, file(&[video(empty), other.clone()]));
         assert!(remove_variables(&found, &unwanted).unwrap().is_none());
         let without_video = remove_variables(&full, &["Video".to_owned()])
@@ -384,7 +407,7 @@ mod tests {
 
     #[test]
     fn variable_paths_limits_depth_total_size_and_name_length() {
-        // 1,000 nested structures: names beyond the depth limit are not listed.
+        // 1,000 nested structures. Each path is longer than the previous one by `.f`.
         let deep = (0..1000).fold(matrix(6, "", &[]), |inner, _| {
             structure("s", &[("f", inner)])
         });
@@ -412,13 +435,17 @@ mod tests {
         let length = (name.len() as u32 + 1).to_le_bytes();
         let mut text = name.as_bytes().to_vec();
         text.push(0);
-        let rest = [small(5, &length), small(1, &text), value.to_vec()];
+        let rest = [
+            element_bytes(5, &length),
+            element_bytes(1, &text),
+            value.to_vec(),
+        ];
         matrix(STRUCTURE, "s", &rest.concat())
     }
 
     #[test]
     fn removal_from_an_unreadable_file_is_an_error() {
-        let full = file(&[matrix(6, "other", &small(9, b"87654321"))]);
+        let full = file(&[matrix(6, "other", &element_bytes(9, b"87654321"))]);
         let unwanted = ["other".to_owned()];
         for length in HEADER_BYTES + 1..full.len() {
             assert!(

@@ -65,6 +65,7 @@ pub fn normalize(raw: &str) -> Result<String, PathError> {
     Ok(path)
 }
 
+/// Rejects a path that violates a rule of [`PathError`].
 fn reject_unsafe(raw: &str) -> Result<(), PathError> {
     let bytes = raw.as_bytes();
     match bytes {

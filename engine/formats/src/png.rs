@@ -111,7 +111,7 @@ pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, Pn
     let frame = reader.next_frame(&mut rows).map_err(PngError::Damaged)?;
     // Pillow also checks the image up to its end when it loads it.
     reader.finish().map_err(PngError::Damaged)?;
-    let layout = Layout {
+    let layout = RowLayout {
         color,
         depth,
         palette,
@@ -130,13 +130,17 @@ pub fn decode_grey(file: &[u8], limits: &DecodingLimits) -> Result<GreyImage, Pn
     })
 }
 
-struct Layout {
+/// How the bytes of a decoded row encode pixels.
+struct RowLayout {
     color: ColorType,
+    /// Bits per sample.
     depth: BitDepth,
+    /// The grey value of each palette index, if the image has a palette.
     palette: Option<[u8; 256]>,
 }
 
-impl Layout {
+impl RowLayout {
+    /// Appends the grey values of one row of `width` pixels to `pixels`.
     fn push_row(&self, row: &[u8], width: usize, pixels: &mut Vec<u8>) {
         match self.color {
             ColorType::Rgb => pixels.extend(row.as_chunks::<3>().0.iter().map(|rgb| grey(*rgb))),
@@ -152,6 +156,7 @@ impl Layout {
                 pixels.extend(row.as_chunks::<2>().0.iter().map(|[grey, _]| *grey));
             }
             ColorType::Grayscale => {
+                // The highest sample becomes 255.
                 let factor = match self.depth {
                     BitDepth::One => 255,
                     BitDepth::Two => 85,
@@ -170,6 +175,8 @@ impl Layout {
         }
     }
 
+    /// Iterates over the samples of a row with one sample per pixel. Samples of fewer than 8 bits are packed into bytes, the
+    /// leftmost pixel in the highest bits.
     fn samples(&self, row: &[u8], width: usize) -> impl Iterator<Item = u8> {
         let bits = (self.depth as usize).min(8);
         let mask = u8::MAX >> (8 - bits);
@@ -190,6 +197,7 @@ fn grey_palette(palette: &[u8]) -> [u8; 256] {
     greys
 }
 
+/// Converts a color to its grey value, with the formula of this module.
 fn grey([r, g, b]: [u8; 3]) -> u8 {
     let sum = 19_595 * u32::from(r) + 38_470 * u32::from(g) + 7471 * u32::from(b) + 0x8000;
     u8::try_from(sum >> 16).unwrap_or(u8::MAX)

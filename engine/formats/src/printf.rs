@@ -1,7 +1,8 @@
 //! Formats values like Python's `%` operator, which follows C's `printf`.
 //!
-//! - Supported: `%d %i %u %s %f %e %g %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, width and precision.
-//! - Crates that implement `printf` follow C, so none is used: `%x` prints -255 as `ffffff01`, but Python prints `-ff`.
+//! - Supported: `%d %i %u %s %f %F %e %E %g %G %x %X %o %%`, the flags `-`, `+`, space, `0` and `#`, width and precision.
+//! - This module does not use a crate that implements `printf`, because such crates follow C. For example, C's `%x` prints
+//!   -255 as `ffffff01`, but Python prints `-ff`.
 
 use std::fmt::Write;
 
@@ -35,7 +36,7 @@ pub enum PrintfError {
         /// Number of values.
         given: usize,
     },
-    /// The conversion does not support the type of the value.
+    /// The conversion cannot format a value of this type.
     #[error("`{conversion}` cannot format {found}")]
     Type {
         /// The conversion as written.
@@ -51,28 +52,37 @@ pub enum PrintfError {
 /// Maximum width and precision in characters, because both allocate memory.
 pub const MAX_WIDTH: usize = 1000;
 
-///  A parsed format.
+/// A parsed format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrintfFormat {
     parts: Vec<Part>,
 }
 
+/// A part of a format: text that is copied, or a conversion that formats a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
     Text(String),
     Value(Conversion),
 }
 
+/// A conversion, for example `%-8.3f`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Conversion {
+    /// The conversion as in the format, for error messages.
     spelled: String,
+    /// The flag `-`: pads on the right.
     left: bool,
+    /// The flag `+`.
     plus: bool,
-    blank: bool,
+    /// The flag space: a space in place of a plus sign.
+    space: bool,
+    /// The flag `0`: pads numbers with zeros.
     zero: bool,
+    /// The flag `#`: writes the prefix of `%x` and `%o`, and always writes the decimal point.
     alternate: bool,
     width: usize,
     precision: Option<usize>,
+    /// The letter at the end of the conversion, for example `d`.
     letter: char,
 }
 
@@ -134,6 +144,7 @@ impl PrintfFormat {
 }
 
 impl Conversion {
+    /// Parses a conversion. `text` must begin after the `%`. Returns the conversion and the text after it.
     fn read(text: &str) -> Result<(Self, &str), PrintfError> {
         let mut conversion = Self::default();
         let mut rest = text;
@@ -141,7 +152,7 @@ impl Conversion {
             match rest.chars().next() {
                 Some('-') => conversion.left = true,
                 Some('+') => conversion.plus = true,
-                Some(' ') => conversion.blank = true,
+                Some(' ') => conversion.space = true,
                 Some('0') => conversion.zero = true,
                 Some('#') => conversion.alternate = true,
                 _ => break,
@@ -172,6 +183,7 @@ impl Conversion {
         }
     }
 
+    /// Formats a value and appends the text to `out`.
     fn push(&self, value: PrintfArgument<'_>, out: &mut String) -> Result<(), PrintfError> {
         if self.letter == 's' {
             let text = Self::text(value);
@@ -211,7 +223,7 @@ impl Conversion {
                 (negative, self.float(value.abs()))
             }
         };
-        let sign = match (negative, self.plus, self.blank) {
+        let sign = match (negative, self.plus, self.space) {
             (true, ..) => "-",
             (_, true, _) => "+",
             (_, _, true) => " ",
@@ -248,11 +260,13 @@ impl Conversion {
         }
     }
 
+    /// Adds leading zeros up to the precision, which is the minimum number of digits of an integer.
     fn pad_digits(&self, digits: String) -> String {
         let zeros = self.precision.unwrap_or(0).saturating_sub(digits.len());
         "0".repeat(zeros) + &digits
     }
 
+    /// Formats a number that is not negative with one of the letters `f`, `e` and `g`.
     fn float(&self, value: f64) -> String {
         let precision = self.precision.unwrap_or(6);
         let lower = match (value.is_nan(), value.is_infinite()) {
@@ -275,6 +289,7 @@ impl Conversion {
         }
     }
 
+    /// Appends a decimal point if the flag `#` is set and `digits` has no point.
     fn with_point(&self, mut digits: String) -> String {
         if self.alternate && !digits.contains('.') {
             digits.push('.');
@@ -282,7 +297,8 @@ impl Conversion {
         digits
     }
 
-    /// Formats a value for `%g`, in decimal or exponential notation. Removes trailing zeros unless the flag `#` is set.
+    /// Formats a value for `%g` with `digits` significant digits, in decimal or exponential notation. Removes trailing zeros
+    /// unless the flag `#` is set.
     fn general(&self, value: f64, digits: usize) -> String {
         let text = format!("{value:.*e}", digits - 1);
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -320,6 +336,7 @@ impl Conversion {
         }
     }
 
+    /// Returns the error for a value that the conversion cannot format.
     fn mismatch(&self, value: PrintfArgument<'_>) -> PrintfError {
         PrintfError::Type {
             conversion: self.spelled.clone(),
@@ -334,6 +351,7 @@ impl Conversion {
     }
 }
 
+/// Joins a mantissa and an exponent like C: the exponent has a sign and at least two digits.
 fn exponential(mantissa: &str, exponent: i64) -> String {
     let sign = if exponent < 0 { '-' } else { '+' };
     let mut text = mantissa.to_owned();
@@ -342,6 +360,7 @@ fn exponential(mantissa: &str, exponent: i64) -> String {
     text
 }
 
+/// Parses the number at the beginning of `text`, if any. Returns the number and the text after it.
 fn number(text: &str) -> Result<(Option<usize>, &str), PrintfError> {
     let end = text
         .find(|character: char| !character.is_ascii_digit())

@@ -82,7 +82,8 @@ pub fn decimal_digit(c: char) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// The code points around a digit that `float` and `int` accept, recorded by `tests/data/python/record.py`.
+    /// The file contains the characters that `float` and `int` accept before and after a digit, recorded by
+    /// `tests/data/python/record.py`.
     #[test]
     fn spaces_around_numbers_are_those_of_python() {
         let accepted: Vec<char> = include_str!("../tests/data/python/spaces.txt")

@@ -68,7 +68,7 @@ impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
     }
 }
 
-/// A range of a source that can be read by offset, counted from its start, and sequentially.
+/// A range of `base` that can be read by offset or sequentially. Offsets are counted from the start of the range.
 #[derive(Debug, Clone)]
 pub struct ByteSection<R> {
     base: R,

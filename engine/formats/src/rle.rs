@@ -1,7 +1,10 @@
-//! Run-length codes of masks: pairs of a start and a length, separated by spaces. The first pixel has the number 1.
+//! Run-length codes of masks, that is, their run-length encodings as text.
 //!
-//! For example, `3 2 9 1` sets the pixels 3, 4 and 9. Competitions number pixels down the columns ([`column_major`]) or
-//! along the rows. COCO's run-length encoding is another format.
+//! A code consists of pairs of a start and a length, separated by spaces. The first pixel has the number 1. For example,
+//! `3 2 9 1` sets the pixels 3, 4 and 9.
+//!
+//! Some competitions number the pixels down the columns ([`column_major`]), others along the rows. COCO's run-length
+//! encoding is a different format, which this module does not read.
 
 use std::ops::Range;
 
@@ -65,11 +68,12 @@ pub fn area(code: &str) -> Result<u64, RleError> {
         .fold(0, |sum, run| sum.saturating_add(run.end - run.start)))
 }
 
-/// Encodes a mask, given one value per pixel in the order of the pixel numbers.
+/// Encodes a mask. `pixels` contains whether each pixel is set, in the order of the pixel numbers.
 ///
 /// The code is empty if no pixel is set. Returns `None` if the code is longer than `max_bytes`.
 pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Option<String> {
     let mut code = String::new();
+    // The first pixel of the current run, counted from 0.
     let mut run: Option<u64> = None;
     let mut count = 0;
     let mut push = |start: u64, end: u64| {
@@ -101,8 +105,8 @@ pub fn encode(pixels: impl IntoIterator<Item = bool>, max_bytes: usize) -> Optio
 
 /// Iterates over the indices of an array's elements in column-major order: the first index varies fastest.
 ///
-/// The elements must be stored in C order. The iterator is empty if an array of shape `shape` does not have `length`
-/// elements.
+/// `shape` contains the length of each dimension. The elements must be stored in C order, in which the last index varies
+/// fastest. The iterator is empty if an array of this shape does not have `length` elements.
 pub fn column_major(length: usize, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
     let count = shape
         .iter()

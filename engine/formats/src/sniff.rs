@@ -52,6 +52,7 @@ pub enum FileType {
     Binary,
 }
 
+/// The bytes with which files of a type begin.
 const MAGIC: [(&[u8], FileType); 14] = [
     (b"PK\x03\x04", FileType::Zip),
     (b"PK\x05\x06", FileType::Zip),
@@ -75,9 +76,10 @@ impl FileType {
         if head.is_empty() {
             return Self::Empty;
         }
-        if let Some((_, looks)) = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)) {
-            return *looks;
+        if let Some((_, file_type)) = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)) {
+            return *file_type;
         }
+        // A tar archive begins with a header, which contains the signature at this offset.
         if head.get(257..262) == Some(b"ustar") {
             return Self::Tar;
         }

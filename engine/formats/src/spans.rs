@@ -1,7 +1,7 @@
 //! Random access to compressed streams that can be decoded from several offsets.
 //!
-//! Such a stream is a sequence of [`Spans`], each of which is decoded separately. [`SpanReader`] makes the stream readable
-//! like a file, and caches decoded spans.
+//! An implementation of [`Spans`] divides such a stream into ranges, the *spans*, and decodes each span separately.
+//! [`SpanReader`] makes the stream readable like a file, and caches decoded spans.
 
 use std::io;
 use std::ops::Range;
@@ -26,13 +26,16 @@ pub trait Spans {
         false
     }
 
-    /// Fills `buf` with bytes of an uncompressed span, beginning `skip` bytes after its start. The span must be long enough.
+    /// Fills `buf` with bytes of a span that is stored uncompressed, beginning `skip` bytes after the span's start. The span
+    /// must have at least `skip` plus `buf.len()` bytes.
     fn read_plain(&self, _number: usize, _buf: &mut [u8], _skip: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Decodes a span and appends its bytes to `bytes`, which must be empty. Returns the number of bytes before the span
-    /// that were decoded and discarded.
+    /// Decodes a span and appends its bytes to `bytes`, which must be empty.
+    ///
+    /// Some implementations must first decode bytes that precede the span. Returns the number of such bytes, which are
+    /// discarded.
     ///
     /// # Errors
     /// I/O errors, and [`io::ErrorKind::InvalidData`] or [`io::ErrorKind::UnexpectedEof`] if the source is damaged.
@@ -69,11 +72,12 @@ pub struct SpanReader<S> {
     capacity: usize,
 }
 
+/// The spans in memory, and what was decoded before.
 #[derive(Debug)]
 struct Cache {
     /// The spans in memory by number, least recently used first.
     buffers: Vec<(usize, SpanBuffer)>,
-    /// For each span, whether it has been in memory before.
+    /// For each span, whether it is or was in memory.
     was_decoded: Vec<bool>,
     /// Number of bytes decoded repeatedly or discarded because of random access.
     repeated: u64,
@@ -115,11 +119,12 @@ impl<S: Spans> SpanReader<S> {
         let buffer = match found {
             Some(index) => cache.buffers.remove(index).1,
             None => {
-                let known = cache.was_decoded.get_mut(number);
-                let is_again = known.is_some_and(|known| std::mem::replace(known, true));
-                let before = (0..number).rfind(|before| !self.spans.is_plain(*before));
-                let is_next = before.is_none_or(|before| cache.contains(before));
-                if is_again && !is_next {
+                let flag = cache.was_decoded.get_mut(number);
+                let was_decoded = flag.is_some_and(|flag| std::mem::replace(flag, true));
+                // In a second sequential pass, the previous compressed span is still in memory.
+                let previous = (0..number).rfind(|span| !self.spans.is_plain(*span));
+                let is_sequential = previous.is_none_or(|previous| cache.contains(previous));
+                if was_decoded && !is_sequential {
                     cache.repeated += bytes;
                 }
                 match cache.buffers.len() < self.capacity {
@@ -132,9 +137,10 @@ impl<S: Spans> SpanReader<S> {
         buffer
     }
 
-    /// Decodes the span that begins at `end`, unless another thread is already decoding it. Ignores errors.
+    /// Decodes the span that begins at offset `end`, unless it is in memory or another thread is already decoding it.
+    /// Ignores errors.
     ///
-    /// If a thread needs a span that another thread is already decoding, the waiting thread decodes the following span.
+    /// A thread that waits for a span calls this function to decode the following span in the meantime.
     fn decode_next(&self, end: u64) {
         let Some((next, range)) = self.spans.find(end) else {
             return;
@@ -148,13 +154,14 @@ impl<S: Spans> SpanReader<S> {
         }
     }
 
+    /// Decodes the span into `bytes`, unless `bytes` already contains the decoded span.
     fn fill(&self, bytes: &mut Vec<u8>, number: usize) -> io::Result<()> {
         if !bytes.is_empty() {
             return Ok(());
         }
         match self.spans.unpack(number, bytes) {
-            Ok(lost) => {
-                self.cache.lock().repeated += lost;
+            Ok(discarded) => {
+                self.cache.lock().repeated += discarded;
                 Ok(())
             }
             Err(error) => {
@@ -165,7 +172,7 @@ impl<S: Spans> SpanReader<S> {
     }
 }
 
-/// Reuses the memory of an old span, unless a thread still reads it.
+/// Returns an empty buffer. It reuses the memory of `old`, unless a thread still reads `old`.
 fn reuse(old: SpanBuffer) -> SpanBuffer {
     match Arc::try_unwrap(old) {
         Ok(old) => {

@@ -71,6 +71,7 @@ impl<R: Read> Read for HeaderLimiter<'_, R> {
     }
 }
 
+/// Checks whether a file that begins with `head` may be a tar archive.
 fn check_head(head: &[u8]) -> Result<(), ArchiveError> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
     match FileType::detect(head) {
@@ -184,6 +185,7 @@ fn name_and_kind(
     Err(ArchiveError::NotAFile { member, kind })
 }
 
+/// Describes how a member is stored. `field` takes the offset and length of a header field in the ustar format.
 fn stored_form(header: &tar::Header) -> StoredForm {
     let field = |from: usize, length: usize| {
         let bytes = header.as_bytes().get(from..from + length);

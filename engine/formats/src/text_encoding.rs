@@ -81,6 +81,7 @@ impl<R: Read> Utf8Reader<R> {
         }
     }
 
+    /// Converts the next chunk. `text` may be empty afterwards.
     fn fill(&mut self) -> io::Result<()> {
         self.text.clear();
         self.returned = 0;
@@ -126,12 +127,13 @@ impl<R: Read> Read for Utf8Reader<R> {
 mod tests {
     use super::*;
 
+    /// Reads at most the given number of bytes at once.
     struct Slow<'a>(&'a [u8], usize);
 
     impl Read for Slow<'_> {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-            let few = out.len().min(self.1);
-            self.0.read(out.get_mut(..few).unwrap_or_default())
+            let count = out.len().min(self.1);
+            self.0.read(out.get_mut(..count).unwrap_or_default())
         }
     }
 

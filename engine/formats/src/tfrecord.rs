@@ -14,7 +14,7 @@ use std::io::Read;
 
 use crate::limits::{DecodingLimits, Limit, LimitExceeded};
 
-/// Constant for masking. The format masks CRCs because a CRC over data that contain their own CRC is weak.
+/// Constant that is added to mask a CRC. The format masks CRCs because a CRC over data that contain their own CRC is weak.
 const MASK: u32 = 0xa282_ead8;
 
 /// Returns the CRC-32C of `bytes`, masked as in the file format.
@@ -22,7 +22,7 @@ pub fn masked_crc32c(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(MASK)
 }
 
-/// Memory of parsed features with many small values, as a multiple of the payload.
+/// Memory that parsed features with many small values take, as a multiple of the size of the payload.
 const FEATURE_MEMORY_FACTOR: u64 = 4;
 
 /// The payload of a record, and its offset.
@@ -60,6 +60,7 @@ impl<R: Read> TfRecords<R> {
         self
     }
 
+    /// Reads the next record. Returns `None` at the end of the file.
     fn record(&mut self) -> Result<Option<TfRecord>, TfRecordError> {
         let offset = self.offset;
         let length_bytes = self.take(8)?;
@@ -89,6 +90,7 @@ impl<R: Read> TfRecords<R> {
         Ok(Some(TfRecord { offset, payload }))
     }
 
+    /// Reads up to `count` bytes, fewer at the end of the file.
     fn take(&mut self, count: u64) -> Result<Vec<u8>, TfRecordError> {
         let offset = self.offset;
         let mut bytes = Vec::new();
@@ -173,6 +175,7 @@ pub enum TfRecordError {
     },
 }
 
+/// The value of a field in a protobuf message, by its wire type.
 enum Field<'a> {
     Varint(u64),
     Fixed32(u32),
@@ -184,8 +187,11 @@ enum Field<'a> {
     },
 }
 
+/// Iterates over the fields of a protobuf message.
 struct Fields<'a> {
+    /// The remaining bytes of the message.
     bytes: &'a [u8],
+    /// Offset of `bytes` in the payload.
     offset: usize,
 }
 
@@ -194,6 +200,7 @@ impl<'a> Fields<'a> {
         Self { bytes, offset }
     }
 
+    /// Returns the number and value of the next field.
     fn next(&mut self) -> Result<Option<(u64, Field<'a>)>, TfRecordError> {
         if self.bytes.is_empty() {
             return Ok(None);
@@ -223,6 +230,7 @@ impl<'a> Fields<'a> {
         self.bytes.is_empty()
     }
 
+    /// Reads an integer of up to ten bytes.
     fn varint(&mut self) -> Result<u64, TfRecordError> {
         let mut value = 0;
         for shift in (0..70).step_by(7) {
@@ -365,6 +373,7 @@ fn feature(message: &[u8], offset: usize) -> Result<Option<Feature>, TfRecordErr
 }
 
 impl Feature {
+    /// Appends the values of a BytesList, FloatList or Int64List, which must have the type of this feature.
     fn extend(&mut self, message: &[u8], offset: usize) -> Result<(), TfRecordError> {
         let mut fields = Fields::new(message, offset);
         while let Some((number, field)) = fields.next()? {

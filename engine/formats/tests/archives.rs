@@ -17,7 +17,7 @@ use prep_formats::spans::{SpanReader, Spans};
 use prep_formats::tar::{self as tarball, TarWriter};
 use prep_formats::zip::{RawListing, ZipDirectory, ZipMethod, ZipWriter, read_tolerant};
 
-/// A budget for an archive that may unpack to `unpacked` bytes.
+/// Returns a budget for an archive that may unpack to `unpacked` bytes.
 fn limited(unpacked: u64) -> ArchiveBudget {
     let limits = DecodingLimits {
         unpacked,
@@ -30,6 +30,7 @@ fn limited(unpacked: u64) -> ArchiveBudget {
 /// The path of a member, and for a file the length and CRC-32 of its content.
 type Member = (String, Option<(u64, u32)>);
 
+/// Returns the members of the archives that `tests/data/archives/record.py` wrote.
 fn expected() -> Vec<Member> {
     let members: Vec<Member> =
         serde_json::from_str(include_str!("data/archives/members.json")).unwrap();
@@ -37,6 +38,7 @@ fn expected() -> Vec<Member> {
     members
 }
 
+/// Returns the length and CRC-32 of the content.
 fn content(reader: &mut dyn Read) -> std::io::Result<(u64, u32)> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes)?;
@@ -213,46 +215,50 @@ fn written_tar_archives_are_deterministic() {
     }
 }
 
-type Found<T> = Result<Option<T>, Box<dyn std::error::Error>>;
+type OptionalResult<T> = Result<Option<T>, Box<dyn std::error::Error>>;
 
-fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
+/// Decodes a 7z archive in parts, in different orders, and verifies the offsets and checksums of the members. Returns the
+/// number of parts and the content of all members, or `None` if the archive cannot be divided.
+fn decode_parts(bytes: &[u8]) -> OptionalResult<(usize, Vec<u8>)> {
     let archive = SevenZReader::open(Cursor::new(bytes), &DecodingLimits::default().budget(0))?;
     let Some(parts) = archive.parts(&bytes)? else {
         return Ok(None);
     };
     let count = parts.len();
-    let whole = || PartSpans::new(bytes.to_vec(), parts.clone(), u64::MAX);
+    let undivided_parts = || PartSpans::new(bytes.to_vec(), parts.clone(), u64::MAX);
     let mut content = Vec::new();
-    ByteSection::new(SpanReader::new(whole(), 1), 0..u64::MAX).read_to_end(&mut content)?;
-    assert_eq!(whole().count(), count);
+    ByteSection::new(SpanReader::new(undivided_parts(), 1), 0..u64::MAX)
+        .read_to_end(&mut content)?;
+    assert_eq!(undivided_parts().count(), count);
     // Reading forwards in small steps decodes nothing twice.
     let pieces = SpanReader::new(PartSpans::new(bytes.to_vec(), parts.clone(), 77_777), 1);
     let mut again = Vec::new();
     ByteSection::new(&pieces, 0..u64::MAX).read_to_end(&mut again)?;
     assert!(content == again);
     assert_eq!(pieces.repeated_bytes(), 0);
-    for place in [0.9, 0.1, 0.5, 0.4, 0.99, 0.0] {
-        let at = (content.len() as f64 * place) as usize;
+    for fraction in [0.9, 0.1, 0.5, 0.4, 0.99, 0.0] {
+        let at = (content.len() as f64 * fraction) as usize;
         let mut piece = vec![0; 1000.min(content.len() - at)];
         pieces.read_exact_at(&mut piece, at as u64)?;
         assert!(piece == content[at..at + piece.len()]);
     }
-    let mut are_right = true;
+    let mut are_crcs_correct = true;
     let mut end = 0;
     archive.list(&mut |member| {
         let from = member.offset.unwrap() as usize;
         assert!(member.is_directory || from == end);
         end = from + member.size.unwrap() as usize;
         let found = crc32fast::hash(&content[from..end]);
-        are_right &= member.crc32.is_none_or(|crc32| crc32 == found);
+        are_crcs_correct &= member.crc32.is_none_or(|crc32| crc32 == found);
     })?;
     assert_eq!(end, content.len());
-    if !are_right {
+    if !are_crcs_correct {
         return Err("a checksum is wrong".into());
     }
     Ok(Some((count, content)))
 }
 
+/// Reads a 7z archive sequentially. Returns the concatenated contents of all members.
 fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, ArchiveError> {
     let mut joined = Vec::new();
     walk_7z(
@@ -341,6 +347,7 @@ fn sevenz_with_only_a_directory_is_written_and_read() {
     assert_eq!(read_7z(&bytes).unwrap(), [("only".into(), None)]);
 }
 
+/// Returns a tar archive with one member, which has no content.
 fn tar_of(path: &str, kind: tar::EntryType) -> Vec<u8> {
     let mut header = tar::Header::new_gnu();
     // The name is set directly, because the tar crate rejects such names.
@@ -355,7 +362,7 @@ fn tar_of(path: &str, kind: tar::EntryType) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-/// Content that would fill the disk or the memory is rejected when its size is declared.
+/// A declared size or name length over the limit is an error before the content is read.
 #[test]
 fn tar_bombs_are_rejected() {
     let member = |path: &str, size: u64| {
@@ -375,6 +382,7 @@ fn tar_bombs_are_rejected() {
         });
         (visited, result)
     };
+    // The second member declares 16 TiB.
     let mut bytes = member("a", 600);
     bytes.extend([7; 1024]);
     bytes.extend(member("b", 16 << 40));
@@ -388,7 +396,7 @@ fn tar_bombs_are_rejected() {
         "{error:?}"
     );
 
-    // A header declares a member name of 8 GiB.
+    // A GNU header declares that the name of the next member has 8 GiB.
     let mut long = tar::Header::new_gnu();
     long.set_entry_type(tar::EntryType::GNULongName);
     long.set_path("././@LongLink").unwrap();
@@ -570,6 +578,7 @@ fn invalid_7z_archives_are_rejected() {
     }
 }
 
+/// Returns the path of each member, and how the member is stored.
 fn forms(format: ArchiveFormat, bytes: &[u8]) -> Vec<(String, StoredForm)> {
     let archive = ByteSection::new(bytes, 0..bytes.len() as u64);
     let mut found = Vec::new();
@@ -658,6 +667,7 @@ fn zip64_is_read_in_every_way() {
         let mut reader = member.content(source, begin).unwrap();
         assert_eq!(content(&mut reader).unwrap(), file.unwrap());
     }
+    // The archive is inside a larger file.
     let moved = [b"front", &bytes[..], b"more"].concat();
     let range = 5..5 + length;
     let directory = ZipDirectory::read(&moved, range.clone(), &budget).unwrap();

@@ -12,6 +12,7 @@ fn recorded() -> Value {
     serde_json::from_str(include_str!("data/arrays/arrays.json")).unwrap()
 }
 
+/// Returns the bytes of a file with the selected rows.
 fn gather(file: &[u8], positions: &[u64]) -> Result<Vec<u8>, NpyError> {
     let mut out = Vec::new();
     open(file)?.gather(positions.iter().copied(), &mut out)?;
@@ -22,6 +23,7 @@ fn open(file: &[u8]) -> Result<NpyArray<&[u8]>, NpyError> {
     NpyArray::open(file, 0..file.len() as u64)
 }
 
+/// Returns the elements as Python prints them.
 fn printed(elements: &ArrayRef) -> Vec<String> {
     let missing = match elements.data_type() {
         DataType::Utf8 => "",
@@ -48,6 +50,7 @@ fn gathered_rows_have_the_bytes_of_numpy_save() {
     assert_eq!(cases.len(), 20);
     for (name, case) in cases {
         let mut raw = unhex(case["raw"].as_str().unwrap());
+        // Only the header of this array is recorded.
         if name == "long_v1" {
             raw.extend((0..120_000u32).map(|n| n as u8));
         }
@@ -96,6 +99,7 @@ fn elements_without_a_plain_value_are_errors() {
             ),
         }
     }
+    // The last of six strings of 9 characters begins with a surrogate.
     let mut raw = unhex(recorded()["elements"]["<U"]["raw"].as_str().unwrap());
     let last = raw.len() - 9 * 4;
     raw[last..last + 4].copy_from_slice(&0xd800_u32.to_le_bytes());
@@ -144,6 +148,7 @@ fn invalid_array_files_are_errors() {
     ));
 }
 
+/// Returns an array file of version 1.0 with this header and without data.
 fn with_text(text: &str) -> Vec<u8> {
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend((text.len() as u16).to_le_bytes());
@@ -153,7 +158,7 @@ fn with_text(text: &str) -> Vec<u8> {
 
 #[test]
 fn invalid_headers_are_errors() {
-    let table = [
+    let headers = [
         "",
         "{}",
         "{'descr': '<f4', 'fortran_order': False}",
@@ -163,7 +168,7 @@ fn invalid_headers_are_errors() {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 18446744073709551615, 9)}",
         "{'descr': '<f4' 'fortran_order': False, 'shape': (3,)}",
     ];
-    for text in table {
+    for text in headers {
         let found = NpyHeader::read(with_text(text).as_slice());
         assert!(
             matches!(found, Err(NpyError::BadHeader { .. })),
@@ -205,8 +210,8 @@ fn mask_codes_equal_those_of_numpy() {
         let found = mask_code(file.as_slice()).unwrap();
         assert_eq!(found.code, case["code"], "{line}");
         assert_eq!(serde_json::json!(found.shape), case["shape"], "{line}");
-        let cut = mask_code(&file[..file.len().saturating_sub(1)]);
-        assert!(cut.is_err() || found.shape.contains(&0), "{line}");
+        let truncated = mask_code(&file[..file.len().saturating_sub(1)]);
+        assert!(truncated.is_err() || found.shape.contains(&0), "{line}");
     }
     let text = with_text("{'descr': '<U1', 'fortran_order': False, 'shape': (0,)}");
     let text = mask_code(text.as_slice());

@@ -19,6 +19,7 @@ fn bytes(case: &Value, field: &str) -> Vec<u8> {
     unhex(case[field].as_str().unwrap())
 }
 
+/// Converts a document to JSON and back.
 fn through_json(data: Vec<u8>) -> Result<Vec<u8>, BsonError> {
     let json = BsonDocument::from_bytes(data).to_json()?;
     let json = parse(&json.to_json(&WriteOptions::default()).unwrap()).unwrap();
@@ -27,7 +28,7 @@ fn through_json(data: Vec<u8>) -> Result<Vec<u8>, BsonError> {
     Ok(out)
 }
 
-/// Whether a document contains a NaN. JSON does not distinguish NaNs with different bits.
+/// Returns whether a document may contain a NaN. JSON does not distinguish NaNs with different bits.
 fn has_nan(data: &[u8]) -> bool {
     let mut eights = data.windows(8);
     eights.any(|eight| f64::from_le_bytes(eight.try_into().unwrap()).is_nan())
@@ -57,6 +58,7 @@ fn written_documents_equal_those_of_pymongo() {
     assert!(count > 1000, "{count}");
 }
 
+/// A reader of binaries for documents without references.
 fn no_file(
     _: &BinaryReference,
     _: &mut Vec<u8>,

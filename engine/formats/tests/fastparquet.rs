@@ -11,6 +11,7 @@ use prep_formats::parquet::{
     FastparquetWriter, ParquetFooter, ParquetTable, WriterVersions, with_versions,
 };
 
+/// Returns the path, the versions and the name of each table that `tests/data/fastparquet/record.py` wrote.
 fn recorded() -> Vec<(PathBuf, WriterVersions, String)> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fastparquet");
     let mut found = Vec::new();
@@ -20,16 +21,17 @@ fn recorded() -> Vec<(PathBuf, WriterVersions, String)> {
         let Some(stem) = name.strip_suffix(".parquet") else {
             continue;
         };
-        let (versions, what) = stem.rsplit_once('.').unwrap();
+        let (versions, name) = stem.rsplit_once('.').unwrap();
         let (fastparquet, pandas) = versions.split_once('+').unwrap();
         let versions = WriterVersions::new(fastparquet, pandas).unwrap();
-        found.push((path.clone(), versions, what.to_owned()));
+        found.push((path.clone(), versions, name.to_owned()));
     }
     found.sort_by(|a, b| a.0.cmp(&b.0));
     found
 }
 
-/// Writes the recorded table without rows. The parquet crate cannot read it: an empty list has no element type.
+/// Writes the recorded table without rows. The parquet crate cannot read the recorded file, because the empty list of row
+/// groups has no element type in it.
 fn no_rows(versions: &WriterVersions) -> Vec<u8> {
     let field = |name, kind| Field::new(name, kind, true);
     let schema = Schema::new(vec![
@@ -42,7 +44,8 @@ fn no_rows(versions: &WriterVersions) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-fn rewritten(file: &[u8], versions: &WriterVersions, what: &str) -> Vec<u8> {
+/// Reads a recorded table and writes it with [`FastparquetWriter`].
+fn rewritten(file: &[u8], versions: &WriterVersions, name: &str) -> Vec<u8> {
     let table = ParquetTable::open(
         file.to_vec(),
         0..file.len() as u64,
@@ -64,7 +67,7 @@ fn rewritten(file: &[u8], versions: &WriterVersions, what: &str) -> Vec<u8> {
     let scratch = tempfile::tempdir().unwrap();
     let mut writer =
         FastparquetWriter::new(Vec::new(), &schema, versions.clone(), scratch.path()).unwrap();
-    if what == "groups" {
+    if name == "groups" {
         writer = writer.with_row_group_rows(16);
     }
     for batch in table.batches(None, None, 7).unwrap() {
@@ -83,11 +86,11 @@ fn rewritten_files_equal_the_recorded_files() {
     let all = recorded();
     assert!(all.len() >= 40, "{}", all.len());
     let mut wrong = Vec::new();
-    for (path, versions, what) in all {
+    for (path, versions, name) in all {
         let expected = std::fs::read(&path).unwrap();
-        let found = match what.as_str() {
+        let found = match name.as_str() {
             "empty" => no_rows(&versions),
-            _ => rewritten(&expected, &versions, &what),
+            _ => rewritten(&expected, &versions, &name),
         };
         if found != expected {
             let at = found.iter().zip(&expected).position(|(a, b)| a != b);
@@ -107,7 +110,7 @@ fn replacing_the_footer_changes_the_version() {
     // Without missing values and booleans, only texts in the footer depend on the version.
     let numbers: Vec<_> = all
         .iter()
-        .filter(|(_, _, what)| what == "numbers")
+        .filter(|(_, _, name)| name == "numbers")
         .collect();
     for (path, _, _) in &numbers {
         let file = std::fs::read(path).unwrap();

@@ -15,11 +15,13 @@ use std::path::Path;
 
 use fuzzing::{fuzz, seeds};
 
+/// Returns files of the end-to-end tests as seeds.
 fn files(names: &[&str]) -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/kinds");
     seeds(&root, names)
 }
 
+/// Returns a MATLAB 5 file with the structure `Video`, which has two fields, and the matrix `labels`.
 fn matlab_files() -> Vec<Vec<u8>> {
     let element = |kind: u32, content: &[u8]| {
         let mut bytes = [kind.to_le_bytes(), (content.len() as u32).to_le_bytes()].concat();
@@ -28,6 +30,7 @@ fn matlab_files() -> Vec<Vec<u8>> {
         bytes
     };
     let matrix = |class: u8, name: &str, rest: &[u8]| {
+        // The flags, the dimensions and the name. The first argument is the type: 6 is uint32, 5 is int32, 1 is int8.
         let parts = [
             element(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
             element(5, &[1, 0, 0, 0, 1, 0, 0, 0]),
@@ -57,7 +60,7 @@ fn parquet_files() -> Vec<Vec<u8>> {
     )
 }
 
-/// The headers of archives, which are at the end of the files.
+/// Returns the headers of 7z archives, which are at the end of the files.
 fn sevenz_headers() -> Vec<Vec<u8>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let archives = seeds(&root, &["archives"]);
@@ -69,12 +72,14 @@ fn sevenz_headers() -> Vec<Vec<u8>> {
             let bytes: [u8; 8] = bytes.get(at..at + 8)?.try_into().ok()?;
             usize::try_from(u64::from_le_bytes(bytes)).ok()
         };
+        // The offset of the header is relative to the end of the signature header. The length of the header follows.
         let start = 32 + number(12)?;
         Some(bytes.get(start..start + number(20)?)?.to_vec())
     });
     headers.collect()
 }
 
+/// Number of mutated inputs for each target.
 const MUTATIONS: u64 = 20_000;
 
 macro_rules! targets {
@@ -91,7 +96,7 @@ macro_rules! targets {
     };
 }
 
-/// This includes formats that other crates parse, whose recursion this crate does not control.
+/// Checks all targets, including those of formats that other crates parse. This crate does not control their recursion.
 #[test]
 fn parsers_need_little_stack_for_deep_inputs() {
     for (name, check) in CHECKS {

@@ -47,6 +47,8 @@ fn invalid_image_headers_are_errors() {
     );
     let none = ImageHeader::read(&b""[..]).unwrap_err();
     assert!(matches!(none, ImageError::Truncated { position: 0 }));
+    // JPEG: the data begin before the frame header, and a segment is too short. PNG: the first chunk is not IHDR. BigTIFF:
+    // offsets of four bytes. TIFF: the directory is inside the header. BMP: a header of one byte.
     for file in [
         &b"\xff\xd8\xff\xda\0\x02"[..],
         b"\xff\xd8\xff\xe0\0\x01",

@@ -5,11 +5,13 @@ use hex::unhex;
 use prep_formats::limits::DecodingLimits;
 use prep_formats::png::{PngError, decode_grey};
 
-/// Pillow rejects an image with more pixels as a decompression bomb.
-const MAX_PIXELS: u64 = 178_956_970;
 use proptest::prelude::*;
 use serde_json::Value;
 
+/// Pillow rejects an image with more pixels as a decompression bomb.
+const MAX_PIXELS: u64 = 178_956_970;
+
+/// Returns limits with a maximum number of pixels.
 fn pixels(pixels: u64) -> DecodingLimits {
     DecodingLimits {
         pixels,

@@ -12,6 +12,7 @@ use prep_formats::read_at::ReadAt;
 use prep_formats::spans::SpanReader;
 use proptest::prelude::*;
 
+/// Returns incompressible bytes.
 fn noise(count: usize, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let mut next = || {
@@ -23,6 +24,7 @@ fn noise(count: usize, seed: u64) -> Vec<u8> {
     (0..count).map(|_| (next() >> 11) as u8).collect()
 }
 
+/// Returns compressible bytes: random words.
 fn text(count: usize, seed: u64) -> Vec<u8> {
     let words = noise(count / 4 + 1, seed);
     let words = words
@@ -33,6 +35,7 @@ fn text(count: usize, seed: u64) -> Vec<u8> {
 
 const WORDS: [&str; 5] = ["river ", "stone,", "winter\n", "a ", "morning "];
 
+/// Compresses the content. Ends a block after every `flush_every` bytes, if given.
 fn deflate(content: &[u8], level: u32, flush_every: Option<usize>) -> Vec<u8> {
     let mut out = DeflateEncoder::new(Vec::new(), Compression::new(level));
     for piece in content.chunks(flush_every.unwrap_or(usize::MAX)) {
@@ -44,6 +47,7 @@ fn deflate(content: &[u8], level: u32, flush_every: Option<usize>) -> Vec<u8> {
     out.finish().unwrap()
 }
 
+/// Decodes a stream. Returns the result with the index, and the stored windows.
 fn indexed(packed: &[u8]) -> (IndexerResult<&[u8]>, Vec<u8>) {
     let windows = RefCell::new(Vec::new());
     let indexer = InflateIndexer::new(packed, &windows).unwrap();
@@ -70,22 +74,22 @@ proptest! {
         content in content(),
         level in 0..10_u32,
         flush_every in prop::option::of(1_000..1_000_000_usize),
-        behind in 0..3_usize,
-        kept in 0..3_usize,
+        trailing in 0..3_usize,
+        capacity in 0..3_usize,
         reads in prop::collection::vec((any::<u32>(), 1..300_000_usize), 20),
     ) {
         let packed = deflate(&content, level, flush_every);
         let used = packed.len() as u64;
-        let packed = [packed, vec![0xff; behind]].concat();
+        let packed = [packed, vec![0xff; trailing]].concat();
         let (mut found, windows) = indexed(&packed);
         prop_assert_eq!((found.used, found.len), (used, content.len() as u64));
         let mut rest = Vec::new();
         found.rest.read_to_end(&mut rest)?;
-        prop_assert_eq!(rest, vec![0xff; behind]);
+        prop_assert_eq!(rest, vec![0xff; trailing]);
         prop_assert_eq!(found.crc32, crc32fast::hash(&content));
         let index = found.index.expect("blocks are short");
-        prop_assert!(windows.len() as u64 <= found.len / 256 + 2 * 32768, "few windows");
-        let inflated = SpanReader::new(DeflateSpans::new(&packed[..], &windows[..], index), kept);
+        prop_assert!(windows.len() as u64 <= found.len / 256 + 2 * 32768, "too many windows");
+        let inflated = SpanReader::new(DeflateSpans::new(&packed[..], &windows[..], index), capacity);
         let mut all = vec![1; content.len()];
         inflated.read_exact_at(&mut all, 0)?;
         prop_assert!(all == content);
@@ -179,6 +183,7 @@ fn stored_blocks_are_read_without_decoding() {
     }
 }
 
+/// Returns the number of uncompressed bytes in compressed spans.
 fn coded_bytes(index: &InflateIndex) -> u64 {
     let ends = index.spans().iter().skip(1).map(|span| span.start);
     let coded = index
@@ -192,11 +197,11 @@ fn coded_bytes(index: &InflateIndex) -> u64 {
     coded.sum()
 }
 
-/// Such a block needs a window only if too few stored bytes precede it.
+/// A compressed block after stored blocks needs a window only if the stored blocks have less than 32 KiB.
 #[test]
 fn compressed_blocks_between_stored_blocks_are_decoded_separately() {
-    // Number of bytes of noise between each 2,000 bytes of text, and the maximum number of bytes that are decoded.
-    for (noisy, inflated_at_most) in [(100_000, 100_000), (10_000, 600_000)] {
+    // Number of bytes of noise before each 2,000 bytes of text, and the maximum number of bytes in compressed spans.
+    for (noisy, max_coded) in [(100_000, 100_000), (10_000, 600_000)] {
         let pieces = |seed| [noise(noisy, seed), text(2_000, seed)].concat();
         let content: Vec<u8> = (1..=50).flat_map(pieces).collect();
         let mut out = DeflateEncoder::new(Vec::new(), Compression::new(6));
@@ -211,7 +216,7 @@ fn compressed_blocks_between_stored_blocks_are_decoded_separately() {
         let index = found.index.unwrap();
         assert!(windows.len() <= 2 << 15, "{noisy}: {}", windows.len());
         let coded = coded_bytes(&index);
-        assert!(coded <= inflated_at_most, "{noisy}: {coded} bytes");
+        assert!(coded <= max_coded, "{noisy}: {coded} bytes");
         let inflated = SpanReader::new(DeflateSpans::new(&packed[..], &windows[..], index), 1);
         for at in (0..content.len() - 500).rev().step_by(777) {
             let mut part = [0; 500];
@@ -230,9 +235,11 @@ fn decoding_starts_every_few_megabytes() {
     let coded = index.spans().len() as u64;
     assert!((3..=4).contains(&coded), "{coded}");
     assert_eq!(windows.len() as u64, (coded - 1) << 15);
-    let read = |kept, places: &mut dyn Iterator<Item = usize>| {
+    // Reads at these offsets with `capacity` spans in memory. Returns the number of bytes decoded repeatedly.
+    let read = |capacity, places: &mut dyn Iterator<Item = usize>| {
         let index = index.clone();
-        let inflated = SpanReader::new(DeflateSpans::new(&packed[..], &windows[..], index), kept);
+        let spans = DeflateSpans::new(&packed[..], &windows[..], index);
+        let inflated = SpanReader::new(spans, capacity);
         for at in places {
             inflated.read_exact_at(&mut [0; 10], at as u64).unwrap();
         }
@@ -242,13 +249,14 @@ fn decoding_starts_every_few_megabytes() {
     assert_eq!(read(1, &mut forwards()), 0);
     assert_eq!(read(1, &mut forwards().chain(forwards())), 0);
     assert_eq!(read(2, &mut forwards().flat_map(|at| [at, at / 2])), 0);
-    let turned = |at: usize| at * 7_919 % (content.len() - 10);
-    assert!(read(1, &mut forwards().map(turned)) > 500_000_000);
+    let scattered = |at: usize| at * 7_919 % (content.len() - 10);
+    assert!(read(1, &mut forwards().map(scattered)) > 500_000_000);
 }
 
 #[test]
 fn single_endless_block_has_no_index() {
-    // The literal byte 0 in the fixed codes, repeated endlessly: 011, and 00110000 with the highest bit first.
+    // The header of the last block with fixed codes, many codes of the literal byte 0, and the end of the block. Codes are
+    // written with their highest bit first.
     let bits = [true, true, false].into_iter();
     let zero = [false, false, true, true, false, false, false, false];
     let zeros = std::iter::repeat_n(zero, 20 << 20).flatten();

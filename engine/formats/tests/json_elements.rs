@@ -7,6 +7,7 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::text_encoding::{TextEncoding, Utf8Reader};
 use proptest::prelude::*;
 
+/// Reads at most the given number of bytes at once.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl Read for Trickle<'_> {
@@ -18,6 +19,7 @@ impl Read for Trickle<'_> {
     }
 }
 
+/// Returns the elements at a path, with their keys if the path leads to an object.
 fn read(text: &str, path: &[&str]) -> Result<Vec<(Option<String>, JsonValue)>, JsonError> {
     JsonElements::new(Trickle(text.as_bytes(), 3), path.iter().copied())
         .map(|element| {
@@ -27,6 +29,7 @@ fn read(text: &str, path: &[&str]) -> Result<Vec<(Option<String>, JsonValue)>, J
         .collect()
 }
 
+/// Returns the elements at a path of the parsed document, or `None` if the path leads to no list or object.
 fn expected(text: &str, path: &[&str]) -> Option<Vec<(Option<String>, JsonValue)>> {
     let mut value = parse(text.as_bytes()).unwrap();
     for step in path {

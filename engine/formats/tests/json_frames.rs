@@ -5,8 +5,9 @@ use prep_formats::json::{
     JsonValue, WriteOptions, parse,
 };
 
-fn rows(records: Vec<JsonValue>, typing: FrameFunction) -> Result<Vec<JsonValue>, String> {
-    let mut frame = FrameBuilder::new(typing);
+/// Returns the rows of the table that `function` creates from the records.
+fn rows(records: Vec<JsonValue>, function: FrameFunction) -> Result<Vec<JsonValue>, String> {
+    let mut frame = FrameBuilder::new(function);
     for record in &records {
         frame
             .add(record)
@@ -21,6 +22,7 @@ fn rows(records: Vec<JsonValue>, typing: FrameFunction) -> Result<Vec<JsonValue>
         .collect())
 }
 
+/// Reads JSON Lines like `pandas.read_json`, and writes the rows like `to_json`.
 fn ujson(text: &str) -> Result<String, String> {
     let lines = JsonLines::new(text.as_bytes()).with_grammar(JsonGrammar::Ujson);
     let records: Result<Vec<JsonValue>, _> = lines.collect();
@@ -34,6 +36,7 @@ fn ujson(text: &str) -> Result<String, String> {
     Ok(String::from_utf8(out).unwrap())
 }
 
+/// Reads a list of records like `pandas.DataFrame`, and writes the rows like `json.dumps`.
 fn dataframe(text: &str) -> Result<String, String> {
     let records: Result<Vec<JsonValue>, _> = JsonElements::list(text.as_bytes()).values().collect();
     let records = records.map_err(|error| prep_failure::chain(&error))?;
@@ -67,13 +70,14 @@ fn rows_equal_those_of_pandas() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Adds formatted records. Returns whether the table has the same rows, and the rows.
+/// Adds formatted records to a table. Returns whether the rows of the table are the records, and the records. Returns `None`
+/// if a record is `None`.
 fn printed(
     records: Vec<Option<FormattedObject>>,
-    typing: FrameFunction,
+    function: FrameFunction,
 ) -> Option<(bool, Vec<FormattedObject>)> {
     let records: Vec<FormattedObject> = records.into_iter().collect::<Option<_>>()?;
-    let mut frame = FrameBuilder::new(typing);
+    let mut frame = FrameBuilder::new(function);
     for record in &records {
         frame.add_formatted(record);
     }
@@ -95,7 +99,7 @@ fn records_reported_as_unchanged_equal_the_rows() {
         };
         let text = text.as_str().unwrap();
         let python = |value: &JsonValue| value.to_json(&WriteOptions::default()).unwrap();
-        let (records, values, typing): (Vec<_>, Vec<_>, _) = match reader.as_str() {
+        let (records, values, function): (Vec<_>, Vec<_>, _) = match reader.as_str() {
             Some("ujson") => {
                 let mut lines = JsonLines::new(text.as_bytes()).with_grammar(JsonGrammar::Ujson);
                 let mut records = Vec::new();
@@ -117,10 +121,10 @@ fn records_reported_as_unchanged_equal_the_rows() {
                 (records.collect(), values, FrameFunction::DataFrame)
             }
         };
-        let Some((is_kept, records)) = printed(records, typing) else {
+        let Some((is_kept, records)) = printed(records, function) else {
             continue;
         };
-        let Ok(rows) = rows(values.clone(), typing) else {
+        let Ok(rows) = rows(values.clone(), function) else {
             continue;
         };
         let same =
@@ -130,7 +134,7 @@ fn records_reported_as_unchanged_equal_the_rows() {
         if is_kept {
             assert!(is_same, "{text}");
         }
-        let mut frame = FrameBuilder::new(typing);
+        let mut frame = FrameBuilder::new(function);
         for value in &values {
             frame.add(value).unwrap();
         }

@@ -9,6 +9,7 @@ use prep_formats::json::{
 use prep_formats::limits::{DecodingLimits, Limit};
 use proptest::prelude::*;
 
+/// Returns the options for which `tests/data/json/record.py` recorded the outputs.
 fn options() -> [WriteOptions; 5] {
     let default = WriteOptions::default();
     [
@@ -72,6 +73,7 @@ fn values_equal_those_of_python() {
     assert!(compared > 400);
 }
 
+/// Returns the kind, line and column of a syntax error.
 fn syntax(result: Result<JsonValue, JsonError>) -> (JsonErrorKind, u64, u64) {
     match result.unwrap_err() {
         JsonError::Syntax { kind, position } => (kind, position.line, position.column),
@@ -187,6 +189,7 @@ fn list_reader_rejects_the_same_texts_as_the_parser() {
     assert!(is_limit(syntax(line.unwrap()).0));
 }
 
+/// Reads at most the given number of bytes at once.
 struct Trickle<'a>(&'a [u8], usize);
 
 impl std::io::Read for Trickle<'_> {

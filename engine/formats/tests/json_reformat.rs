@@ -8,6 +8,7 @@ use prep_formats::json::{
 };
 use proptest::prelude::*;
 
+/// Formats a text without parsing it, or returns `None` if the text must be parsed.
 fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let mut out = b"before".to_vec();
     let done = reformat(text, grammar, printing, &mut out);
@@ -17,13 +18,14 @@ fn fast(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String
     done.then_some(printed)
 }
 
+/// Parses a text and formats its value, or returns `None` after an error.
 fn slow(text: &[u8], grammar: JsonGrammar, printing: JsonStyle) -> Option<String> {
     let value = match grammar {
         JsonGrammar::Python => parse(text).ok()?,
         // ujson parses the text as the only element of a list.
         JsonGrammar::Ujson => {
-            let (list, whole) = ([b"[", text, b"]"].concat(), [""; 0]);
-            let elements = JsonElements::new(&*list, whole).with_grammar(grammar);
+            let (list, empty_path) = ([b"[", text, b"]"].concat(), [""; 0]);
+            let elements = JsonElements::new(&*list, empty_path).with_grammar(grammar);
             let elements: Vec<_> = elements.collect::<Result<_, _>>().ok()?;
             let [(_, value)] = elements.try_into().ok()?;
             value
@@ -44,7 +46,8 @@ const WAYS: [(JsonGrammar, JsonStyle); 4] = [
     (JsonGrammar::Ujson, JsonStyle::Pandas),
 ];
 
-fn is_alike(text: &[u8]) -> Result<(), TestCaseError> {
+/// Fails if a text is formatted differently with and without parsing.
+fn check_both_ways(text: &[u8]) -> Result<(), TestCaseError> {
     for (grammar, printing) in WAYS {
         let slow = slow(text, grammar, printing);
         if let Some(fast) = fast(text, grammar, printing) {
@@ -67,7 +70,7 @@ fn reformatted_texts_equal_those_of_python() {
             assert_eq!(Some(found), expected, "{}", String::from_utf8_lossy(&input));
             compared += 1;
         }
-        is_alike(&input).unwrap();
+        check_both_ways(&input).unwrap();
     }
     assert!(compared > 300, "{compared}");
 }
@@ -83,7 +86,7 @@ fn reformatted_texts_equal_those_of_pandas() {
             assert_eq!(found.as_deref(), case[1].as_str(), "{input}");
             compared += 1;
         }
-        is_alike(input.as_bytes()).unwrap();
+        check_both_ways(input.as_bytes()).unwrap();
     }
     assert!(compared > 300, "{compared}");
 }
@@ -169,7 +172,7 @@ fn spelled() -> impl Strategy<Value = String> {
     ];
     leaf.prop_recursive(3, 24, 5, move |inner| {
         let member = (string.clone(), " {0,1}", inner.clone());
-        let member = member.prop_map(|(key, blank, value)| format!("{key}{blank}:{value}{blank}"));
+        let member = member.prop_map(|(key, space, value)| format!("{key}{space}:{value}{space}"));
         prop_oneof![
             proptest::collection::vec(inner, 0..5)
                 .prop_map(|list| format!("[{}]", list.join(", "))),
@@ -184,23 +187,23 @@ proptest! {
 
     #[test]
     fn reformatting_a_value_equals_parsing_and_formatting(text in spelled()) {
-        is_alike(text.as_bytes())?;
+        check_both_ways(text.as_bytes())?;
     }
 
     #[test]
     fn reformatting_any_text_equals_parsing_and_formatting(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}aN/-]{0,40}", cut in 0_usize..40) {
-        is_alike(text.as_bytes())?;
-        is_alike(text.as_bytes().get(..cut).unwrap_or_default())?;
+        check_both_ways(text.as_bytes())?;
+        check_both_ways(text.as_bytes().get(..cut).unwrap_or_default())?;
     }
 
     #[test]
-    fn members_of_a_formatted_object_are_read_and_replaced(text in spelled(), keys in "[a-c]{0,2}", new in spelled()) {
+    fn members_of_a_formatted_object_are_read_and_replaced(text in spelled(), key in "[a-c]{0,2}", new in spelled()) {
         let Some(mut record) = FormattedObject::new(text.as_bytes(), JsonGrammar::Python) else { return Ok(()) };
         let Ok(JsonValue::Object(mut object)) = parse(text.as_bytes()) else { panic!("{text}") };
         let new = parse(new.as_bytes()).unwrap_or(JsonValue::Null);
         let text = |value: &JsonValue| value.to_json(&WriteOptions::default()).unwrap();
         let mut names: Vec<String> = object.keys().filter_map(|key| Some(key.as_str()?.to_owned())).collect();
-        names.push(keys);
+        names.push(key);
         for name in names {
             // Texts are compared, because NaN does not equal itself.
             prop_assert_eq!(record.get(&name).as_ref().map(text), object.get(&name).map(text));

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use pandas_support::{canonical_text, lines, scan_in_chunks};
 
+/// Builds the raw file of a case by the rule of `record_writer.py`.
 fn raw(case: &Value) -> String {
     let rows = case["rows"].as_u64().unwrap() as usize;
     if case["long"].is_array() {

@@ -18,6 +18,7 @@ use prep_formats::pandas::{ColumnSchema, ColumnType, RowSelection, Schema, TextT
 const ROWS: u64 = 400_000;
 const BATCH: usize = 8192;
 
+/// Creates a table of [`ROWS`] rows with 100 bytes each.
 fn file() -> (File, Schema) {
     let mut file = tempfile::tempfile().unwrap();
     let rows = (0..ROWS).map(|row| format!("{row:0>99}\n"));
@@ -38,7 +39,7 @@ fn file() -> (File, Schema) {
     )
 }
 
-/// Number of bytes of a table's text that are in the memory of this process.
+/// Returns the number of bytes of a table's text that are in the memory of this process.
 fn resident(table: &TextTable) -> u64 {
     let wanted = table.text().as_ptr() as u64;
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();
@@ -86,8 +87,9 @@ fn random_lookups_keep_memory_up_to_the_limit() {
     ] {
         let (file, schema) = file();
         let table = TextTable::open(MappedFile::new(&file), schema, room, None).unwrap();
-        let mut rows_of_digits = (0..ROWS).map(|row| table.row(row * 7919 % ROWS).unwrap());
-        assert!(rows_of_digits.all(|row| row.starts_with(b"0")));
+        // Reads all rows in random order.
+        let mut texts = (0..ROWS).map(|row| table.row(row * 7919 % ROWS).unwrap());
+        assert!(texts.all(|row| row.starts_with(b"0")));
         assert!(resident(&table) > all * 9 / 10);
         table.record_lookups(rows, 100);
         let found = resident(&table);

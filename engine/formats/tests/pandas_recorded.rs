@@ -14,6 +14,7 @@ use pandas_support::{canonical_text, lines, scan_in_chunks};
 struct Case {
     raw: Vec<u8>,
     options: ReadOptions,
+    /// The recorded line, with pandas' results.
     expected: Value,
 }
 
@@ -136,6 +137,7 @@ fn dtype(data: &ColumnData) -> &'static str {
     }
 }
 
+/// Returns `1` if a cell of the column is missing, otherwise `0`.
 fn gap(data: &ColumnData) -> char {
     let gap = match data {
         ColumnData::Float64(data) => data.iter().any(|v| v.is_nan()),
@@ -145,6 +147,7 @@ fn gap(data: &ColumnData) -> char {
     if gap { '1' } else { '0' }
 }
 
+/// Compares all ways of reading a file with pandas. Returns the first difference as an error.
 fn check(case: &Case) -> Result<(), String> {
     let expected = &case.expected;
     let frame = read_frame(&case.raw, &case.options);

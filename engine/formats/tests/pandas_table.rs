@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use pandas_support::{lines, scan_in_chunks};
 
+/// Opens the canonical text of a raw file.
 fn table(raw: &str) -> Result<TextTable, CsvError> {
     let options = ReadOptions::default();
     let scan = scan_in_chunks(raw.as_bytes(), &options, 1000)?;
@@ -176,12 +177,12 @@ proptest! {
         let table = table(&raw).unwrap();
         let order: Vec<u64> = picks.iter().map(|pick| pick.index(cells.len()) as u64).collect();
         let directory = tempfile::tempdir().unwrap();
-        let (mut direct, mut dealt) = (Vec::new(), Vec::new());
+        let (mut direct, mut bucketed) = (Vec::new(), Vec::new());
         let large = GatherOptions { budget: usize::MAX, scratch: directory.path() };
         let small = GatherOptions { budget, scratch: directory.path() };
         gather(&table, order.clone(), &columns, &mut direct, &large).unwrap();
-        gather(&table, order.clone(), &columns, &mut dealt, &small).unwrap();
-        prop_assert_eq!(&direct, &dealt);
+        gather(&table, order.clone(), &columns, &mut bucketed, &small).unwrap();
+        prop_assert_eq!(&direct, &bucketed);
         let mut expected = Vec::new();
         for row in &order {
             let row: Vec<_> = table.cells(*row).unwrap().collect();

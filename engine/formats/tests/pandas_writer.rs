@@ -34,6 +34,7 @@ fn hex(text: &str) -> f64 {
     sign * value * 2f64.powi(exponent)
 }
 
+/// Returns the text that `push` appends.
 fn printed(push: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::new();
     push(&mut out);
@@ -80,6 +81,7 @@ fn numbers_are_formatted_as_in_python() {
     );
 }
 
+/// Returns the recorded tables with texts, and the format of each.
 fn text_cases() -> impl Iterator<Item = (Value, CsvDialect)> {
     lines("writer.jsonl")
         .filter(|case| case["sep"].is_string())
@@ -104,6 +106,7 @@ fn text_cases() -> impl Iterator<Item = (Value, CsvDialect)> {
 fn texts_are_quoted_as_in_pandas() {
     for (case, dialect) in text_cases() {
         let mut writer = CsvWriter::with_dialect(Vec::new(), dialect);
+        // The texts of a table with one column, or of a table with four columns.
         let one = case["one"].as_array();
         let texts = one.or(case["texts"].as_array()).unwrap();
         let names = ["te;xt", "in,t", "f", "b"];
@@ -197,12 +200,12 @@ fn recorded_row_offsets_equal_searched_offsets() {
         rows: 3000,
     };
     let text = || MappedFile::new(&out);
-    let known = TextTable::open(text(), schema.clone(), u64::MAX, Some(index)).unwrap();
-    let looked_for = TextTable::open(text(), schema, u64::MAX, None).unwrap();
+    let recorded = TextTable::open(text(), schema.clone(), u64::MAX, Some(index)).unwrap();
+    let searched = TextTable::open(text(), schema, u64::MAX, None).unwrap();
     for row in 0..3000 {
-        assert_eq!(known.row(row).unwrap(), looked_for.row(row).unwrap());
-        // Released memory is loaded again.
-        known.record_lookups(1, 1 << 20);
+        assert_eq!(recorded.row(row).unwrap(), searched.row(row).unwrap());
+        // A long row makes the table release its memory. The next row is loaded again.
+        recorded.record_lookups(1, 1 << 20);
     }
-    assert!(known.row(3000).is_err());
+    assert!(recorded.row(3000).is_err());
 }

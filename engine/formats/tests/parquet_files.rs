@@ -18,6 +18,7 @@ use prep_formats::parquet::{ParquetError, ParquetTable, ParquetWriter};
 use prep_formats::read_at::ReadAt;
 use serde_json::{Value, json};
 
+/// Names of the files that `tests/data/parquet/record.py` wrote.
 const PYTHON: [&str; 6] = [
     "snappy",
     "zstd",
@@ -27,6 +28,7 @@ const PYTHON: [&str; 6] = [
     "dictionary",
 ];
 
+/// Returns the bytes of a file that fastparquet wrote.
 fn python(name: &str) -> Vec<u8> {
     let root = env!("CARGO_MANIFEST_DIR");
     std::fs::read(format!("{root}/tests/data/parquet/{name}.parquet")).unwrap()
@@ -37,6 +39,7 @@ fn open(file: Vec<u8>) -> Result<ParquetTable<Vec<u8>>, ParquetError> {
     ParquetTable::open(file, 0..length, &DecodingLimits::default())
 }
 
+/// Returns the value of a cell as JSON.
 fn cell(column: &ArrayRef, row: usize) -> Value {
     if column.is_null(row) {
         return Value::Null;
@@ -52,6 +55,7 @@ fn cell(column: &ArrayRef, row: usize) -> Value {
     }
 }
 
+/// Returns each row as a JSON object.
 fn rows(batches: impl IntoIterator<Item = RecordBatch>) -> Vec<Value> {
     let mut rows = Vec::new();
     for batch in batches {
@@ -244,22 +248,22 @@ fn page_that_unpacks_over_the_limit_is_an_error() {
             *LimitExceeded::find_in(&error).unwrap_or_else(|| panic!("{error:?}"))
         };
         let record = 1 << 16;
-        let of_a_page = exceeded(DecodingLimits {
+        let page_limit = exceeded(DecodingLimits {
             record,
             ratio: 2,
             ..DecodingLimits::default()
         });
         assert_eq!(
-            (of_a_page.limit, of_a_page.allowed),
+            (page_limit.limit, page_limit.allowed),
             (Limit::Record, record)
         );
-        assert!(of_a_page.found >= 1 << 17, "{of_a_page:?}");
-        let of_all = exceeded(DecodingLimits {
+        assert!(page_limit.found >= 1 << 17, "{page_limit:?}");
+        let file_limit = exceeded(DecodingLimits {
             unpacked: 1 << 20,
             ratio: 1,
             ..DecodingLimits::default()
         });
-        assert_eq!(of_all.limit, Limit::Unpacked);
+        assert_eq!(file_limit.limit, Limit::Unpacked);
     }
 }
 
@@ -281,9 +285,9 @@ fn invalid_parquet_files_are_errors() {
     let end = footer.len();
     footer[end - 8..end - 4].fill(0x7f);
     assert!(matches!(open(footer), Err(ParquetError::Damaged)));
-    let nested = Schema::new(vec![Field::new("d", DataType::Date32, true)]);
+    let dates = Schema::new(vec![Field::new("d", DataType::Date32, true)]);
     assert!(matches!(
-        ParquetWriter::new(Vec::new(), &nested),
+        ParquetWriter::new(Vec::new(), &dates),
         Err(ParquetError::UnsupportedType { .. })
     ));
     let other = Schema::new(vec![Field::new("id", DataType::Int64, true)]);
@@ -311,6 +315,7 @@ fn stored_archive_members_are_read_in_place() {
     );
 }
 
+/// A file whose reads fail with an I/O error after `reads_left` successful reads.
 struct FailingDisk {
     file: Vec<u8>,
     reads_left: AtomicI64,
@@ -353,6 +358,7 @@ fn failing_disk_is_distinguished_from_a_damaged_file() {
     }
 }
 
+/// Returns a file with this column, written with dictionaries.
 fn written(column: ArrayRef) -> Vec<u8> {
     let batch = RecordBatch::try_from_iter([("a", column)]).unwrap();
     // In version 1, only texts have dictionaries.
@@ -367,7 +373,7 @@ fn written(column: ArrayRef) -> Vec<u8> {
     file
 }
 
-/// Returns a text of 100 kB in this number of rows, which a dictionary stores once.
+/// Returns a column of `rows` rows with the same text of 100 kB. A dictionary stores the text once.
 fn repeated_text(rows: usize) -> ArrayRef {
     let texts = Arc::new(StringArray::from(vec!["x".repeat(100_000)]));
     let keys = Int32Array::from(vec![0; rows]);

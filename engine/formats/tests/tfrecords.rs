@@ -16,6 +16,7 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Encodes a map entry.
 fn entry(key: &str, feature: &[u8]) -> Vec<u8> {
     field(1, &[field(1, key.as_bytes()), field(2, feature)].concat())
 }
@@ -42,6 +43,7 @@ fn features_of_every_kind_are_read() {
         2,
         &field(1, &[1.5f32.to_le_bytes(), (-2.0f32).to_le_bytes()].concat()),
     );
+    // Field 1 with the wire type 5, a float.
     let unpacked = field(2, &[&[1 << 3 | 5][..], &0.25f32.to_le_bytes()].concat());
     let ints = field(
         3,

@@ -18,11 +18,13 @@ fn list(bytes: &[u8]) -> Result<Vec<ZipEntry>, ZipError> {
     .map(|zip| zip.entries())
 }
 
+/// Lists an archive with these members. Returns the error.
 fn refusal(members: &[Member]) -> ZipError {
     list(&archive(members)).expect_err("the listing should be rejected")
 }
 
-/// Lists the archive and reads the first member in both ways, which must return the same error.
+/// Lists an archive with this member. Reads the member as a stream and with [`MemberInflater`], which must return the same
+/// error, and returns the error.
 fn member_refusal(member: Member) -> ZipError {
     let bytes = archive(&[member]);
     let entry = list(&bytes).expect("the listing is fine").remove(0);
@@ -30,10 +32,7 @@ fn member_refusal(member: Member) -> ZipError {
     let whole = MemberInflater::default()
         .read_into(bytes.as_slice(), &entry, &mut content)
         .expect_err("the member should be rejected");
-    assert!(
-        content.is_empty(),
-        "no byte of a rejected member is returned"
-    );
+    assert!(content.is_empty(), "`content` must be empty after an error");
     let mut streamed = Vec::new();
     let stream = match entry.open(&bytes) {
         Err(error) => error,
@@ -45,7 +44,7 @@ fn member_refusal(member: Member) -> ZipError {
     };
     assert!(
         streamed.len() as u64 <= entry.size,
-        "not more bytes than declared"
+        "the stream must not return more bytes than declared"
     );
     assert_eq!(
         std::mem::discriminant(&stream),
@@ -74,7 +73,7 @@ fn other_file_types_are_rejected() {
     );
     let mut tar = vec![b'a'; 512];
     tar[257..262].copy_from_slice(b"ustar");
-    let table: [(&[u8], FileType); 9] = [
+    let cases: [(&[u8], FileType); 9] = [
         (b"", FileType::Empty),
         (b"\x1f\x8b\x08rest", FileType::Gzip),
         (b"7z\xbc\xaf\x27\x1c\0\x04", FileType::SevenZ),
@@ -85,8 +84,8 @@ fn other_file_types_are_rejected() {
         (b"\x01\x02\x03\xff", FileType::Binary),
         (&tar, FileType::Tar),
     ];
-    for (bytes, looks) in table {
-        assert_eq!(not_a_zip(bytes).0, looks);
+    for (bytes, file_type) in cases {
+        assert_eq!(not_a_zip(bytes).0, file_type);
     }
 }
 
@@ -247,7 +246,7 @@ fn duplicates_with_different_contents_are_rejected() {
         ),
         "{error:?}"
     );
-    // Contents of equal length and with equal CRC-32.
+    // These two contents have the same length and the same CRC-32.
     let other = [
         Member::stored("a", b"plumless"),
         Member::stored("a", b"buckeroo"),
@@ -335,11 +334,11 @@ fn local_header_that_differs_is_rejected() {
             },
         ),
     ];
-    for (what, member) in table {
+    for (expected_field, member) in table {
         match member_refusal(member) {
             ZipError::HeaderMismatch {
                 field, offset: 0, ..
-            } => assert_eq!(field, what),
+            } => assert_eq!(field, expected_field),
             other => panic!("{other:?}"),
         }
     }
@@ -349,7 +348,7 @@ fn local_header_that_differs_is_rejected() {
     assert!(matches!(
         entry.locate(&bytes),
         Err(ZipError::HeaderMismatch {
-            field: "signature",
+            field: "the signature",
             ..
         })
     ));

@@ -18,6 +18,7 @@ fn list(bytes: &[u8]) -> Vec<ZipEntry> {
     .entries()
 }
 
+/// Returns the path of each member, whether it is a directory, and its content. Reads the content in two ways.
 fn contents(bytes: &[u8]) -> Vec<(String, bool, Vec<u8>)> {
     let mut inflater = MemberInflater::default();
     list(bytes)
@@ -45,8 +46,8 @@ fn archives_of_python_are_read() {
         serde_json::from_str(include_str!("data/zip/python.json")).unwrap();
     let found: serde_json::Value = contents(bytes)
         .into_iter()
-        .map(|(path, kind, content)| {
-            serde_json::json!([path, kind, content.len(), crc32fast::hash(&content)])
+        .map(|(path, is_directory, content)| {
+            serde_json::json!([path, is_directory, content.len(), crc32fast::hash(&content)])
         })
         .collect();
     assert_eq!(found, expected);

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/json.rs`.
+//! Runs the check in `tests/fuzzed/json.rs` on arbitrary bytes, and limits its memory and time.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

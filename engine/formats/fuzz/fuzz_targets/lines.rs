@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/lines.rs`.
+//! Runs the check in `tests/fuzzed/lines.rs` on arbitrary bytes, and limits its memory and time.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/pandas.rs`.
+//! Runs the check in `tests/fuzzed/pandas.rs` on arbitrary bytes, and limits its memory and time.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

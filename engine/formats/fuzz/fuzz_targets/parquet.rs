@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/parquet.rs`.
+//! Runs the check in `tests/fuzzed/parquet.rs` on arbitrary bytes, and limits its memory and time.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/png.rs`.
+//! Runs the check in `tests/fuzzed/png.rs` on arbitrary bytes, and limits its memory and time.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/printf.rs`.
+//! Runs the check in `tests/fuzzed/printf.rs` on arbitrary bytes, and limits its memory and time.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/tfrecord.rs`.
+//! Runs the check in `tests/fuzzed/tfrecord.rs` on arbitrary bytes, and limits its memory and time.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

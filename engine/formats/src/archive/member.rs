@@ -37,7 +37,7 @@ pub struct Member<'a> {
     pub stored: Option<&'a StoredForm>,
 }
 
-/// How an archive stores a member. It is visible without opening the member, so it can leak answers.
+/// How an archive stores a member. This information is visible without opening the member, so it can leak answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredForm {
     /// Modification time in seconds. Only times in the same archive are comparable. In the conversion of MS-DOS times, each
@@ -148,6 +148,7 @@ pub enum ArchiveError {
     },
 }
 
+/// Validates and normalizes the path of a member that is written.
 pub(crate) fn safe(path: &str) -> Result<String, ArchiveError> {
     paths::normalize(path).map_err(|cause| ArchiveError::UnsafePath {
         member: path.to_owned(),

@@ -125,6 +125,7 @@ impl ArchiveFormat {
     }
 }
 
+/// Returns a buffered reader of the archive.
 fn buffered<R: ReadAt>(archive: ByteSection<R>) -> BufReader<ByteSection<R>> {
     let capacity = (archive.len() + 1).min(BUFFER_BYTES) as usize;
     BufReader::with_capacity(capacity, archive)

@@ -33,6 +33,7 @@ const EXTENDED_KEYS: &[&str] = &[
     "$undefined",
 ];
 
+/// A JSON object that represents a BSON value, for example `{"$oid": "..."}`.
 struct ExtendedValue<'a> {
     /// The object's key, one of [`EXTENDED_KEYS`].
     tag: &'a str,
@@ -65,6 +66,7 @@ impl BsonDocument {
     }
 }
 
+/// Converts a document to a JSON object. `depth` is the depth of its elements, which is 1 in the outermost document.
 fn object(
     document: RawDocument<'_>,
     origin: Option<DocumentOrigin<'_>>,
@@ -78,6 +80,7 @@ fn object(
     Ok(JsonValue::Object(object))
 }
 
+/// Returns an object with one member.
 fn tagged(name: &str, value: impl Into<JsonValue>) -> JsonValue {
     JsonValue::from([(name, value.into())])
 }
@@ -210,6 +213,7 @@ fn name(key: &crate::json::JsonString) -> Result<&str, BsonError> {
     })
 }
 
+/// Returns the error for a value at `key` that is not Extended JSON.
 fn wrong(key: &str, reason: &'static str) -> BsonError {
     BsonError::NotExtendedJson {
         key: key.to_owned(),
@@ -217,6 +221,7 @@ fn wrong(key: &str, reason: &'static str) -> BsonError {
     }
 }
 
+/// Writes an element that is nested in `depth` documents and arrays.
 fn element(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
@@ -262,6 +267,7 @@ fn element(
     Ok(())
 }
 
+/// Writes the value of an element that is an ordinary document.
 fn members(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
@@ -280,6 +286,7 @@ fn members(
     })
 }
 
+/// Writes an element whose JSON value is an object with a key of [`EXTENDED_KEYS`].
 fn extended_element<'v>(
     writer: &mut Writer<'_>,
     read: &mut BinaryReader<'_>,
@@ -295,7 +302,7 @@ fn extended_element<'v>(
         )
     };
     let string = |value: &'v JsonValue| value.as_str().ok_or_else(mismatch);
-    let of = |value: &'v JsonValue, name: &str| value.get(name).ok_or_else(mismatch);
+    let member = |value: &'v JsonValue, name: &str| value.get(name).ok_or_else(mismatch);
     let long = |value: &'v JsonValue| match value {
         JsonValue::Int(value) => Ok(*value),
         value => string(value)?.parse().map_err(|_| mismatch()),
@@ -314,7 +321,7 @@ fn extended_element<'v>(
             };
             writer.fixed(kind::DOUBLE, key, &value.to_le_bytes());
         }
-        "$date" => writer.date(key, long(of(value, "$numberLong")?)?)?,
+        "$date" => writer.date(key, long(member(value, "$numberLong")?)?)?,
         "$oid" => {
             let id: [u8; 12] = unhex(string(value)?).ok_or_else(mismatch)?;
             writer.fixed(kind::OBJECT_ID, key, &id);
@@ -323,17 +330,19 @@ fn extended_element<'v>(
             let bytes = match BinaryReference::parse(value) {
                 Some(binary) => binary.read(read)?,
                 None => {
-                    let base64 = string(of(value, "base64")?)?;
+                    let base64 = string(member(value, "base64")?)?;
                     STANDARD.decode(base64).map_err(|_| mismatch())?
                 }
             };
-            let [subtype] =
-                unhex(&format!("{:0>2}", string(of(value, "subType")?)?)).ok_or_else(mismatch)?;
+            let [subtype] = unhex(&format!("{:0>2}", string(member(value, "subType")?)?))
+                .ok_or_else(mismatch)?;
             writer.binary(key, subtype, &bytes)?;
         }
         "$timestamp" => {
             let part = |name| -> Result<u32, BsonError> {
-                long(of(value, name)?)?.try_into().map_err(|_| mismatch())
+                long(member(value, name)?)?
+                    .try_into()
+                    .map_err(|_| mismatch())
             };
             let (time, increment) = (part("t")?, part("i")?);
             let value = u64::from(time) << 32 | u64::from(increment);
@@ -341,8 +350,8 @@ fn extended_element<'v>(
         }
         "$regularExpression" => {
             let (pattern, options) = (
-                string(of(value, "pattern")?)?,
-                string(of(value, "options")?)?,
+                string(member(value, "pattern")?)?,
+                string(member(value, "options")?)?,
             );
             if pattern.contains('\0') || options.contains('\0') {
                 return Err(mismatch());
@@ -378,6 +387,7 @@ fn extended_element<'v>(
     Ok(())
 }
 
+/// Parses `2 * N` hexadecimal digits.
 fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digits = text.as_bytes();
     if digits.len() != 2 * N || !digits.iter().all(u8::is_ascii_hexdigit) {

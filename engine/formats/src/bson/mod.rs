@@ -21,6 +21,7 @@ use crate::json::{JsonObject, JsonValue};
 
 pub use json::push_json;
 
+/// The type bytes of elements.
 mod kind {
     pub const DOUBLE: u8 = 0x01;
     pub const STRING: u8 = 0x02;
@@ -76,6 +77,7 @@ impl<R: Read> BsonDocuments<R> {
         }
     }
 
+    /// Reads the next document. Returns `None` at the end of the file.
     fn document(&mut self) -> Result<Option<BsonDocument>, BsonError> {
         let offset = self.offset;
         let mut bytes = Vec::new();
@@ -234,6 +236,7 @@ pub enum BsonError {
 /// Maximum length in bytes of a binary that is stored in the JSON itself.
 const MAX_INLINE_BYTES: usize = 64;
 
+/// Number of hexadecimal digits of a hash in a [`BinaryReference`].
 const HASH_DIGITS: usize = 32;
 
 /// A reference to a binary value in a BSON file: the offset, length and hash of its bytes.
@@ -253,6 +256,7 @@ pub struct BinaryReference {
 pub type BinaryReader<'r> = dyn FnMut(&BinaryReference, &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
     + 'r;
 
+/// The name of the file that contains a document, and the document's offset in this file.
 #[derive(Debug, Clone, Copy)]
 struct DocumentOrigin<'f> {
     pub file: &'f str,
@@ -272,6 +276,7 @@ impl DocumentOrigin<'_> {
 }
 
 impl BinaryReference {
+    /// Returns the reference as a JSON object.
     fn members(&self) -> JsonObject {
         let mut members = JsonObject::new();
         members.insert("file".into(), self.file.as_str().into());
@@ -297,6 +302,7 @@ impl BinaryReference {
         })
     }
 
+    /// Reads the referenced bytes, and verifies their length and hash.
     fn read(&self, read: &mut BinaryReader<'_>) -> Result<Vec<u8>, BsonError> {
         let unreadable = |source| BsonError::ReferencedBinary {
             file: self.file.clone(),
@@ -312,6 +318,7 @@ impl BinaryReference {
     }
 }
 
+/// Returns the first [`HASH_DIGITS`] digits of the BLAKE3 hash.
 fn hash(bytes: &[u8]) -> String {
     let mut hex = blake3::hash(bytes).to_hex().to_string();
     hex.truncate(HASH_DIGITS);

@@ -118,6 +118,7 @@ impl<'a> Iterator for DocumentElements<'a> {
 }
 
 impl<'a> DocumentElements<'a> {
+    /// Parses the next element: its type, its key and its value.
     fn element(&mut self) -> Result<(&'a str, BsonValue<'a>), BsonError> {
         let position = self.position;
         let [kind] = self.array()?;
@@ -169,6 +170,7 @@ impl<'a> DocumentElements<'a> {
         Ok((key, value))
     }
 
+    /// Returns the next `count` bytes.
     fn take(&mut self, count: usize) -> Result<&'a [u8], BsonError> {
         let Some((taken, rest)) = self.rest.split_at_checked(count) else {
             return Err(self.damaged("an element is longer than its document"));
@@ -183,16 +185,19 @@ impl<'a> DocumentElements<'a> {
         <[u8; N]>::try_from(taken).map_err(|_| self.damaged("an element is too short"))
     }
 
+    /// Reads a length of four bytes.
     fn length(&mut self) -> Result<usize, BsonError> {
         let length = i32::from_le_bytes(self.array()?);
         usize::try_from(length).map_err(|_| self.damaged("a length is negative"))
     }
 
+    /// Reads text that ends with a zero byte and has no length.
     fn c_string(&mut self) -> Result<&'a str, BsonError> {
         let text = self.until_zero()?;
         self.utf8(text)
     }
 
+    /// Returns the bytes before the next zero byte, which is skipped.
     fn until_zero(&mut self) -> Result<&'a [u8], BsonError> {
         let Some(end) = memchr::memchr(0, self.rest) else {
             return Err(self.damaged("a key or regular expression does not end with a zero byte"));
@@ -215,6 +220,7 @@ impl<'a> DocumentElements<'a> {
         std::str::from_utf8(text).map_err(|_| self.damaged("a string is not UTF-8"))
     }
 
+    /// Returns the bytes of an inner document or array, without parsing its elements.
     fn document(&mut self, is_array: bool) -> Result<RawDocument<'a>, BsonError> {
         let start = self.position;
         let four = self.rest.first_chunk().copied().unwrap_or_default();
@@ -234,6 +240,7 @@ impl<'a> DocumentElements<'a> {
         let length = self.length()?;
         let [subtype] = self.array()?;
         let mut bytes = self.take(length)?;
+        // A value of subtype 2 begins with a second length.
         if subtype == 2 {
             let inner = bytes.split_first_chunk().map(|(four, rest)| {
                 let inner = usize::try_from(i32::from_le_bytes(*four));

@@ -12,12 +12,14 @@ pub(super) const MAX_DEPTH: usize = 200;
 /// Range of Python's `datetime`, in milliseconds since 1970.
 const PYTHON_DATES: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
 
-/// Appends elements to a buffer. The parameter `key` is the element's key, also for errors.
+/// Appends elements to a buffer. The parameter `key` is the element's key. Methods that do not write the key need it for
+/// errors.
 pub(super) struct Writer<'a> {
     pub out: &'a mut Vec<u8>,
 }
 
 impl Writer<'_> {
+    /// Writes the value of a document or array: its length, `content`, and a zero byte.
     pub fn nested(
         &mut self,
         key: &str,
@@ -46,11 +48,13 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Writes the type and the key of an element. The value must follow.
     pub fn head(&mut self, kind: u8, key: &str) {
         self.out.push(kind);
         self.c_string(key);
     }
 
+    /// Writes an element whose value has a fixed length.
     pub fn fixed(&mut self, kind: u8, key: &str, bytes: &[u8]) {
         self.head(kind, key);
         self.out.extend(bytes);
@@ -80,6 +84,7 @@ impl Writer<'_> {
         self.out.push(0);
     }
 
+    /// Writes the value of a string: its length, the text, and a zero byte.
     pub fn string(&mut self, key: &str, text: &str) -> Result<(), BsonError> {
         let length = i32::try_from(text.len() + 1).map_err(|_| too_long(key))?;
         self.out.extend(length.to_le_bytes());
@@ -90,6 +95,7 @@ impl Writer<'_> {
     pub fn binary(&mut self, key: &str, subtype: u8, bytes: &[u8]) -> Result<(), BsonError> {
         self.head(kind::BINARY, key);
         let inner = i32::try_from(bytes.len()).map_err(|_| too_long(key))?;
+        // A value of subtype 2 begins with a second length of four bytes.
         let outer = match subtype {
             2 => inner.checked_add(4),
             _ => Some(inner),

@@ -9,6 +9,7 @@ pub(super) struct BitBuffer {
 }
 
 impl BitBuffer {
+    /// Adds bytes of `input`, beginning at the offset `used`, until at least 56 bits are buffered or the input ends.
     #[inline]
     pub fn fill(&mut self, input: &[u8], used: &mut usize) {
         while self.count < 56
@@ -20,7 +21,7 @@ impl BitBuffer {
         }
     }
 
-    /// Returns `count` bits, at most 32. Returns `None` if fewer are available.
+    /// Removes and returns `count` bits, at most 32. Returns `None` if fewer are available.
     #[inline]
     pub fn take(&mut self, count: u32) -> Option<u32> {
         let bits = self.bits & ((1 << count) - 1);
@@ -35,7 +36,8 @@ impl BitBuffer {
         Some(())
     }
 
-    /// Returns entirely undecoded bytes to the input, of which `used` bytes were read.
+    /// Removes the bytes of which no bit was decoded. Reduces `used`, the number of bytes read from the input, by their
+    /// number, so that they are read again.
     #[inline]
     pub fn give_back(&mut self, used: &mut usize) {
         let bytes = (self.count as usize / 8).min(*used);
@@ -49,6 +51,7 @@ impl BitBuffer {
 #[derive(Debug)]
 pub(super) struct BitReader<'i> {
     input: &'i [u8],
+    /// Offset in `input` of the next byte to read.
     pub at: usize,
     /// The next bit is the lowest one. Bits above the lowest `count` may belong to the following bytes.
     pub bits: u64,
@@ -69,19 +72,21 @@ impl<'i> BitReader<'i> {
     /// Reads bytes until 56 to 63 bits are available. Has no branch that depends on the number of bytes.
     #[inline(always)]
     pub fn refill(&mut self) {
+        // Reads eight bytes, but counts only the bytes that fit entirely. The next refill reads the other bytes again.
         let next = self.input.get(self.at..).and_then(<[u8]>::first_chunk);
         self.bits |= next.map_or(0, |next| u64::from_le_bytes(*next)) << self.count;
         self.at += (63 - self.count as usize) >> 3;
         self.count |= 56;
     }
 
+    /// Removes `count` bits, which must be available.
     #[inline(always)]
     pub fn skip(&mut self, count: u32) {
         self.bits >>= count;
         self.count -= count;
     }
 
-    /// Returns the remaining bits of the current byte, and the offset of the next byte.
+    /// Returns the undecoded bits of the last byte that was decoded partially, and the offset of the byte after it.
     pub fn finish(self) -> (BitBuffer, usize) {
         let BitReader { bits, count, .. } = self;
         let mut used = self.at;

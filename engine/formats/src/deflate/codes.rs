@@ -4,11 +4,12 @@ use super::Damaged;
 
 const MAX_CODE_BITS: usize = 15;
 
+/// Number of symbols in the largest code: 256 literals, the end of the block, 29 lengths, and two invalid symbols.
 pub(super) const MAX_SYMBOLS: usize = 288;
 
 /// Set in every entry that is not a literal. The bits below this flag contain the length of the code.
 const NOT_LITERAL: u32 = 1 << 6;
-/// Set in an entry that is one of the next three constants, not a literal or a value.
+/// Set in an entry that is one of the next three constants, not a literal, length or distance.
 const SPECIAL: u32 = 1 << 7;
 /// Marks a code that is longer than the root of the table and continues in a subtable.
 const SUBTABLE: u32 = 1 << 31 | SPECIAL | NOT_LITERAL;
@@ -28,7 +29,7 @@ const INVALID: u32 = 1 << 29 | SPECIAL | NOT_LITERAL;
 pub(super) struct CodeEntry(u32);
 
 impl CodeEntry {
-    /// The length of the code in bits. In a subtable, the bits of the root are not included.
+    /// Returns the length of the code in bits. In a subtable, the bits of the root are not included.
     #[inline(always)]
     pub fn bits(self) -> u32 {
         self.0 & 63
@@ -45,12 +46,13 @@ impl CodeEntry {
         (self.0 ^ bits) as u8
     }
 
-    /// The byte of a literal. In the code for code lengths, the symbol.
+    /// Returns the byte of a literal. In [`LengthCodes`], returns the symbol.
     #[inline(always)]
     pub fn literal(self) -> u8 {
         (self.0 >> 8) as u8
     }
 
+    /// Returns whether the entry is a pointer to a subtable, the end of the block, or invalid.
     #[inline(always)]
     pub fn is_special(self) -> bool {
         self.0 & SPECIAL != 0
@@ -65,12 +67,13 @@ impl CodeEntry {
         self.0 & END_OF_BLOCK == END_OF_BLOCK
     }
 
+    /// Returns the number of extra bits. In a pointer, returns the number of the subtable's index bits.
     #[inline(always)]
     pub fn extra_bits(self) -> u32 {
         self.0 >> 8 & 15
     }
 
-    /// Returns the value. `bits` contains its extra bits as the lowest bits.
+    /// Returns the length or distance. The lowest bits of `bits` must be its extra bits.
     #[inline(always)]
     pub fn value(self, bits: u64) -> usize {
         (self.0 >> 16) as usize + (bits & ((1 << self.extra_bits()) - 1)) as usize
@@ -82,6 +85,7 @@ impl CodeEntry {
         CodeEntry((position as u32) << 16 | (width as u32) << 8 | SUBTABLE | root)
     }
 
+    /// Sets the length of the code, which must be 0 before.
     fn with_bits(self, bits: usize) -> CodeEntry {
         CodeEntry(self.0 | bits as u32)
     }
@@ -95,6 +99,7 @@ pub(super) struct Codes<const ROOT: u32, const ENTRIES: usize>(Box<[CodeEntry; E
 pub(super) type LiteralCodes = Codes<10, 1536>;
 /// The code of distances: 30 symbols need at most 402 entries.
 pub(super) type DistanceCodes = Codes<8, 512>;
+/// The code of code lengths: 19 symbols with codes of at most 7 bits, so there are no subtables.
 pub(super) type LengthCodes = Codes<7, 128>;
 
 impl<const ROOT: u32, const ENTRIES: usize> Default for Codes<ROOT, ENTRIES> {
@@ -104,15 +109,16 @@ impl<const ROOT: u32, const ENTRIES: usize> Default for Codes<ROOT, ENTRIES> {
 }
 
 impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
+    /// Returns the entry of the code in the lowest bits of `bits`, or a pointer to a subtable.
     #[inline(always)]
     pub fn entry(&self, bits: u64) -> CodeEntry {
         let index = bits as usize & ((1 << ROOT) - 1);
         self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
     }
 
-    /// Returns the entry of the subtable `pointer`. `bits` must begin after the bits of the root.
+    /// Returns an entry of the subtable at `pointer`. `bits` must begin after the bits of the root.
     #[inline(always)]
-    pub fn longer(&self, pointer: CodeEntry, bits: u64) -> CodeEntry {
+    pub fn subtable_entry(&self, pointer: CodeEntry, bits: u64) -> CodeEntry {
         let index = (pointer.0 >> 16 & 0x7ff) as usize;
         let index = index + (bits as usize & ((1 << pointer.extra_bits()) - 1));
         self.0.get(index).copied().unwrap_or(CodeEntry(INVALID))
@@ -132,6 +138,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         }
         let [zero, lengths_used @ ..] = &mut counts;
         *zero = 0;
+        // Number of codes of the current length that remain for symbols of this length and longer codes.
         let mut left = 1_i32;
         for count in lengths_used.iter() {
             left = 2 * left - i32::from(*count);
@@ -142,6 +149,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         if left > 0 {
             return self.build_incomplete(lengths, symbols);
         }
+        // For each length, the index in `sorted` of the next symbol with a code of this length.
         let mut positions = [0_u16; MAX_CODE_BITS + 2];
         let mut sum = 0;
         for (position, count) in positions.iter_mut().skip(1).zip(lengths_used.iter()) {
@@ -164,6 +172,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         self.fill(&counts, &sorted).is_some()
     }
 
+    /// Builds the table of a code without symbols, or with a single symbol of one bit. Returns `false` for other codes.
     fn build_incomplete(&mut self, lengths: &[u8], symbols: &[CodeEntry]) -> bool {
         self.0.fill(CodeEntry(INVALID).with_bits(1));
         if lengths.iter().any(|length| *length > 1) {
@@ -189,7 +198,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
         let root = ROOT as usize;
         let mut symbols = sorted.iter();
         let (mut code, mut end) = (0_usize, 1_usize);
-        // The root entry, the beginning and the end of the current subtable.
+        // For the current subtable: the index of its pointer in the root table, its first index and its end.
         let mut subtable = (usize::MAX, 0, 0);
         for (bits, count) in counts.iter().enumerate().skip(1) {
             if bits <= root {
@@ -215,6 +224,7 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
                     }
                 }
                 let last = (1 << bits) - 1;
+                // The last code of a complete code consists of ones. Copies fill the rest of the root table.
                 if code == last {
                     while end < 1 << root {
                         self.0.copy_within(..end, end);
@@ -232,8 +242,8 @@ impl<const ROOT: u32, const ENTRIES: usize> Codes<ROOT, ENTRIES> {
 }
 
 impl LengthCodes {
-    /// Builds the table for the code of code lengths. As in zlib, a code without symbols is valid. In this case, every bit
-    /// means length 0.
+    /// Builds the table from `lengths`, the lengths of the codes of all 19 symbols. As in zlib, a code without symbols is
+    /// valid. In this case, every bit means the code length 0.
     pub fn build_lengths(&mut self, lengths: &[u8]) -> Result<(), Damaged> {
         let is_empty = lengths.iter().all(|length| *length == 0);
         let is_valid = self.build(lengths, &CODE_LENGTHS);
@@ -266,6 +276,7 @@ fn subtable_width(counts: &[u16], remaining: usize, width: usize) -> Option<usiz
     (used >= 1 << bits).then_some(bits)
 }
 
+/// Returns the entry of a symbol that means the length or distance `smallest` plus an integer of `extra_bits` bits.
 const fn value(smallest: u16, extra_bits: u8) -> CodeEntry {
     CodeEntry((smallest as u32) << 16 | (extra_bits as u32) << 8 | NOT_LITERAL)
 }
@@ -295,6 +306,7 @@ pub(super) static LITERALS_AND_LENGTHS: [CodeEntry; MAX_SYMBOLS] = {
     entries
 };
 
+/// Distances (RFC 1951, section 3.2.5).
 pub(super) static DISTANCES: [CodeEntry; 32] = {
     let mut entries = [CodeEntry(INVALID); 32];
     let (mut symbol, mut smallest) = (0, 1);
@@ -311,6 +323,7 @@ pub(super) static DISTANCES: [CodeEntry; 32] = {
     entries
 };
 
+/// The symbols in the code of code lengths.
 const CODE_LENGTHS: [CodeEntry; 19] = {
     let mut entries = [CodeEntry(0); 19];
     let mut symbol = 0;

@@ -18,15 +18,16 @@ use self::codes::{
 };
 use self::window::Window;
 
-/// The order in which a block stores the lengths of the code for code lengths.
+/// The order of the symbols in which a block stores the lengths of their codes in the code of code lengths.
 const LENGTHS_ORDER: [usize; 19] = [
     16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15,
 ];
 
-/// Maximum number of code lengths in a block's header: 286 literals and lengths, and 30 distances.
+/// Space for the code lengths in a block's header: at most 286 for literals and lengths, and 30 for distances.
 const MAX_LENGTHS: usize = 320;
 
-/// Literals of one code length are predicted if their part of the code space is at least this many 1/32768.
+/// Minimum fraction of the code space, in units of 1/32768, for which literals of one code length are predicted (see
+/// [`symbols`]).
 const PREDICTABLE: u32 = 21_000;
 
 /// The stream is not valid deflate. The reason is zlib's message.
@@ -41,14 +42,17 @@ impl Damaged {
     const REPEAT: Damaged = Damaged("invalid bit length repeat");
 }
 
+/// The result of one call of the decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Decoded {
     /// Number of input bytes that are decoded at least partially.
     pub used: usize,
+    /// Number of output bytes.
     pub written: usize,
     pub stop: Stop,
 }
 
+/// The place in the stream at which decoding stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Input or output is exhausted.
@@ -69,9 +73,9 @@ enum State {
     /// Content of a stored block, with the number of its remaining bytes.
     Stored(usize),
     CodesHeader,
-    /// The lengths of the code for code lengths, beginning with this index.
+    /// The lengths of the codes in the code of code lengths, beginning with this index of [`LENGTHS_ORDER`].
     LengthCodes(usize),
-    /// The lengths of the other codes, beginning with this index.
+    /// The lengths of the codes of literals, lengths and distances, beginning with this index.
     Lengths(usize),
     Symbols,
     /// The remaining bytes of a match.
@@ -101,6 +105,7 @@ pub(crate) struct Inflater {
     window: Window,
 }
 
+/// The number of symbols with a stored code length, for each code of a block.
 #[derive(Debug, Clone, Copy, Default)]
 struct CodesHeader {
     literals: usize,
@@ -108,10 +113,13 @@ struct CodesHeader {
     length_codes: usize,
 }
 
+/// The input and output of one call.
 struct Buffers<'b> {
     input: &'b [u8],
+    /// Number of input bytes that were read.
     used: usize,
     output: &'b mut [u8],
+    /// Number of output bytes that were written.
     written: usize,
 }
 
@@ -234,6 +242,9 @@ impl Inflater {
         Ok(next.map(|next| self.state = next))
     }
 
+    // Each of the following methods decodes one part and returns the next state, or `None` if a buffer is exhausted.
+
+    /// Reads the three bits at the beginning of a block: whether it is the last block, and its kind.
     fn block_header(&mut self) -> Result<Option<State>, Damaged> {
         let Some(header) = self.bits.take(3) else {
             return Ok(None);
@@ -267,6 +278,7 @@ impl Inflater {
         Ok(Some(State::Stored((header & 0xffff) as usize)))
     }
 
+    /// Reads the number of code lengths of each code.
     fn codes_header(&mut self) -> Result<Option<State>, Damaged> {
         let Some(header) = self.bits.take(14) else {
             return Ok(None);
@@ -284,6 +296,7 @@ impl Inflater {
         Ok(Some(State::LengthCodes(0)))
     }
 
+    /// Reads the length of one code in the code of code lengths. After the last one, builds the table of this code.
     fn length_code(&mut self, index: usize) -> Result<Option<State>, Damaged> {
         let place = LENGTHS_ORDER
             .get(index)
@@ -300,6 +313,7 @@ impl Inflater {
         }))
     }
 
+    /// Decodes one code length, or a repetition of code lengths, of literals, lengths and distances.
     fn code_length(&mut self, mut index: usize) -> Result<Option<State>, Damaged> {
         let total = self.header.literals + self.header.distances;
         if index == total {
@@ -307,7 +321,8 @@ impl Inflater {
             return Ok(Some(State::Symbols));
         }
         let entry = self.length_codes.entry(self.bits.bits);
-        let (extra_bits, least) = match entry.literal() {
+        // 16 repeats the previous length. 17 and 18 repeat the length 0. The extra bits are added to the minimum count.
+        let (extra_bits, min_count) = match entry.literal() {
             16 => (2, 3),
             17 => (3, 3),
             18 => (7, 11),
@@ -317,7 +332,7 @@ impl Inflater {
             return Ok(None);
         }
         let [_, extra] = [entry.bits(), extra_bits].map(|count| self.bits.take(count));
-        let count = least + extra.unwrap_or(0) as usize;
+        let count = min_count + extra.unwrap_or(0) as usize;
         let previous = index.checked_sub(1).and_then(|last| self.lengths.get(last));
         let length = match entry.literal() {
             16 => *previous.ok_or(Damaged::REPEAT)?,
@@ -331,6 +346,7 @@ impl Inflater {
         Ok(Some(State::Lengths(index)))
     }
 
+    /// Builds the tables of a block from the code lengths in its header, and decides whether to predict literals.
     fn build(&mut self) -> Result<(), Damaged> {
         self.is_fixed = false;
         let (literals, distances) = self.lengths.split_at(self.header.literals);
@@ -355,6 +371,7 @@ impl Inflater {
         Ok(())
     }
 
+    /// Builds the tables of the fixed codes (RFC 1951, section 3.2.6).
     fn build_fixed(&mut self) -> Result<(), Damaged> {
         if self.is_fixed {
             return Ok(());
@@ -373,6 +390,7 @@ impl Inflater {
         }
     }
 
+    /// Decodes symbols with the fast loop until a buffer is nearly exhausted, then one more symbol.
     fn symbols(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<State>, Damaged> {
         let has_ended = match self.predicted_bits {
             7 => self.decode_symbols::<7, 8>(buffers)?,
@@ -389,13 +407,14 @@ impl Inflater {
     /// Decodes one symbol near the end of a buffer. Consumes nothing if a buffer is exhausted.
     fn symbol(&mut self, buffers: &mut Buffers<'_>) -> Result<Option<State>, Damaged> {
         self.bits.fill(buffers.input, &mut buffers.used);
+        // A copy of the buffered bits, which replaces `self.bits` after the symbol is complete.
         let mut bits = self.bits;
         let mut entry = self.literals.entry(bits.bits);
         if entry.is_subtable() {
             if bits.skip(entry.bits()).is_none() {
                 return Ok(None);
             }
-            entry = self.literals.longer(entry, bits.bits);
+            entry = self.literals.subtable_entry(entry, bits.bits);
         }
         if bits.skip(entry.bits()).is_none() {
             return Ok(None);
@@ -425,7 +444,7 @@ impl Inflater {
             if bits.skip(entry.bits()).is_none() {
                 return Ok(None);
             }
-            entry = self.distances.longer(entry, bits.bits);
+            entry = self.distances.subtable_entry(entry, bits.bits);
         }
         if bits.skip(entry.bits()).is_none() {
             return Ok(None);
@@ -444,6 +463,7 @@ impl Inflater {
         Ok(Some(State::Match { length, distance }))
     }
 
+    /// Copies as many bytes of a match as fit into the output. Returns `None` if the output is full.
     fn repeat(&self, length: usize, distance: usize, buffers: &mut Buffers<'_>) -> Option<State> {
         let count = length.min(buffers.room());
         if count == 0 {
@@ -459,6 +479,7 @@ impl Inflater {
     }
 }
 
+/// Copies content of a stored block, of which `left` bytes remain. Returns `None` if a buffer is exhausted.
 fn copy_stored(left: usize, buffers: &mut Buffers<'_>) -> Option<State> {
     if left == 0 {
         return Some(State::BlockEnd);

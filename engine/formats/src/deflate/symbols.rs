@@ -18,6 +18,7 @@ const INPUT_BYTES: usize = 40;
 /// bytes in chunks of 16.
 const OUTPUT_BYTES: usize = 320;
 
+/// Number of bytes of a match that are copied at once.
 const COPY_BYTES: usize = 16;
 
 impl Inflater {
@@ -46,6 +47,7 @@ impl Inflater {
                 let entries: [CodeEntry; COUNT] = std::array::from_fn(|index| {
                     self.literals.entry(reader.bits >> (BITS * index as u32))
                 });
+                // If the assumption is wrong, the next iterations overwrite the wrong bytes.
                 for (place, entry) in room.iter_mut().zip(&entries) {
                     *place = entry.literal();
                 }
@@ -60,6 +62,7 @@ impl Inflater {
                 for (index, difference) in differences.iter().enumerate() {
                     differing |= u32::from(*difference != 0) << index;
                 }
+                // The symbols before the first difference are literals of `BITS` bits.
                 let count = differing.trailing_zeros();
                 reader.skip(BITS * count);
                 reader.refill();
@@ -79,6 +82,7 @@ impl Inflater {
                     reader.refill();
                     continue;
                 }
+                // Without an assumption, up to three literals are decoded before the next refill.
                 if entry.is_literal() {
                     reader.skip(entry.bits());
                     room[1] = entry.literal();
@@ -97,7 +101,7 @@ impl Inflater {
             if entry.is_special() {
                 if entry.is_subtable() {
                     reader.skip(entry.bits());
-                    entry = self.literals.longer(entry, reader.bits);
+                    entry = self.literals.subtable_entry(entry, reader.bits);
                     if entry.is_literal() {
                         reader.skip(entry.bits());
                         reader.refill();
@@ -125,6 +129,7 @@ impl Inflater {
             reader.refill();
             entry = self.literals.entry(reader.bits);
             if distance > at {
+                // The match begins in the output of an earlier call.
                 if distance > self.window.len() + at {
                     result = Err(Damaged::TOO_FAR);
                     break;
@@ -141,6 +146,7 @@ impl Inflater {
     }
 }
 
+/// Returns `N` bytes at the offset `at`, or `None` if there are fewer.
 #[inline(always)]
 fn first_chunk<const N: usize>(bytes: &mut [u8], at: usize) -> Option<&mut [u8; N]> {
     bytes.get_mut(at..)?.first_chunk_mut()
@@ -165,7 +171,7 @@ fn decode_match(
     if entry.is_special() {
         if entry.is_subtable() {
             reader.skip(entry.bits());
-            entry = distances.longer(entry, reader.bits);
+            entry = distances.subtable_entry(entry, reader.bits);
         }
         if entry.is_special() {
             return None;
@@ -204,6 +210,7 @@ fn repeat(out: &mut [u8], at: usize, length: usize, distance: usize) {
     }
 }
 
+/// Copies [`COPY_BYTES`] bytes from the offset `from` to the offset `from + distance`.
 #[inline(always)]
 fn copy_chunk(bytes: &mut [u8], from: usize, distance: usize) {
     let chunk = bytes.get(from..).and_then(<[u8]>::first_chunk).copied();

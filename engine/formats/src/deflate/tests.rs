@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Generates concatenated pieces: noise, two kinds of biased noise, repetitions, or short noise.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let piece = (0..5, 0..90_000_usize, any::<u64>());
     let piece = piece.prop_map(|(kind, count, seed)| {
@@ -38,6 +39,8 @@ fn deflate(content: &[u8], level: u32) -> Vec<u8> {
     out.finish().unwrap()
 }
 
+/// Decodes `packed` in one call, to at most `room` bytes. Returns the output, the number of used input bytes, and whether the
+/// stream has ended.
 fn decode(packed: &[u8], room: usize) -> Result<(Vec<u8>, usize, bool), String> {
     let mut out = vec![0; room];
     let decoded = Inflater::default().decode(packed, &mut out);
@@ -50,6 +53,7 @@ fn decode(packed: &[u8], room: usize) -> Result<(Vec<u8>, usize, bool), String> 
     Ok((out, used, stop == Stop::End))
 }
 
+/// Like [`decode`], but with the decoder of flate2.
 fn decode_expected(packed: &[u8], room: usize) -> Result<(Vec<u8>, usize, bool), String> {
     let mut out = Vec::with_capacity(room);
     let mut decoder = Decompress::new(false);
@@ -62,9 +66,11 @@ fn decode_expected(packed: &[u8], room: usize) -> Result<(Vec<u8>, usize, bool),
     ))
 }
 
-/// zlib-rs overwrites some reasons.
+/// The message with which zlib-rs, the decoder in flate2, replaces some messages.
 const UNKNOWN_REASON: &str = "repeated call with bad state";
 
+/// Decodes `packed` in several calls. `lengths` contains the sizes of the input and output buffer of each call, and is
+/// repeated. With `blocks`, decoding also stops at the end of each block.
 fn decode_in_parts(packed: &[u8], lengths: &[(usize, usize)], blocks: bool) -> Vec<u8> {
     let (mut decoder, mut content, mut used) = (Inflater::default(), Vec::new(), 0);
     for (input, output) in lengths.iter().cycle().take(1 << 22) {
@@ -96,9 +102,9 @@ proptest! {
         blocks in any::<bool>(),
     ) {
         let packed = deflate(&content, level);
-        let behind = [&packed[..], &[0xff; 70]].concat();
-        let (whole, used, ended) = decode(&behind, content.len() + 400).unwrap();
-        prop_assert!(whole == content && used == packed.len() && ended);
+        let followed = [&packed[..], &[0xff; 70]].concat();
+        let (found, used, ended) = decode(&followed, content.len() + 400).unwrap();
+        prop_assert!(found == content && used == packed.len() && ended);
         prop_assert!(decode(&packed, content.len()).unwrap().0 == content);
         prop_assert!(decode_in_parts(&packed, &lengths, blocks) == content);
         if content.len() < 50_000 {
@@ -106,7 +112,7 @@ proptest! {
         }
     }
 
-    /// The errors must be worded in the same way, too, except where flate2 does not know the reason.
+    /// The messages of errors must be equal, too, unless flate2 reports [`UNKNOWN_REASON`].
     #[test]
     fn treats_damaged_streams_like_flate2(
         content in content(),
@@ -145,6 +151,7 @@ proptest! {
         mut packed in prop::collection::vec(any::<u8>(), 1..200),
         zeros in 0..40_usize,
     ) {
+        // The first three bits mark the last block and contain the kind of the block.
         packed[0] = packed[0] & !7 | kind;
         let part = zeros.min(packed.len() - 1);
         packed[1..=part].iter_mut().step_by(2).for_each(|byte| *byte = 0);

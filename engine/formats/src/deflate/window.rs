@@ -1,11 +1,16 @@
 //! The last output bytes of earlier calls, which matches may copy.
 
+/// Maximum distance of a match in bytes.
 pub(super) const WINDOW_BYTES: usize = 1 << 15;
 
+/// Up to [`WINDOW_BYTES`] bytes of output.
 #[derive(Debug, Default)]
 pub(super) struct Window {
+    /// A ring buffer of [`WINDOW_BYTES`] bytes. Empty before the first [`push`](Self::push).
     bytes: Vec<u8>,
+    /// Index in `bytes` after the newest byte.
     end: usize,
+    /// Number of valid bytes.
     len: usize,
 }
 
@@ -19,6 +24,7 @@ impl Window {
         (self.end, self.len) = (0, 0);
     }
 
+    /// Appends output bytes. They replace the oldest bytes of the window.
     pub fn push(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;

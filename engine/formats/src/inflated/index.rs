@@ -63,6 +63,7 @@ pub enum SpanWindow {
     Kept(u64),
 }
 
+/// An index as stored, which may be damaged.
 #[derive(Deserialize)]
 struct UncheckedIndex {
     spans: Vec<InflateSpan>,
@@ -93,8 +94,9 @@ impl InflateIndex {
             _ => true,
         });
         let first = spans.first().map_or(len, |span| span.start);
-        let last = spans.last().is_none_or(|span| span.start < len);
-        (first == 0 && last && ascend && spans.iter().all(is_valid)).then_some(Self { spans, len })
+        let begin_before_end = spans.last().is_none_or(|span| span.start < len);
+        (first == 0 && begin_before_end && ascend && spans.iter().all(is_valid))
+            .then_some(Self { spans, len })
     }
 
     /// Returns the number of uncompressed bytes.
@@ -115,10 +117,12 @@ impl InflateIndex {
         &self.spans
     }
 
+    /// Returns the range of uncompressed offsets of the window of a span that begins at `start`.
     pub(super) fn window(start: u64) -> Range<u64> {
         start.saturating_sub(WINDOW_BYTES)..start
     }
 
+    /// Returns the uncompressed offset at which a span ends.
     fn end_of(&self, number: usize) -> u64 {
         let next = self.spans.get(number + 1);
         next.map_or(self.len, |next| next.start)
@@ -206,6 +210,7 @@ impl<P: ReadAt, W: ReadAt> Spans for DeflateSpans<P, W> {
             let within = offset % block;
             let count = usize::try_from(block - within).unwrap_or(usize::MAX);
             let count = count.min(rest.len());
+            // `offset / block` blocks, each with a header before the next block's content, precede this byte's block.
             let from = at + offset / block * (block + STORED_HEADER_BYTES) + within;
             self.packed
                 .read_exact_at(rest.get_mut(..count).unwrap_or_default(), from)?;

@@ -15,11 +15,12 @@ const SPAN_BYTES: u64 = 8 << 20;
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
 /// Maximum number of spans. A span takes about 40 bytes of memory.
 const MAX_SPANS: usize = 1 << 20;
+/// Maximum number of bytes that are decoded at once.
 const STEP_BYTES: usize = 1 << 18;
 
 /// Stores windows. A window is the 32 KiB before a span.
 pub trait WindowStore {
-    /// Stores a window. Returns its offset.
+    /// Stores a window. Returns the offset at which it is stored.
     fn keep(&self, window: &[u8]) -> io::Result<u64>;
 }
 
@@ -50,13 +51,14 @@ pub struct IndexerResult<R> {
 /// Decodes a deflate stream and builds its index. [`Read`] returns the uncompressed bytes.
 pub struct InflateIndexer<'w, R> {
     stream: Stream<R>,
-    spans: Spans<'w>,
+    spans: SpanBuilder<'w>,
     crc: crc32fast::Hasher,
     /// Uncompressed bytes. The 32 KiB before `filled` always remain available as the window.
     bytes: Vec<u8>,
     filled: usize,
-    /// End of the bytes that [`Read`] returned.
+    /// Index in `bytes` after the bytes that [`Read`] returned.
     read: usize,
+    /// Number of bytes decoded so far.
     len: u64,
     has_ended: bool,
 }
@@ -65,7 +67,7 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
     /// Decodes the stream at the beginning of `packed`, and stores windows in `windows`.
     pub fn new(packed: R, windows: &'w dyn WindowStore) -> io::Result<Self> {
         let mut stream = Stream::new(packed);
-        let mut spans = Spans::new(windows);
+        let mut spans = SpanBuilder::new(windows);
         spans.block(stream.block(0)?, 0, &[])?;
         Ok(Self {
             stream,
@@ -79,6 +81,7 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
         })
     }
 
+    /// Decodes up to [`STEP_BYTES`] bytes, at most to the end of the current block.
     fn step(&mut self) -> io::Result<()> {
         let window = WINDOW_BYTES as usize;
         if self.filled == self.bytes.len() {
@@ -91,7 +94,7 @@ impl<'w, R: Read> InflateIndexer<'w, R> {
         self.crc.update(room.get(..written).unwrap_or_default());
         self.filled += written;
         self.len += written as u64;
-        self.spans.inflated(self.len);
+        self.spans.check_length(self.len);
         match stop {
             Stop::Block { left_over } => {
                 let block = self.stream.block(left_over)?;
@@ -140,21 +143,25 @@ impl<R: Read> Read for InflateIndexer<'_, R> {
     }
 }
 
-struct Spans<'w> {
+/// Collects the spans of an index, block by block.
+struct SpanBuilder<'w> {
     spans: Vec<InflateSpan>,
     windows: &'w dyn WindowStore,
+    /// Total size in bytes of the windows in `windows`.
     stored_windows: u64,
     /// Uncompressed offset of the current stored block, unless the block belongs to a compressed span.
     stored: Option<u64>,
+    /// Uncompressed offset of the current compressed span, unless the current block is outside of such a span.
     coded: Option<u64>,
-    /// Uncompressed offset after which all blocks are stored blocks.
+    /// Uncompressed offset after which all blocks so far are stored blocks.
     plain: u64,
+    /// Whether a limit was exceeded, so that the stream gets no index.
     has_no_index: bool,
 }
 
-impl<'w> Spans<'w> {
-    fn new(windows: &'w dyn WindowStore) -> Spans<'w> {
-        Spans {
+impl<'w> SpanBuilder<'w> {
+    fn new(windows: &'w dyn WindowStore) -> SpanBuilder<'w> {
+        SpanBuilder {
             spans: Vec::new(),
             windows,
             stored_windows: 0,
@@ -165,7 +172,8 @@ impl<'w> Spans<'w> {
         }
     }
 
-    fn inflated(&mut self, len: u64) {
+    /// Checks the length of the current compressed span, which has been decoded up to the uncompressed offset `len`.
+    fn check_length(&mut self, len: u64) {
         self.has_no_index |= self.coded.is_some_and(|start| len - start > MAX_SPAN_BYTES);
     }
 
@@ -176,6 +184,7 @@ impl<'w> Spans<'w> {
         self.has_no_index |= self.spans.len() > MAX_SPANS;
         let ends = |start: &mut u64| block.is_stored || len - *start >= SPAN_BYTES;
         if self.coded.take_if(ends).is_some() {
+            // Only stored blocks follow, until the next compressed span begins.
             self.plain = len;
         }
         if self.coded.is_some() || self.has_no_index {
@@ -214,8 +223,8 @@ impl<'w> Spans<'w> {
         Ok(())
     }
 
-    /// Adds the current stored block, if any. The block ends at byte `end` of the compressed stream and at the uncompressed
-    /// offset `len`.
+    /// Adds the current stored block, if any, to the last stored span or as a new span. The block ends at byte `end` of the
+    /// compressed stream and at the uncompressed offset `len`.
     fn end_stored(&mut self, end: u64, len: u64) {
         let Some(start) = self.stored.take().filter(|start| *start < len) else {
             return;
@@ -226,6 +235,7 @@ impl<'w> Spans<'w> {
             source: SpanSource::Stored { at: begin, block },
         }) = self.spans.last()
         {
+            // All blocks of a stored span except the last one must have the same length.
             let before = start - first;
             let is_next = before % block == 0 && bytes <= *block;
             if is_next && at == begin + before / block * (block + STORED_HEADER_BYTES) {

@@ -8,12 +8,15 @@ use crate::deflate::{Decoded, Inflater};
 
 const BUFFER_BYTES: usize = 1 << 16;
 
+/// The result of [`Stream::step`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
+    /// Number of output bytes.
     pub written: usize,
     pub stop: Stop,
 }
 
+/// A deflate stream that is decoded from a reader.
 pub(super) struct Stream<R> {
     packed: R,
     buffer: Vec<u8>,
@@ -21,10 +24,12 @@ pub(super) struct Stream<R> {
     left: Range<usize>,
     /// The byte before the content of `buffer`.
     before: u8,
+    /// Number of bytes that were read from `packed`.
     read: u64,
     decoder: Inflater,
 }
 
+/// The beginning of a block.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Block {
     /// Offset in bits of the block's first bit in the stream.
@@ -55,15 +60,18 @@ impl<R: Read> Stream<R> {
         Ok(stream)
     }
 
+    /// Returns the number of consumed bytes of the stream.
     pub fn used(&self) -> u64 {
         self.read - self.left.len() as u64
     }
 
+    /// Returns the input, and the bytes that were read from it but not consumed.
     pub fn into_rest(self) -> (R, Vec<u8>) {
         let rest = self.buffer.get(self.left).unwrap_or_default().to_vec();
         (self.packed, rest)
     }
 
+    /// Reads more of the stream. All bytes in `buffer` must have been consumed.
     fn refill(&mut self) -> io::Result<()> {
         let last = self.left.end.checked_sub(1);
         self.before = last
@@ -103,6 +111,7 @@ impl<R: Read> Stream<R> {
         })
     }
 
+    /// Decodes into `output` until the block or a buffer ends.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
             self.refill()?;

@@ -38,11 +38,16 @@ enum Kind {
     Object,
 }
 
+/// The position of the iterator in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
+    /// Before the outermost value.
     Start,
+    /// Before the first element of a list or object.
     First,
+    /// After an element.
     Next,
+    /// At the end, or after an error.
     Done,
 }
 
@@ -109,6 +114,7 @@ impl<R: Read> JsonElements<R> {
         Ok(next.and_then(|(key, value)| Some((key?, value))))
     }
 
+    /// Returns the next element, without its value if `wanted` returns false for its key.
     fn next_element(
         &mut self,
         wanted: impl FnOnce(Option<&JsonString>) -> bool,
@@ -195,6 +201,7 @@ impl<R: Read> JsonElements<R> {
         Err(self.cursor.error(JsonErrorKind::NoSuchElement { step }))
     }
 
+    /// Reads the key at the current position. Returns whether it is the key `path[step]`.
     fn is_on_path(&mut self, step: usize) -> Result<bool, JsonError> {
         let key = self.cursor.key()?;
         Ok(key.as_str().is_some() && key.as_str() == self.path.get(step).map(String::as_str))
@@ -255,6 +262,7 @@ impl<R: Read> Iterator for JsonElements<R> {
     }
 }
 
+/// Minimum number of bytes that are read at once.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Bytes that were read but not consumed, and their position in the text.
@@ -284,11 +292,13 @@ impl<R: Read> Cursor<R> {
         }
     }
 
+    /// Counts the memory of a key that the caller keeps. Fails if the keys exceed [`Limit::Record`].
     pub fn keep(&mut self, key: &JsonString) -> Result<(), JsonError> {
         self.kept += (size_of::<JsonString>() + key.as_wtf8().len()) as u64;
         self.check(self.kept)
     }
 
+    /// Returns an error if `bytes` exceeds [`Limit::Record`].
     fn check(&self, bytes: u64) -> Result<(), JsonError> {
         let checked = self.options.limits.check(Limit::Record, bytes);
         checked.map_err(|error| self.error(error.into()))
@@ -298,8 +308,8 @@ impl<R: Read> Cursor<R> {
     pub fn skip_spaces(&mut self) -> Result<Option<u8>, JsonError> {
         loop {
             let unread = self.unread();
-            let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-            let found = unread.iter().position(|byte| !blank(byte));
+            let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+            let found = unread.iter().position(|byte| !is_space(byte));
             let byte = found.and_then(|index| unread.get(index)).copied();
             self.consume(found.unwrap_or(unread.len()));
             if byte.is_some() || !self.fill()? {
@@ -317,6 +327,7 @@ impl<R: Read> Cursor<R> {
         Ok(value)
     }
 
+    /// Reads the key at the current position, and the colon after it.
     pub fn key(&mut self) -> Result<JsonString, JsonError> {
         if self.skip_spaces()? != Some(b'"') {
             return Err(self.error(JsonErrorKind::ExpectedKey));
@@ -352,6 +363,7 @@ impl<R: Read> Cursor<R> {
         }
     }
 
+    /// Returns the length in bytes of the element or key at the current position, and reads it into the buffer.
     fn length(&mut self, mut scan: Scan) -> Result<usize, JsonError> {
         let mut seen = 0;
         loop {
@@ -371,6 +383,7 @@ impl<R: Read> Cursor<R> {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
+    /// Moves the current position forward by `count` bytes.
     pub fn consume(&mut self, count: usize) {
         let end = (self.start + count).min(self.buffer.len());
         self.position = self
@@ -379,15 +392,17 @@ impl<R: Read> Cursor<R> {
         self.start = end;
     }
 
+    /// Reads more input into the buffer. Returns `false` at the end of the input.
     fn fill(&mut self) -> Result<bool, JsonError> {
         if self.at_end {
             return Ok(false);
         }
         self.buffer.drain(..self.start);
         self.start = 0;
-        let want = CHUNK_BYTES.max(self.buffer.len()) as u64;
+        // Long elements double the buffer, so that the number of reads stays small.
+        let count = CHUNK_BYTES.max(self.buffer.len()) as u64;
         let read = io::Read::by_ref(&mut self.input)
-            .take(want)
+            .take(count)
             .read_to_end(&mut self.buffer);
         match read {
             Ok(count) => {
@@ -413,6 +428,7 @@ impl<R: Read> Cursor<R> {
 mod tests {
     use super::*;
 
+    /// Returns `key=value` for each member. The values of all members except `wanted` are skipped and shown as `-`.
     fn read(text: &str, wanted: &str) -> Result<Vec<String>, JsonError> {
         let mut members = JsonElements::object(text.as_bytes());
         let mut found = Vec::new();

@@ -23,12 +23,13 @@ impl Position {
         offset: 0,
     };
 
+    /// Returns the position after `text`, which begins at this position.
     pub(super) fn advance(self, text: &[u8]) -> Self {
         let newlines = memchr::memchr_iter(b'\n', text).count() as u64;
         let last_line = memchr::memrchr(b'\n', text).map_or(0, |newline| newline + 1);
         // Each byte that is not a UTF-8 continuation byte begins a character.
-        let characters = text.get(last_line..).unwrap_or_default();
-        let characters = characters
+        let last_line = text.get(last_line..).unwrap_or_default();
+        let characters = last_line
             .iter()
             .filter(|byte| **byte & 0xc0 != 0x80)
             .count() as u64;

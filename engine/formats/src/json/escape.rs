@@ -77,10 +77,12 @@ pub(super) fn read_ujson(
     }
 }
 
+/// Returns the code point that a surrogate pair encodes.
 fn pair(high: u32, low: u32) -> u32 {
     0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
 }
 
+/// Returns the offset of the first quote, backslash or control character from the offset `from` on.
 fn plain(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
     from + run(rest, |byte| {
@@ -101,6 +103,7 @@ pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
     from + within.unwrap_or(rest.len())
 }
 
+/// Decodes the escape sequence at the beginning of `text`. Returns its code point, and its length in bytes.
 pub(super) fn code_point(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     let simple = match text.get(1) {
         Some(b'u') => return unicode(text),
@@ -128,6 +131,7 @@ fn unicode(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     Ok((first, 6))
 }
 
+/// Parses four hexadecimal digits.
 fn hex4(text: &[u8], from: usize) -> Option<u32> {
     let digits = text.get(from..from + 4)?;
     digits.iter().try_fold(0, |value, digit| {
@@ -135,6 +139,7 @@ fn hex4(text: &[u8], from: usize) -> Option<u32> {
     })
 }
 
+/// A position in a text in memory.
 pub(super) struct TextCursor<'a> {
     pub text: &'a [u8],
     pub offset: usize,
@@ -155,6 +160,7 @@ impl<'a> TextCursor<'a> {
         }
     }
 
+    /// Skips whitespace, and `byte` if it follows. Returns whether `byte` was skipped.
     pub fn accept(&mut self, byte: u8) -> bool {
         self.skip_spaces();
         let is_next = self.peek() == Some(byte);

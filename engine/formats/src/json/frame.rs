@@ -10,7 +10,7 @@ use super::{FormattedObject, JsonObject, JsonString, JsonValue, parse};
 use crate::pandas::ColumnType;
 use crate::python::python_float;
 
-/// pandas would convert the records in a way that is not implemented.
+/// Records that pandas would reject, or convert in a way that is not implemented.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// A record is, for example, a list or a number.
@@ -52,6 +52,7 @@ pub struct FrameBuilder {
 
 #[derive(Debug, Default)]
 struct ColumnStats {
+    /// Number of records that contain the column.
     members: u64,
     inference: JsonInference,
 }
@@ -101,7 +102,7 @@ impl FrameBuilder {
                 Some(b'[') => JsonValue::List(Vec::new()),
                 Some(b'{') => JsonValue::Object(JsonObject::new()),
                 // More strings cannot change the inferred type, so this one is not parsed.
-                Some(b'"') if inference.ignores_more_texts() => continue,
+                Some(b'"') if inference.ignores_more_strings() => continue,
                 _ => parse(text.as_bytes()).unwrap_or(JsonValue::Null),
             };
             inference.add(Some(&value));
@@ -167,12 +168,12 @@ impl FrameBuilder {
             names.push(name);
             types.push(seen.inference.finish(self.function));
         }
-        let changes = names.iter().all(looks_like_a_number);
+        let are_converted = names.iter().all(looks_like_a_number);
         match self.function {
             FrameFunction::ReadJson if names.is_empty() && self.records > 0 => {
                 return Err(FrameError::NoColumns);
             }
-            FrameFunction::ReadJson if changes && !names.is_empty() => {
+            FrameFunction::ReadJson if are_converted && !names.is_empty() => {
                 return Err(FrameError::Names);
             }
             _ => {}
@@ -208,6 +209,7 @@ impl FrameColumns {
     }
 }
 
+/// Returns whether `read_json` may convert a column to dates because of this name.
 fn is_called_like_dates(name: &JsonString) -> bool {
     let name = name.to_string_lossy().to_lowercase();
     name.ends_with("_at")
@@ -240,7 +242,7 @@ pub enum FrameFunction {
     ReadJson,
 }
 
-/// The observations of a column that determine its type.
+/// The kinds of values that a column contains so far. They determine its type.
 #[derive(Debug, Clone, Default)]
 pub struct JsonInference {
     null: bool,
@@ -276,11 +278,11 @@ impl JsonInference {
             Some(JsonValue::Bool(_)) => self.boolean = true,
             Some(JsonValue::Int(value)) => {
                 self.integer = true;
-                self.bound(*value < 0, false);
+                self.add_range(*value < 0, false);
             }
             Some(JsonValue::BigInt(digits)) => {
                 self.integer = true;
-                self.bound(false, true);
+                self.add_range(false, true);
                 self.object |= !self.null && digits.parse::<u64>().is_err();
             }
             Some(JsonValue::String(_)) => {
@@ -289,7 +291,7 @@ impl JsonInference {
             }
             Some(JsonValue::List(_) | JsonValue::Object(_)) => self.object = true,
         }
-        if self.ignores_more_texts() {
+        if self.ignores_more_strings() {
             return;
         }
         match member.map_or(Some(f64::NAN), as_number) {
@@ -303,7 +305,7 @@ impl JsonInference {
 
     /// Records whether an integer is below 0 or above `int64`. If the column already contains a null, its integers become
     /// doubles, so their range does not matter.
-    fn bound(&mut self, negative: bool, above_int64: bool) {
+    fn add_range(&mut self, negative: bool, above_int64: bool) {
         if !self.null {
             self.negative |= negative;
             self.above_int64 |= above_int64;
@@ -317,10 +319,11 @@ impl JsonInference {
     }
 
     /// Returns whether the column contains a string and a value that `float` rejects. More strings cannot change its type.
-    pub(super) fn ignores_more_texts(&self) -> bool {
+    pub(super) fn ignores_more_strings(&self) -> bool {
         self.text && self.non_number
     }
 
+    /// Returns whether `function` leaves all values of the column unchanged.
     pub(super) fn keeps_values(&self, function: FrameFunction) -> bool {
         match self.finish(function).conversion {
             Conversion::None => true,
@@ -350,6 +353,7 @@ impl JsonInference {
         JsonColumnType { kind, conversion }
     }
 
+    /// Returns the type of the column in `pandas.DataFrame(records)`.
     fn kind(&self) -> ColumnType {
         let has_numbers = self.integer || self.fraction;
         if self.object {
@@ -379,6 +383,7 @@ pub struct JsonColumnType {
     conversion: Conversion,
 }
 
+/// The conversion of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conversion {
     None,
@@ -415,7 +420,9 @@ fn as_number(value: &JsonValue) -> Option<f64> {
     }
 }
 
+/// Returns whether a double is an integer in the range of `i64`.
 fn is_integer(value: f64) -> bool {
+    /// 2^63.
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     value.fract() == 0.0 && (-LIMIT..LIMIT).contains(&value)
 }

@@ -76,6 +76,7 @@ impl<R: BufRead> JsonLines<R> {
         })
     }
 
+    /// Returns the next line, which `make` converts from its text, its position and the options.
     fn next_as<T>(
         &mut self,
         make: impl FnOnce(&[u8], Position, ParseOptions) -> Result<T, JsonError>,
@@ -88,6 +89,7 @@ impl<R: BufRead> JsonLines<R> {
         result.transpose()
     }
 
+    /// Reads the next line that is not only whitespace, and converts it with `make`. Returns `None` at the end of the file.
     fn line<T>(
         &mut self,
         make: impl FnOnce(&[u8], Position, ParseOptions) -> Result<T, JsonError>,
@@ -100,9 +102,10 @@ impl<R: BufRead> JsonLines<R> {
                 source,
             };
             let limits = &self.options.limits;
-            let most = limits.record.saturating_add(1);
+            // One byte more than allowed distinguishes a line that is too long.
+            let max_bytes = limits.record.saturating_add(1);
             let input = Read::by_ref(&mut self.input);
-            let read = input.take(most).read_until(b'\n', &mut self.line);
+            let read = input.take(max_bytes).read_until(b'\n', &mut self.line);
             if read.map_err(failed)? == 0 {
                 return Ok(None);
             }

@@ -50,6 +50,7 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKind> {
     Ok((value, end))
 }
 
+/// Returns the digits that begin at the offset `from`, if any.
 fn digits(text: &[u8], from: usize) -> &[u8] {
     let rest = text.get(from..).unwrap_or_default();
     let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -91,18 +92,19 @@ pub(super) fn read_ujson(text: &[u8]) -> Result<(JsonValue, usize), JsonErrorKin
     let mut value = if is_negative { -size } else { size };
     if has_exponent {
         end += 1;
-        let is_small = text.get(end) == Some(&b'-');
+        let has_minus = text.get(end) == Some(&b'-');
         end += usize::from(matches!(text.get(end), Some(b'+' | b'-')));
         let exponent = digits(end);
         end += exponent.len();
         let size = exponent
             .iter()
             .fold(0.0, |sum, digit| sum * 10.0 + f64::from(digit - b'0'));
-        value *= 10_f64.powf(if is_small { -size } else { size });
+        value *= 10_f64.powf(if has_minus { -size } else { size });
     }
     Ok((JsonValue::Float(value), end))
 }
 
+/// Returns the integer with this sign and magnitude. As in ujson, an integer below the range of `i64` is an error.
 fn integer(is_negative: bool, magnitude: u64) -> Result<JsonValue, JsonErrorKind> {
     let value = i128::from(magnitude);
     let value = if is_negative { -value } else { value };

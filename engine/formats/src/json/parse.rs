@@ -81,6 +81,7 @@ pub enum NestedValues {
     Skip,
 }
 
+/// How a text is parsed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ParseOptions {
     pub grammar: JsonGrammar,
@@ -142,6 +143,7 @@ struct Parser<'a> {
     deepest: usize,
     unique_keys: bool,
     limits: DecodingLimits,
+    /// Memory of the values parsed so far, in bytes.
     used: u64,
 }
 
@@ -199,6 +201,7 @@ impl Parser<'_> {
         }
     }
 
+    /// Skips a list or object. Returns an empty one in its place.
     fn skipped_value(&mut self, depth: usize) -> Result<JsonValue, JsonErrorKind> {
         let is_list = self.cursor.peek() == Some(b'[');
         match Scan::default().end(self.cursor.rest()) {
@@ -259,6 +262,7 @@ impl Parser<'_> {
         }
     }
 
+    /// Skips a comma or `end`. Returns whether `end` was skipped.
     fn comma_or(&mut self, end: u8) -> Result<bool, JsonErrorKind> {
         let ended = self.cursor.comma_or(end);
         ended.ok_or(JsonErrorKind::ExpectedComma)

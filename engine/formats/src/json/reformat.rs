@@ -23,12 +23,12 @@ pub enum JsonStyle {
 /// Maximum number of members of an object. The parser has an index of keys and finds duplicates in larger objects faster.
 const MAX_MEMBERS: usize = 32;
 
-/// Formats `text` in the style `printing`, and appends the result to `out`. `text` is one value in the grammar `grammar`.
+/// Formats `text` in the style `style`, and appends the result to `out`. `text` is one value in the grammar `grammar`.
 ///
 /// Returns `false` and appends nothing if the caller must parse the text instead.
-pub fn reformat(text: &[u8], grammar: JsonGrammar, printing: JsonStyle, out: &mut Vec<u8>) -> bool {
+pub fn reformat(text: &[u8], grammar: JsonGrammar, style: JsonStyle, out: &mut Vec<u8>) -> bool {
     let before = out.len();
-    let done = match printing {
+    let done = match style {
         JsonStyle::Python => members::<Python>(text, grammar, out).is_some(),
         JsonStyle::Pandas => members::<Pandas>(text, grammar, out).is_some(),
     };
@@ -45,6 +45,7 @@ pub struct FormattedObject {
     members: Vec<Member>,
 }
 
+/// The byte ranges of a member's key, with its quotes, and of its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     key: Range<usize>,
@@ -71,6 +72,7 @@ impl FormattedObject {
         &self.text
     }
 
+    /// Iterates over the formatted keys, with their quotes, and the formatted values.
     pub(super) fn members(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.members.iter().map(|member| {
             let part = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
@@ -95,6 +97,7 @@ impl FormattedObject {
             let (start, old) = (member.value.start, member.value.end);
             self.text.replace_range(member.value.clone(), &new);
             member.value.end = start + new.len();
+            // The length of the value changes, so all later members move.
             let moved = |at: usize| at - old + start + new.len();
             for later in self.members.iter_mut().skip(index + 1) {
                 later.key = moved(later.key.start)..moved(later.key.end);
@@ -105,6 +108,7 @@ impl FormattedObject {
     }
 }
 
+/// Returns whether `text`, a formatted key with its quotes, is the key `key`.
 fn matches_key(text: &str, key: &str) -> bool {
     let content = text.get(1..text.len().saturating_sub(1));
     match text.contains('\\') {
@@ -113,6 +117,8 @@ fn matches_key(text: &str, key: &str) -> bool {
     }
 }
 
+/// Formats the value `text` and appends it to `out`. Returns the members if the value is an object, otherwise none. Returns
+/// `None` if the caller must parse the text instead.
 fn members<S: Style>(text: &[u8], grammar: JsonGrammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
     let mut reformatter = Reformatter {
@@ -172,6 +178,7 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
+    /// Skips a literal and writes the double that it means.
     fn double<S: Style>(&mut self, literal: &str, value: f64) -> Option<()> {
         self.skip_literal(literal)?;
         S::push_float(self.out, value);
@@ -223,7 +230,7 @@ impl Reformatter<'_, '_> {
             match u8::try_from(character) {
                 Ok(byte) if byte < 0x80 && S::special(byte) == 0 => self.out.push(byte),
                 // ujson drops some unpaired surrogates, and `to_json` cannot write them.
-                _ if (!S::HALVES || self.grammar == JsonGrammar::Ujson)
+                _ if (!S::ALLOWS_UNPAIRED || self.grammar == JsonGrammar::Ujson)
                     && (0xd800..0xe000).contains(&character) =>
                 {
                     return None;
@@ -269,6 +276,7 @@ impl Reformatter<'_, '_> {
         Some(())
     }
 
+    /// Formats a key and its value. `first` is the index in `members` of the object's first member.
     fn member<S: Style>(&mut self, first: usize, depth: usize) -> Option<()> {
         self.cursor.skip_spaces();
         if self.cursor.peek()? != b'"' {
@@ -302,6 +310,7 @@ impl Reformatter<'_, '_> {
 
 /// Returns the length of the integer at the beginning of `text`, if it needs no reformatting.
 fn plain_integer(text: &[u8]) -> Option<usize> {
+    /// Number of digits that certainly fit into 64 bits.
     const DIGITS: usize = 18;
     let sign = usize::from(text.first() == Some(&b'-'));
     let digits = text.get(sign..)?.iter().take(DIGITS + 1);

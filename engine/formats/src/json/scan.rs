@@ -2,10 +2,12 @@
 
 use memchr::memchr2;
 
+/// A scan through the chunks of an element.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Whether the element is a key, which ends with its closing quote.
     is_key: bool,
+    /// Number of open brackets.
     depth: usize,
     in_string: bool,
     /// Whether the previous chunk ended with a backslash.
@@ -69,6 +71,7 @@ mod tests {
 
     use super::*;
 
+    /// A simple implementation of [`Scan::end`] for one chunk.
     fn end_bytewise(text: &[u8], is_key: bool) -> Option<usize> {
         let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
         for (position, byte) in text.iter().enumerate() {

@@ -139,6 +139,7 @@ impl SharedKeys {
         Self { keys, index }
     }
 
+    /// Creates an object with these keys. `value` returns the value for a key and its position.
     pub fn object(&self, mut value: impl FnMut(usize, &JsonString) -> JsonValue) -> JsonObject {
         let keys = self.keys.iter().enumerate();
         JsonObject {
@@ -149,6 +150,7 @@ impl SharedKeys {
         }
     }
 
+    /// Returns the position of `key`, or `None` if it is not among these keys.
     pub fn position(&self, key: &JsonString) -> Option<usize> {
         match &self.index {
             Some(index) => index.get(key).copied(),
@@ -379,6 +381,7 @@ impl fmt::Debug for JsonString {
     }
 }
 
+/// Appends a code point in WTF-8. An unpaired surrogate takes three bytes.
 pub(super) fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
     match char::from_u32(code_point) {
         Some(character) => {

@@ -50,6 +50,7 @@ pub enum JsonWriteError {
 /// 10^10, because `to_json` writes ten fraction digits (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
+/// Length in bytes at which the collected text is written to the output.
 const FLUSH_BYTES: usize = 64 * 1024;
 
 impl JsonValue {
@@ -84,14 +85,19 @@ impl JsonValue {
     }
 }
 
+/// The format of a JSON writer.
 pub(super) trait Style {
+    /// The separator after an element.
     const COMMA: &'static str;
+    /// The separator after a key.
     const COLON: &'static str;
-    const HALVES: bool;
+    /// Whether a string may contain unpaired surrogates. They are written as escape sequences.
+    const ALLOWS_UNPAIRED: bool;
 
     /// Returns a nonzero value for the first byte of a character that the style escapes.
     fn special(byte: u8) -> u8;
 
+    /// Appends a double, which may be NaN or infinite.
     fn push_float(out: &mut Vec<u8>, value: f64);
 }
 
@@ -101,7 +107,7 @@ pub(super) struct Python;
 impl Style for Python {
     const COMMA: &'static str = ", ";
     const COLON: &'static str = ": ";
-    const HALVES: bool = true;
+    const ALLOWS_UNPAIRED: bool = true;
 
     fn special(byte: u8) -> u8 {
         Unicode::special(byte) | u8::from(byte >= 0x7f)
@@ -126,7 +132,7 @@ struct Unicode;
 impl Style for Unicode {
     const COMMA: &'static str = Python::COMMA;
     const COLON: &'static str = Python::COLON;
-    const HALVES: bool = false;
+    const ALLOWS_UNPAIRED: bool = false;
 
     fn special(byte: u8) -> u8 {
         u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\')
@@ -137,13 +143,14 @@ impl Style for Unicode {
     }
 }
 
-/// The style of `to_json`: no spaces, ten decimals, `/` escaped, `null` for NaN and infinities.
+/// The style of `to_json`: no spaces, up to ten decimals, `null` for NaN and infinities. `/` and all characters outside
+/// ASCII are escaped.
 pub(super) struct Pandas;
 
 impl Style for Pandas {
     const COMMA: &'static str = ",";
     const COLON: &'static str = ":";
-    const HALVES: bool = false;
+    const ALLOWS_UNPAIRED: bool = false;
 
     fn special(byte: u8) -> u8 {
         let marks = u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == b'/');
@@ -164,7 +171,7 @@ impl Style for Pandas {
         let scaled = (size - integer_part) * SCALE;
         let mut fraction = scaled.trunc();
         let rest = scaled - fraction;
-        // Halves are rounded up after an odd digit and after zero.
+        // As in ujson, a fraction exactly between two integers is rounded up if the lower integer is odd or zero.
         if rest > 0.5 || rest == 0.5 && (fraction == 0.0 || fraction % 2.0 == 1.0) {
             fraction += 1.0;
         }
@@ -190,6 +197,7 @@ fn ten_digits(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
+/// Writes values in the style `S`.
 struct Printer<'a, S> {
     /// The output for long texts, which are written in parts. `None` keeps the entire text in `text`.
     out: Option<&'a mut dyn Write>,
@@ -280,6 +288,7 @@ impl<'a, S: Style> Printer<'a, S> {
         Ok(())
     }
 
+    /// Writes what precedes the element with this index: a comma, unless it is the first element, and a line break.
     fn separate(&mut self, index: usize, level: usize) {
         if index > 0 {
             self.push(self.comma);
@@ -287,6 +296,7 @@ impl<'a, S: Style> Printer<'a, S> {
         self.line_break(level);
     }
 
+    /// If elements are on separate lines, writes a line break and the indentation of this level.
     fn line_break(&mut self, level: usize) {
         if let Some(indent) = self.options.indent {
             self.text.push(b'\n');
@@ -295,7 +305,7 @@ impl<'a, S: Style> Printer<'a, S> {
     }
 
     fn string(&mut self, text: &JsonString) -> Result<(), JsonWriteError> {
-        if !S::HALVES && text.as_str().is_none() {
+        if !S::ALLOWS_UNPAIRED && text.as_str().is_none() {
             return Err(JsonWriteError::LoneSurrogate {
                 text: text.to_string_lossy().into_owned(),
             });
@@ -305,6 +315,7 @@ impl<'a, S: Style> Printer<'a, S> {
     }
 }
 
+/// Appends a string in quotes. Escapes the characters for whose first byte `special` returns a nonzero value.
 fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8) {
     out.push(b'"');
     let mut rest = text.as_wtf8();
@@ -320,6 +331,7 @@ fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8
     out.push(b'"');
 }
 
+/// Returns the first code point of a WTF-8 text, and its length in bytes.
 pub(super) fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     let lead = *wtf8.first()?;
     let (length, high) = match lead {
@@ -356,6 +368,7 @@ pub(super) fn push_escape(out: &mut Vec<u8>, code_point: u32) {
     out.extend_from_slice(short);
 }
 
+/// Appends `\uXXXX` for a UTF-16 code unit.
 fn push_u(out: &mut Vec<u8>, unit: u32) {
     out.extend_from_slice(b"\\u");
     for shift in [12, 8, 4, 0] {

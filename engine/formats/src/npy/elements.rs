@@ -122,6 +122,7 @@ impl NpyHeader {
     }
 }
 
+/// Interprets the lowest `bytes` bytes of `bits` as a signed integer.
 fn signed(bits: u64, bytes: usize) -> i64 {
     let unused = 64 - 8 * bytes.clamp(1, 8) as u32;
     (bits << unused) as i64 >> unused
@@ -189,6 +190,7 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     }
 }
 
+/// Approximate number of bytes of rows that are copied at once.
 const CHUNK_BYTES: u64 = 256 * 1024;
 
 /// An array in a file, read row by row.
@@ -229,25 +231,25 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         if header.fortran_order && header.shape.len() > 1 {
             return Err(NpyError::FortranOrder);
         }
-        let Some((_, others)) = header.shape.split_first() else {
+        let Some((_, row_shape)) = header.shape.split_first() else {
             return Err(NpyError::BadHeader {
                 reason: "a single value has no rows".to_owned(),
             });
         };
         let mut shape = vec![positions.len() as u64];
-        shape.extend(others);
+        shape.extend(row_shape);
         let gathered = NpyHeader {
             shape,
             fortran_order: false,
             ..header.clone()
         };
         let mut bytes = gathered.to_bytes()?;
-        let at_once =
+        let chunk_rows =
             usize::try_from(CHUNK_BYTES / header.row_bytes().clamp(1, CHUNK_BYTES)).unwrap_or(1);
-        let mut rows = Vec::with_capacity(at_once);
+        let mut rows = Vec::with_capacity(chunk_rows);
         loop {
             rows.clear();
-            rows.extend(positions.by_ref().take(at_once));
+            rows.extend(positions.by_ref().take(chunk_rows));
             self.read_rows(&rows, &mut bytes)?;
             out.write_all(&bytes)?;
             bytes.clear();
@@ -332,6 +334,7 @@ pub fn mask_code(mut input: impl Read) -> Result<MaskCode, NpyError> {
     })
 }
 
+/// One bit for each element of a mask, which is set if the element is 1 or true.
 struct MaskBits {
     words: Vec<u64>,
     count: usize,

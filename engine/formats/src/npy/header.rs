@@ -1,4 +1,4 @@
-//! Parses and writes the headers of array files, which contain a Python dictionary.
+//! Parses and writes the headers of array files (.npy). A header contains a Python dictionary.
 
 use std::io::Read;
 
@@ -114,6 +114,7 @@ impl NpyHeader {
         self.checked_bytes().unwrap_or(u64::MAX)
     }
 
+    /// Returns the size of all data in bytes, or `None` if it exceeds 64 bits.
     fn checked_bytes(&self) -> Option<u64> {
         // The product must not overflow either if one dimension is 0.
         self.shape
@@ -137,6 +138,7 @@ impl NpyHeader {
             "{{'descr': '{}', 'fortran_order': {order}, 'shape': {shape}, }}",
             self.descr
         );
+        // NumPy can append elements along the dimension that varies slowest.
         let growing = if self.fortran_order {
             self.shape.last()
         } else {
@@ -158,6 +160,7 @@ impl NpyHeader {
     }
 }
 
+/// Parses the dictionary of a header. Returns its entries `descr`, `fortran_order` and `shape`.
 fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
     let entries = dictionary(text)
         .ok_or_else(|| bad(format!("{} is not a dictionary", Quoted(text.trim()))))?;
@@ -217,6 +220,7 @@ fn bad(reason: String) -> NpyError {
     NpyError::BadHeader { reason }
 }
 
+/// A value in the dictionary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Literal {
     Text(String),
@@ -241,6 +245,7 @@ pub(super) fn dictionary(text: &str) -> Option<Vec<(String, Literal)>> {
     rest.strip_prefix('}')?.trim().is_empty().then_some(entries)
 }
 
+/// Parses the value at the beginning of `text`. Like the parsers below, returns the value and the text after it.
 fn literal(text: &str) -> Option<(Literal, &str)> {
     if let Some(rest) = text.strip_prefix("True") {
         return Some((Literal::Bool(true), rest));
@@ -276,6 +281,7 @@ fn comma(text: &str, end: char) -> Option<&str> {
     }
 }
 
+/// Parses a string in single or double quotes. Returns `None` if it contains escape sequences.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let quote = text
         .chars()

@@ -2,6 +2,7 @@
 //!
 //! NumPy sorts strings and other keys with this algorithm, but 64-bit numbers only on processors without AVX-512.
 
+/// Maximum number of keys that are sorted by insertion sort.
 const MAX_INSERTION_SORT: usize = 16;
 
 /// Sorts `indices` with NumPy's introsort (`npy_aquicksort`).
@@ -16,6 +17,7 @@ pub fn argsort(indices: &mut [u32], less: impl Fn(u32, u32) -> bool + Copy) {
     introsort_part(indices, depth, less);
 }
 
+/// Sorts a part. `depth` is the number of levels that remain before heap sort is used.
 fn introsort_part(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool + Copy) {
     if depth < 0 {
         heap_sort(piece, less);

@@ -58,8 +58,11 @@ pub struct CsvWriter<W> {
     out: W,
     buffer: Vec<u8>,
     dialect: CsvDialect,
+    /// Index in `buffer` of the current row.
     row: usize,
+    /// Number of fields in the current row.
     fields: usize,
+    /// Number of bytes that were written to `out`.
     flushed_bytes: u64,
     index: IndexRecorder,
 }
@@ -104,6 +107,7 @@ impl<W: Write> CsvWriter<W> {
         self.end_row()
     }
 
+    /// Begins a field. Returns the buffer to which its content must be appended.
     fn field(&mut self) -> &mut Vec<u8> {
         if self.fields > 0 {
             self.buffer.push(self.dialect.delimiter);
@@ -158,6 +162,7 @@ impl<W: Write> CsvWriter<W> {
         self.content(value.as_bytes());
     }
 
+    /// Writes a field with this content, which is not a number.
     fn content(&mut self, value: &[u8]) {
         let CsvDialect {
             delimiter,
@@ -249,6 +254,7 @@ pub(crate) fn needs_quotes(content: &[u8], delimiter: u8) -> bool {
     memchr3(delimiter, b'"', b'\n', content).is_some()
 }
 
+/// Appends a field, in quotes if necessary.
 pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
     if needs_quotes(content, delimiter) {
         push_quoted(out, content);
@@ -257,6 +263,7 @@ pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
     }
 }
 
+/// Appends a header line with these names. Returns their number.
 pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a str>) -> usize {
     let mut count = 0;
     for name in names {

@@ -19,85 +19,91 @@ const COLUMN_BYTES: u64 = 1_000;
 /// Memory of a column in a row group, in bytes.
 const CHUNK_BYTES: u64 = 700;
 
+// The fields of structures in `parquet.thrift`. A constant has the name of its structure, unless a comment states the name.
+
+// `FileMetaData`
 static FOOTER: &[FieldKind] = &[
-    Integer,
-    List(&SCHEMA_ELEMENT),
-    Integer,
-    List(&ROW_GROUP),
-    List(&KEY_VALUE),
-    Binary,
-    List(&Structure(&[EMPTY, EMPTY])),
+    Integer,                           // version
+    List(&SCHEMA_ELEMENT),             // schema
+    Integer,                           // num_rows
+    List(&ROW_GROUP),                  // row_groups
+    List(&KEY_VALUE),                  // key_value_metadata
+    Binary,                            // created_by
+    List(&Structure(&[EMPTY, EMPTY])), // column_orders
 ];
 
 const EMPTY: FieldKind = Structure(&[]);
+// `TimeType` and `TimestampType`
 const TIME: FieldKind = Structure(&[Boolean, Structure(&[EMPTY, EMPTY, EMPTY])]);
 
 static SCHEMA_ELEMENT: FieldKind = Structure(&[
-    Integer,
-    Integer,
-    Integer,
-    Binary,
-    Integer,
-    Integer,
-    Integer,
-    Integer,
-    Integer,
+    Integer, // type
+    Integer, // type_length
+    Integer, // repetition_type
+    Binary,  // name
+    Integer, // num_children
+    Integer, // converted_type
+    Integer, // scale
+    Integer, // precision
+    Integer, // field_id
     // `LogicalType`
     Structure(&[
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        Structure(&[Integer, Integer]),
-        EMPTY,
-        TIME,
-        TIME,
-        Undefined,
-        Structure(&[Byte, Boolean]),
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        EMPTY,
-        Structure(&[Byte]),
-        Structure(&[Binary]),
-        Structure(&[Binary, Integer]),
+        EMPTY,                          // STRING
+        EMPTY,                          // MAP
+        EMPTY,                          // LIST
+        EMPTY,                          // ENUM
+        Structure(&[Integer, Integer]), // DECIMAL
+        EMPTY,                          // DATE
+        TIME,                           // TIME
+        TIME,                           // TIMESTAMP
+        Undefined,                      // reserved
+        Structure(&[Byte, Boolean]),    // INTEGER
+        EMPTY,                          // UNKNOWN
+        EMPTY,                          // JSON
+        EMPTY,                          // BSON
+        EMPTY,                          // UUID
+        EMPTY,                          // FLOAT16
+        Structure(&[Byte]),             // VARIANT
+        Structure(&[Binary]),           // GEOMETRY
+        Structure(&[Binary, Integer]),  // GEOGRAPHY
     ]),
 ]);
 
 static KEY_VALUE: FieldKind = Structure(&[Binary, Binary]);
 
 static ROW_GROUP: FieldKind = Structure(&[
-    List(&COLUMN_CHUNK),
-    Integer,
-    Integer,
-    List(&Structure(&[Integer, Boolean, Boolean])),
-    Integer,
-    Integer,
-    Integer,
+    List(&COLUMN_CHUNK),                            // columns
+    Integer,                                        // total_byte_size
+    Integer,                                        // num_rows
+    List(&Structure(&[Integer, Boolean, Boolean])), // sorting_columns
+    Integer,                                        // file_offset
+    Integer,                                        // total_compressed_size
+    Integer,                                        // ordinal
 ]);
 
 static COLUMN_CHUNK: FieldKind = Structure(&[
-    Binary,
-    Integer,
+    Binary,  // file_path
+    Integer, // file_offset
     // `ColumnMetaData`
     Structure(&[
-        Integer,
-        List(&Integer),
-        List(&Binary),
-        Integer,
-        Integer,
-        Integer,
-        Integer,
-        List(&KEY_VALUE),
-        Integer,
-        Integer,
-        Integer,
-        STATISTICS,
-        List(&Structure(&[Integer, Integer, Integer])),
-        Integer,
-        Integer,
+        Integer,                                        // type
+        List(&Integer),                                 // encodings
+        List(&Binary),                                  // path_in_schema
+        Integer,                                        // codec
+        Integer,                                        // num_values
+        Integer,                                        // total_uncompressed_size
+        Integer,                                        // total_compressed_size
+        List(&KEY_VALUE),                               // key_value_metadata
+        Integer,                                        // data_page_offset
+        Integer,                                        // index_page_offset
+        Integer,                                        // dictionary_page_offset
+        STATISTICS,                                     // statistics
+        List(&Structure(&[Integer, Integer, Integer])), // encoding_stats
+        Integer,                                        // bloom_filter_offset
+        Integer,                                        // bloom_filter_length
+        // size_statistics
         Structure(&[Integer, List(&Integer), List(&Integer)]),
+        // geospatial_statistics
         Structure(&[
             Structure(&[
                 Double, Double, Double, Double, Double, Double, Double, Double,
@@ -105,14 +111,15 @@ static COLUMN_CHUNK: FieldKind = Structure(&[
             List(&Integer),
         ]),
     ]),
-    Integer,
-    Integer,
-    Integer,
-    Integer,
-    Undefined,
-    Binary,
+    Integer,   // offset_index_offset
+    Integer,   // offset_index_length
+    Integer,   // column_index_offset
+    Integer,   // column_index_length
+    Undefined, // crypto_metadata
+    Binary,    // encrypted_column_metadata
 ]);
 
+/// Rejects a footer that is damaged, or that would need too much memory or too deep a recursion.
 pub(super) fn check(footer: &[u8], limits: &DecodingLimits) -> Result<(), ParquetError> {
     let mut cost = FooterCost::default();
     let end = walk(footer, FOOTER, &mut cost);
@@ -133,8 +140,10 @@ const NAME: &[usize] = &[2, 4];
 const NUM_CHILDREN: &[usize] = &[2, 5];
 const CHUNKS: &[usize] = &[4, 1];
 
+/// Estimates the memory that the crate needs for a footer.
 #[derive(Default)]
 struct FooterCost {
+    /// The memory so far, in bytes.
     bytes: u64,
     is_too_deep: bool,
     has_root: bool,
@@ -145,7 +154,9 @@ struct FooterCost {
     children: u32,
 }
 
+/// A group of columns.
 struct Group {
+    /// Number of children that were not visited yet.
     children: u32,
     /// Total length of the names on the path to the group.
     path: u64,
@@ -196,6 +207,7 @@ impl Visitor for FooterCost {
         match path {
             SCHEMA => self.element()?,
             CHUNKS => self.bytes += CHUNK_BYTES,
+            // An estimate for any other structure.
             _ => self.bytes += 64,
         }
         Some(())

@@ -22,6 +22,7 @@ pub use fastparquet::{
 pub use read::{ParquetBatches, ParquetTable};
 pub use write::{DEFAULT_ROW_GROUP_ROWS, ParquetWriter};
 
+/// Returns the names and types of the columns, for messages.
 fn describe(schema: &Schema) -> String {
     let columns = schema
         .fields()

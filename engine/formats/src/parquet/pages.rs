@@ -23,6 +23,7 @@ use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
 
 /// Bytes of a header that are read first. Headers contain a minimum and a maximum, which are usually short.
 const HEADER_BYTES: u64 = 1 << 12;
+/// Maximum length of a page header in bytes.
 const MAX_HEADER_BYTES: u64 = HEADER_BYTES << 12;
 
 /// The page headers read so far, and the budget of all pages. Clones share both.
@@ -32,9 +33,12 @@ pub(super) struct Pages(Arc<Mutex<PagesState>>);
 #[derive(Debug)]
 struct PagesState {
     limits: DecodingLimits,
+    /// Length of the file in bytes.
     length: u64,
     budget: ArchiveBudget,
+    /// Sorted by offset, without overlaps.
     lists: Vec<ListChunk>,
+    /// Number of values in lists, in the pages so far.
     values: u64,
     /// For each page whose data were not read yet, the declared size and the number of values. The key is the offset of the
     /// page's data.
@@ -50,6 +54,7 @@ pub(super) struct ListChunk {
 }
 
 impl Pages {
+    /// Creates the state for a file of `length` bytes.
     pub(super) fn new(limits: &DecodingLimits, length: u64, mut lists: Vec<ListChunk>) -> Self {
         lists.sort_unstable_by_key(|list| list.range.start);
         // Chunks that overlap are treated as one.
@@ -117,13 +122,17 @@ impl Pages {
 
 /// The fields of `PageHeader` in `parquet.thrift`.
 static PAGE: &[FieldKind] = &[
-    Integer,
-    Integer,
-    Integer,
-    Integer,
+    Integer, // type
+    Integer, // uncompressed_page_size
+    Integer, // compressed_page_size
+    Integer, // crc
+    // data_page_header
     Structure(&[Integer, Integer, Integer, Integer, STATISTICS]),
+    // index_page_header
     Structure(&[]),
+    // dictionary_page_header
     Structure(&[Integer, Integer, Boolean]),
+    // data_page_header_v2
     Structure(&[
         Integer, Integer, Integer, Integer, Integer, Integer, Boolean, STATISTICS,
     ]),
@@ -134,6 +143,7 @@ pub(super) const STATISTICS: FieldKind = Structure(&[
     Binary, Binary, Integer, Integer, Binary, Binary, Boolean, Boolean,
 ]);
 
+/// The sizes that a page header declares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct PageHeader {
     /// `uncompressed_page_size`
@@ -143,6 +153,8 @@ struct PageHeader {
 }
 
 impl PageHeader {
+    /// Parses the header at the beginning of `bytes`. Returns the uncompressed size of the page, the number of its values, and
+    /// the length of the header. Returns `None` if the header is incomplete or damaged.
     fn parse(bytes: &[u8]) -> Option<(u64, u64, usize)> {
         let mut header = PageHeader::default();
         let length = walk(bytes, PAGE, &mut header)?;
@@ -162,6 +174,7 @@ impl Visitor for PageHeader {
     }
 }
 
+/// The type of a field in `parquet.thrift`.
 pub(super) enum FieldKind {
     Boolean,
     Byte,
@@ -190,6 +203,7 @@ pub(super) trait Visitor {
         Some(())
     }
 
+    /// Receives the end of a structure.
     fn end(&mut self, _path: &[usize]) -> Option<()> {
         Some(())
     }
@@ -214,6 +228,7 @@ pub(super) fn walk(
     Some(bytes.len() - walk.rest.len())
 }
 
+/// The state of [`walk`]. Methods return `None` if the walk must end.
 struct Walk<'a, V> {
     rest: &'a [u8],
     path: Vec<usize>,
@@ -245,11 +260,13 @@ impl<V: Visitor> Walk<'_, V> {
         None
     }
 
+    /// Reads a signed integer in zigzag encoding.
     fn zigzag(&mut self) -> Option<i64> {
         let value = self.varint()?;
         Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
+    /// Walks through a structure, whose fields have these kinds.
     fn structure(&mut self, kinds: &'static [FieldKind]) -> Option<()> {
         let mut field = 0_usize;
         loop {
@@ -268,6 +285,7 @@ impl<V: Visitor> Walk<'_, V> {
             field = next;
             let kind = kinds.get(field - 1).unwrap_or(&FieldKind::Undefined);
             self.path.push(field);
+            // The types 1 and 2 are the booleans true and false, which have no further bytes.
             if !matches!(wire, 1 | 2) {
                 self.value(kind, wire)?;
             } else if !matches!(kind, FieldKind::Boolean | FieldKind::Undefined) {
@@ -301,6 +319,7 @@ impl<V: Visitor> Walk<'_, V> {
         }
     }
 
+    /// Walks through a structure or list, unless it is nested too deeply.
     fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
@@ -311,6 +330,7 @@ impl<V: Visitor> Walk<'_, V> {
         Some(())
     }
 
+    /// Walks through a list. The first byte contains the length, if it is below 15, and the type of the elements.
     fn list(&mut self, inner: &'static FieldKind) -> Option<()> {
         let header = self.byte()?;
         let length = match header >> 4 {

@@ -146,10 +146,11 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         };
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
-                .with_batch_size(batch_rows.min(self.most_rows()?).max(1));
+                .with_batch_size(batch_rows.min(self.max_batch_rows()?).max(1));
         if let Some(group) = row_group {
             builder = builder.with_row_groups(vec![group]);
         }
+        // The crate returns the columns in the order of the file, not in the requested order.
         let mut order = None;
         let mut schema = Arc::clone(&self.schema);
         if let Some(columns) = columns {
@@ -177,7 +178,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
 
     /// Returns the maximum number of rows of a batch. In a column of fixed-length values, the crate copies as many
     /// bytes per row as the file declares. Therefore a large declared length allows few rows.
-    fn most_rows(&self) -> Result<usize, ParquetError> {
+    fn max_batch_rows(&self) -> Result<usize, ParquetError> {
         let columns = self.metadata.parquet_schema().columns().iter();
         let widths = columns.map(|column| fixed_width(column));
         let width = widths.fold(0, u64::saturating_add);
@@ -271,6 +272,7 @@ impl Iterator for ParquetBatches {
 struct LastError(Arc<Mutex<Option<io::Error>>>);
 
 impl LastError {
+    /// Keeps `error`. Returns an error with the same message for the crate.
     fn keep(&self, error: io::Error) -> io::Error {
         let copy = io::Error::new(error.kind(), prep_failure::chain(&error));
         if error.kind() != io::ErrorKind::Interrupted {
@@ -279,12 +281,14 @@ impl LastError {
         copy
     }
 
+    /// Returns the I/O error that caused an error of the crate, or the error of the crate.
     fn cause_of(&self, error: impl Into<ParquetError>) -> ParquetError {
         let stored = self.0.lock().take();
         stored.map_or_else(|| error.into(), ParquetError::Io)
     }
 }
 
+/// The file, as the crate reads it. The crate calls `get_read` for page headers, and `get_bytes` for the data of pages.
 #[derive(Debug)]
 struct ParquetSource<R> {
     section: Arc<ByteSection<R>>,
@@ -299,6 +303,7 @@ impl<R: ReadAt + Send + Sync> Length for ParquetSource<R> {
 }
 
 impl<R: ReadAt> ParquetSource<R> {
+    /// Returns the bytes of the file that begin at the offset `start`.
     fn from(&self, start: u64) -> ByteSection<&ByteSection<R>> {
         ByteSection::new(&*self.section, start..self.section.len())
     }
@@ -350,6 +355,7 @@ fn read_footer<R: ReadAt>(
     Ok(footer)
 }
 
+/// Checks that the file begins and ends like a Parquet file.
 fn reject_other_formats<R: ReadAt>(section: &ByteSection<R>) -> Result<(), ParquetError> {
     let size = section.len();
     let mut head = vec![

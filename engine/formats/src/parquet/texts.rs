@@ -42,10 +42,13 @@ fn field_with_views(field: &FieldRef) -> FieldRef {
     Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
+/// Converts batches with string views to batches with ordinary strings.
 pub(super) struct Texts {
     schema: SchemaRef,
     limits: DecodingLimits,
+    /// The number of bytes that all strings of the file may take.
     budget: ArchiveBudget,
+    /// The rows that are not converted yet.
     rest: Option<RecordBatch>,
 }
 
@@ -60,10 +63,12 @@ impl Texts {
         }
     }
 
+    /// Sets the batch to convert. [`next`](Self::next) must have returned all rows of the previous batch.
     pub(super) fn add(&mut self, batch: RecordBatch) {
         self.rest = Some(batch);
     }
 
+    /// Converts the next rows of the batch. Returns `None` after the last row.
     pub(super) fn next(&mut self) -> Option<Result<RecordBatch, ParquetError>> {
         let batch = self.rest.take().filter(|batch| batch.num_rows() > 0)?;
         let mut rows = batch.num_rows();
@@ -78,6 +83,7 @@ impl Texts {
         Some(self.expand(&batch.slice(0, rows), bytes))
     }
 
+    /// Converts a batch whose strings take `bytes` bytes.
     fn expand(&self, batch: &RecordBatch, bytes: u64) -> Result<RecordBatch, ParquetError> {
         if bytes > MAX_TEXT_BYTES {
             self.limits
@@ -129,10 +135,12 @@ fn with_texts(array: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, ArrowE
     })
 }
 
+/// Returns the number of bytes that the strings of a batch take after conversion.
 fn batch_bytes(batch: &RecordBatch) -> u64 {
     batch.columns().iter().map(text_bytes).sum()
 }
 
+/// Returns the number of bytes that the strings of an array take after conversion.
 fn text_bytes(array: &ArrayRef) -> u64 {
     // The lower half of a view is the length of the string.
     let of_views = |views: &[u128]| views.iter().map(|view| u64::from(*view as u32)).sum();
@@ -156,6 +164,8 @@ fn text_bytes(array: &ArrayRef) -> u64 {
     }
 }
 
+/// Returns the elements of `all` from the first to the last offset. In a slice of an array, `all` also contains the elements
+/// of other rows.
 fn items(all: &ArrayRef, offsets: &[i32]) -> ArrayRef {
     let offset = |offset: Option<&i32>| usize::try_from(*offset.unwrap_or(&0)).unwrap_or(0);
     let (begin, end) = (offset(offsets.first()), offset(offsets.last()));

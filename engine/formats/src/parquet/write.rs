@@ -95,6 +95,7 @@ fn nan_as_null(column: &ArrayRef) -> ArrayRef {
     }
 }
 
+/// Replaces the values for which `is_missing` returns true with null.
 fn masked<T: ArrowPrimitiveType>(
     array: &PrimitiveArray<T>,
     is_missing: impl Fn(T::Native) -> bool,
@@ -105,15 +106,17 @@ fn masked<T: ArrowPrimitiveType>(
     Arc::new(PrimitiveArray::<T>::new(values.clone(), nulls))
 }
 
+/// The library that writes a file, as the `pandas` entry of the footer describes it.
 pub(super) struct Creator<'a> {
     pub library: &'a str,
     pub version: &'a str,
     pub pandas_version: &'a str,
-    /// NumPy's and pandas' names for the type of the labels.
+    /// NumPy's and pandas' names for the type of the column labels.
     pub labels: (&'a str, &'a str),
 }
 
-/// Returns the entry of a frame with these columns and without an index. Keys are sorted, as in fastparquet.
+/// Returns the `pandas` entry of the footer, for a frame with these columns and without an index. Keys are sorted, as in
+/// fastparquet.
 pub(super) fn metadata_entry(columns: Vec<JsonValue>, creator: &Creator<'_>) -> Vec<u8> {
     let (numpy, pandas) = creator.labels;
     let labels = metadata_column(None, numpy, pandas);
@@ -150,6 +153,7 @@ pub(super) fn metadata_column(name: Option<&str>, numpy: &str, pandas: &str) -> 
     ])
 }
 
+/// Returns the `pandas` entry of the footer, for a file with these columns.
 fn pandas_metadata(fields: &[&Field]) -> Result<String, ParquetError> {
     let describe = |field: &&Field| {
         let numpy = numpy_type(field)?;

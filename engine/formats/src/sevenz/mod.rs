@@ -74,10 +74,10 @@ impl<R: Read + Seek> SevenZReader<R> {
         let archive = self.inner.archive();
         let blocks = &archive.stream_map.file_block_index;
         let entries = || archive.files.iter().zip(blocks);
-        let inside = entries().filter(|(_, block)| block.is_some());
-        let others = entries().filter(|(_, block)| block.is_none());
+        let with_content = entries().filter(|(_, block)| block.is_some());
+        let without_content = entries().filter(|(_, block)| block.is_none());
         let mut offset = 0;
-        for (entry, _) in inside.chain(others) {
+        for (entry, _) in with_content.chain(without_content) {
             if let Some(path) = path(entry)? {
                 visit(&member(entry, &path, offset));
             }
@@ -144,6 +144,7 @@ impl<R: Read + Seek> SevenZReader<R> {
     }
 }
 
+/// Records whether the decoder failed. Without this record, an error of the decoder would look like an error of `visit`.
 struct FailureRecorder<'a> {
     inner: &'a mut dyn Read,
     failed: bool,
@@ -169,6 +170,7 @@ fn path(entry: &ArchiveEntry) -> Result<Option<String>, ArchiveError> {
     } else {
         0
     };
+    // No Unix type, a regular file, or a directory.
     let regular = matches!(unix_type, 0 | 0o100_000 | 0o040_000);
     if entry.has_windows_attributes && (!regular || attributes & REPARSE_POINT != 0) {
         return Err(ArchiveError::NotAFile {
@@ -205,6 +207,7 @@ const SIGNATURE_HEADER_BYTES: u64 = 32;
 /// Maximum length in bytes of the description of the compressed header. This description usually has a few dozen bytes.
 const MAX_DESCRIPTION: u64 = 1 << 16;
 
+// Property numbers of the archive header.
 const END: u8 = 0x00;
 const PACK_INFO: u8 = 0x06;
 const UNPACK_INFO: u8 = 0x07;
@@ -214,12 +217,14 @@ const FOLDER: u8 = 0x0b;
 const UNPACK_SIZES: u8 = 0x0c;
 const PACKED_HEADER: u8 = 0x17;
 
+/// The compressed and uncompressed size in bytes of a compressed archive header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PackedHeader {
     pub packed: u64,
     pub unpacked: u64,
 }
 
+/// Returns the sizes of the archive header, or `None` if it is not compressed.
 fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHeader>> {
     let mut start = [0; SIGNATURE_HEADER_BYTES as usize];
     input.rewind()?;
@@ -230,6 +235,7 @@ fn packed_header(input: &mut (impl Read + Seek)) -> io::Result<Option<PackedHead
             .and_then(|bytes| bytes.try_into().ok());
         u64::from_le_bytes(bytes.unwrap_or_default())
     };
+    // The offset and length of the archive header, or of the description of the compressed archive header.
     let (offset, length) = (number(12), number(20));
     // The codec would search for a missing header, which this function could not check.
     if length == 0 {
@@ -268,6 +274,7 @@ impl Fields<'_> {
         Some(())
     }
 
+    /// Skips the property number `kind`. Returns `None` if another byte follows.
     fn expect(&mut self, kind: u8) -> Option<()> {
         (self.byte()? == kind).then_some(())
     }
@@ -284,6 +291,7 @@ impl Fields<'_> {
         Some(value | high.checked_shl(8 * count).unwrap_or(0))
     }
 
+    /// Parses the description of the compressed archive header.
     fn packed_header(&mut self) -> Option<PackedHeader> {
         self.expect(PACK_INFO)?;
         let (_, streams) = (self.number()?, self.number()?);
@@ -331,10 +339,13 @@ impl Fields<'_> {
         self.byte()
     }
 
-    /// Skips the description of a compressed stream. Returns the number of its uncompressed streams.
+    /// Skips the description of a group of coders that decode a compressed stream (`Folder` in the specification). Returns
+    /// the number of the coders' outputs.
     fn folder(&mut self) -> Option<u64> {
         let (mut inputs, mut outputs) = (0_u64, 0_u64);
         for _ in 0..self.number()? {
+            // The four lowest bits are the length of the coder's id. Two further bits mean that the coder has several inputs
+            // or outputs, and that it has properties.
             let flags = self.byte()?;
             self.skip(u64::from(flags & 0x0f))?;
             let (input, output) = match flags & 0x10 {
@@ -348,6 +359,7 @@ impl Fields<'_> {
                 self.skip(properties)?;
             }
         }
+        // Two indices bind each output, except the final one, to an input.
         let bound = outputs.checked_sub(1)?;
         for _ in 0..bound {
             self.number()?;

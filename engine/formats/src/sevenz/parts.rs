@@ -60,6 +60,7 @@ impl SevenZPart {
         u32::try_from(self.unpacked).map_or(dictionary, |unpacked| unpacked.min(dictionary))
     }
 
+    /// Returns a reader of the uncompressed bytes. `packed` must return the packed bytes of this part.
     fn reader(&self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         // A complete stream ends with a zero byte, which a part from the middle of a stream lacks.
         let packed = io::BufReader::with_capacity(1 << 16, packed).chain(&[0][..]);
@@ -79,6 +80,8 @@ impl SevenZPart {
     }
 }
 
+/// Divides an archive into parts. Returns `None` if a block uses filters or an unsupported method, has one checksum for
+/// several members, or does not have the declared length.
 pub(super) fn parts(
     archive: &Archive,
     source: &impl ReadAt,
@@ -97,8 +100,8 @@ pub(super) fn parts(
     let mut parts = Vec::new();
     for (number, (block, (members, bytes))) in archive.blocks.iter().zip(inside).enumerate() {
         // A checksum over several members can only be verified by reading the block sequentially.
-        let is_plain = !block.has_crc || members == 1;
-        let Some((packed, coder)) = stream(archive, number).filter(|_| is_plain) else {
+        let is_verifiable = !block.has_crc || members == 1;
+        let Some((packed, coder)) = stream(archive, number).filter(|_| is_verifiable) else {
             return Ok(None);
         };
         let Coder::Lzma2 { dictionary } = coder else {
@@ -167,6 +170,7 @@ fn walk(
         };
         source.read_exact_at(header, at)?;
         let size = |high: u8, low: u8| u64::from(u16::from_be_bytes([high, low])) + 1;
+        // The control byte 0 ends the stream. A chunk with control byte 1 or 2 is uncompressed, one from 0x80 on is LZMA.
         let (control, length, unpacked) = match *header {
             [0, ..] => break,
             [control @ 1..=2, high, low, ..] => (control, 3 + size(high, low), size(high, low)),
@@ -178,8 +182,8 @@ fn walk(
             }
             _ => return Ok(false),
         };
-        let begins_anew = control == 1 || control >= 0xe0;
-        if begins_anew
+        let resets_dictionary = control == 1 || control >= 0xe0;
+        if resets_dictionary
             && part
                 .as_ref()
                 .is_none_or(|part| part.unpacked >= MIN_PART_BYTES)
@@ -201,6 +205,7 @@ fn walk(
     Ok(at < stream.end)
 }
 
+/// Converts the errors of a decoder to I/O errors that contain an [`ArchiveError`].
 struct ErrorMapper<R>(R);
 
 impl<R: Read> Read for ErrorMapper<R> {
@@ -222,15 +227,21 @@ fn decoding_error(error: io::Error) -> io::Error {
 pub struct PartSpans<P> {
     archive: Arc<P>,
     parts: Vec<SevenZPart>,
+    /// Uncompressed offset of each part.
     starts: Vec<u64>,
+    /// Maximum length of a span in bytes.
     longest: u64,
     /// The number of the first span of each part, followed by the total number of spans.
     firsts: Vec<usize>,
+    /// The decoder of the part whose section was read last, for the next section.
     current: Mutex<Option<PartDecoder>>,
 }
 
+/// The decoder of a part that has been decoded up to some section.
 struct PartDecoder {
+    /// Index of the part.
     part: usize,
+    /// Number of bytes decoded so far.
     done: u64,
     decoding: ErrorMapper<Box<dyn Read + Send>>,
 }
@@ -283,12 +294,12 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
     }
 
     fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64> {
-        let gone = || io::Error::from(io::ErrorKind::InvalidInput);
+        let no_such_span = || io::Error::from(io::ErrorKind::InvalidInput);
         let part_index = self.firsts.partition_point(|first| *first <= number);
-        let part_index = part_index.checked_sub(1).ok_or_else(gone)?;
+        let part_index = part_index.checked_sub(1).ok_or_else(no_such_span)?;
         let (Some(part), Some(first)) = (self.parts.get(part_index), self.firsts.get(part_index))
         else {
-            return Err(gone());
+            return Err(no_such_span());
         };
         let start = (number - first) as u64 * self.longest;
         let length = self.longest.min(part.unpacked - start);
@@ -323,6 +334,7 @@ impl<P: ReadAt + Send + Sync + 'static> Spans for PartSpans<P> {
 }
 
 impl PartDecoder {
+    /// Decodes the next `bytes` bytes and writes them to `out`.
     fn take(&mut self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
         let count = io::copy(&mut Read::by_ref(&mut self.decoding).take(bytes), out)?;
         self.done += count;
@@ -333,6 +345,7 @@ impl PartDecoder {
     }
 }
 
+/// Converts an error of `sevenz_rust2`.
 pub(super) fn failed(error: Error) -> ArchiveError {
     match error {
         Error::PasswordRequired | Error::MaybeBadPassword(_) => ArchiveError::Encrypted,

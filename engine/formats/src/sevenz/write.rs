@@ -13,7 +13,7 @@ use sevenz_rust2::{
 use super::parts::reason;
 use crate::archive::member::{ArchiveError, safe};
 
-/// The attributes of an entry contain Unix mode bits, as written by 7-Zip and py7zr.
+/// Attribute flag of 7-Zip and py7zr: the upper 16 bits of the attributes contain the Unix mode.
 pub(super) const UNIX_EXTENSION: u32 = 0x8000;
 /// Windows' attribute of a directory.
 const DIRECTORY: u32 = 0x10;
@@ -24,6 +24,7 @@ pub struct SevenZWriter<W: Write + Seek> {
     level: u32,
 }
 
+/// The entries that were added, and whether writing has begun.
 enum WriterState<W: Write + Seek> {
     /// All entries so far have no content, and nothing has been written.
     Bare { out: W, entries: Vec<BareEntry> },
@@ -78,6 +79,7 @@ impl<W: Write + Seek> SevenZWriter<W> {
             .map_err(not_written)
     }
 
+    /// Adds an entry without content.
     fn add_bare(&mut self, entry: BareEntry) -> Result<(), ArchiveError> {
         if let WriterState::Bare { entries, .. } = &mut self.state {
             entries.push(entry);
@@ -167,18 +169,21 @@ const EMPTY_FILE: u8 = 0x0F;
 const NAMES: u8 = 0x11;
 const ATTRIBUTES: u8 = 0x15;
 
+/// An entry without content: a directory or an empty file.
 struct BareEntry {
     path: String,
     is_directory: bool,
     attributes: u32,
 }
 
+/// Writes an archive whose entries have no content.
 fn write_bare(mut out: impl Write, entries: &[BareEntry]) -> io::Result<()> {
     let header = if entries.is_empty() {
         Vec::new()
     } else {
         bare_header(entries)
     };
+    // The offset, length and CRC-32 of the header, which follows immediately.
     let mut start = Vec::with_capacity(20);
     start.extend_from_slice(&0_u64.to_le_bytes());
     start.extend_from_slice(&(header.len() as u64).to_le_bytes());
@@ -189,6 +194,7 @@ fn write_bare(mut out: impl Write, entries: &[BareEntry]) -> io::Result<()> {
     out.write_all(&header)
 }
 
+/// Returns the header of an archive whose entries have no content.
 fn bare_header(entries: &[BareEntry]) -> Vec<u8> {
     let mut header = vec![HEADER, FILES_INFO];
     push_number(&mut header, entries.len() as u64);
@@ -204,6 +210,7 @@ fn bare_header(entries: &[BareEntry]) -> Vec<u8> {
             &bits(entries.iter().map(|entry| !entry.is_directory)),
         );
     }
+    // The first byte means that the names are not in a separate stream.
     let mut names = vec![0];
     for entry in entries {
         names.extend(
@@ -227,6 +234,7 @@ fn bare_header(entries: &[BareEntry]) -> Vec<u8> {
     header
 }
 
+/// Appends a property: its number, its length and its content.
 fn property(header: &mut Vec<u8>, kind: u8, content: &[u8]) {
     header.push(kind);
     push_number(header, content.len() as u64);

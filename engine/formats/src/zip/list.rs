@@ -57,11 +57,12 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         })
     }
 
+    /// Returns the offset of the central directory in the base file.
     pub fn offset(&self) -> u64 {
         self.start + self.archive.directory_offset()
     }
 
-    /// Offset in the base file of the end of the archive, after its last record and comment.
+    /// Returns the offset in the base file at which the archive ends, after its last record and comment.
     pub fn end(&self) -> u64 {
         self.start + self.archive.end_offset()
     }
@@ -86,6 +87,7 @@ impl<'a, R: ReadAt + ?Sized> Records<'a, R> {
         count == self.declared() || count % 0x1_0000 == self.declared()
     }
 
+    /// Calls `visit` with each record. Returns the number of records.
     pub fn each(
         &mut self,
         mut visit: impl FnMut(&ZipFileHeaderRecord<'_>) -> Result<(), ZipError>,
@@ -267,11 +269,13 @@ fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
             break;
         }
         match id.as_u16() {
+            // The modification time in seconds since 1970, after a byte of flags.
             0x5455 => {
                 let seconds = content.get(1..).and_then(|bytes| bytes.first_chunk());
                 unix_time = seconds.map(|bytes| f64::from(u32::from_le_bytes(*bytes)));
                 extras.push_str(" time");
             }
+            // The times of NTFS, and the lengths of zip64.
             id @ (0x000a | 0x0001) => extras.push_str(&format!(" {id:#06x}")),
             id => {
                 let content = content.get(..MAX_FORM_EXTRA_BYTES).unwrap_or(content);
@@ -279,6 +283,7 @@ fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
             }
         }
     }
+    // MS-DOS packs year, month and day, and hours, minutes and half seconds, into 16 bits each.
     let dos = record.last_modified_dos();
     let (clock, date) = (u64::from(dos.packed_time()), u64::from(dos.packed_date()));
     let days = (date >> 9) * 372 + (date >> 5 & 15) * 31 + (date & 31);
@@ -300,6 +305,7 @@ fn stored_form(record: &ZipFileHeaderRecord<'_>) -> StoredForm {
     }
 }
 
+/// Returns the error for a file in which no central directory was found.
 fn no_directory<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     start: u64,
@@ -326,16 +332,19 @@ fn no_directory<R: ReadAt + ?Sized>(
     }
 }
 
+/// Returns a function that converts I/O errors of a read at `offset`.
 fn failed_at(offset: u64) -> impl Fn(io::Error) -> ZipError {
     move |source| ZipError::Io { offset, source }
 }
 
+/// Returns the first bytes of the archive, for [`FileType::detect`].
 fn head<R: ReadAt + ?Sized>(section: &ByteSection<&R>) -> std::io::Result<Vec<u8>> {
     let mut head = vec![0; SNIFF_BYTES.min(usize::try_from(section.len()).unwrap_or(SNIFF_BYTES))];
     ReadAt::read_exact_at(section, &mut head, 0)?;
     Ok(head)
 }
 
+/// Converts an error when parsing the record at `offset` of the central directory.
 fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
     let reason = error.to_string();
     match error.kind() {
@@ -442,9 +451,9 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
     });
     let is_nested = records.is_nested(&section).map_err(failed_at(start))?;
     // `is_nested` is also true if bytes were inserted before the directory of an archive that is not truncated. In
-    // this case, `is_complete` is false, because the first member is not at its offset.
+    // this case, `has_first_member` is false, because the first member is not at its offset.
     let first = members.iter().map(|member| member.offset).min();
-    let is_complete = match first.map(|first| read_up_to(&base, first, 4)) {
+    let has_first_member = match first.map(|first| read_up_to(&base, first, 4)) {
         Some(found) => found.map_err(failed_at(start))? == LOCAL_RECORD,
         None => true,
     };
@@ -452,14 +461,15 @@ pub fn read_tolerant<R: ReadAt + ?Sized>(
         Ok(count) => records.may_have(*count),
         Err(error) => !matches!(error, ZipError::DamagedDirectory { .. }),
     };
-    // Compression may have split an inner archive, so its members are not at their offsets, too.
+    // If the inner archive is compressed with deflate, its bytes may be in several stored blocks. The headers of these
+    // blocks move its members, so they are not at their offsets, either. Therefore the place of the end record is checked.
     let is_inside = || {
         let inside = nested::is_inside_member(&section, records.archive.eocd_offset());
         inside.map_err(failed_at(start))
     };
-    // An archive that begins with a listed member has its own directory. The strict reader accepts it, too.
+    // An archive that begins with a listed member has its own directory. `ZipDirectory::read` accepts it, too.
     let is_own = first == Some(start) && is_listed;
-    if !is_own && (is_nested && is_complete || (is_nested || !is_listed) && is_inside()?) {
+    if !is_own && (is_nested && has_first_member || (is_nested || !is_listed) && is_inside()?) {
         return Err(ZipError::Truncated {
             size: section.len(),
         });
@@ -493,6 +503,7 @@ impl RawMember {
     pub fn data_offset(&self, base: &impl ReadAt) -> io::Result<Result<u64, String>> {
         let offset = self.offset;
         let missing = || Ok(Err(format!("there is no local header at byte {offset}")));
+        // The local header and its name have less than 2^18 bytes.
         let end = offset.checked_add(1 << 18);
         // Reading beyond `i64::MAX` would be a system error, but no file is that long.
         if end.is_none_or(|end| end > i64::MAX.unsigned_abs()) {
@@ -530,6 +541,7 @@ impl RawMember {
     }
 }
 
+/// Reads `length` bytes at `offset`, or fewer at the end of the file.
 fn read_up_to(base: &impl ReadAt, offset: u64, length: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let range = offset..offset.saturating_add(length);
@@ -540,6 +552,7 @@ fn read_up_to(base: &impl ReadAt, offset: u64, length: u64) -> io::Result<Vec<u8
 /// Maximum compression ratio of deflate, which encodes 258 bytes in at least 2 bits.
 const MAX_DEFLATE_RATIO: u64 = 1032;
 
+/// Rejects a member whose declared sizes contradict its compression method, or that is a directory with content.
 pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
     let (size, actual) = (entry.size, entry.compressed_size);
@@ -574,8 +587,8 @@ pub(super) fn sizes(entry: &ZipMember<'_>) -> Result<(), ZipError> {
     }
 }
 
-/// Removes members with the path and content of an earlier member. Rejects members with only the path of an earlier
-/// member, and members whose parent directory is a file.
+/// Removes members that have the path and the content of an earlier member. Rejects members that have the path of an
+/// earlier member but a different content, and members whose parent directory is a file.
 pub(super) fn duplicates<R: ReadAt + ?Sized>(
     base: &R,
     entries: &mut ZipDirectory,
@@ -654,6 +667,7 @@ fn is_same<R: ReadAt + ?Sized>(
     Ok(true)
 }
 
+/// Recovers the [`ZipError`] in an error of a [`MemberReader`](super::MemberReader).
 fn unreadable(entry: &ZipEntry, error: io::Error) -> ZipError {
     error.downcast().unwrap_or_else(|source| ZipError::Io {
         offset: entry.header_offset,

@@ -83,12 +83,14 @@ const LENGTH_BITS: u32 = 20;
 /// The members of an archive, for archives with millions of members. Each member takes about 50 bytes plus its name.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ZipDirectory {
+    /// The paths of all members, one after the other.
     names: String,
     members: Vec<ZipRecord<NameRange>>,
+    /// How each member is stored. Empty if this was not requested.
     forms: Vec<StoredForm>,
 }
 
-/// The offset of a name, shifted by [`LENGTH_BITS`], and its length.
+/// The offset of a name in [`ZipDirectory::names`], shifted by [`LENGTH_BITS`], and its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct NameRange(u64);
 
@@ -97,6 +99,7 @@ impl ZipDirectory {
         self.members.reserve(members);
     }
 
+    /// Appends a member.
     pub(super) fn push(&mut self, entry: &ZipMember<'_>, form: Option<StoredForm>) {
         self.forms.extend(form);
         let name = (self.names.len() as u64) << LENGTH_BITS | entry.path.len() as u64;
@@ -156,6 +159,7 @@ impl ZipDirectory {
     }
 }
 
+/// Removes the values with these indices, which must be ascending.
 fn remove<T>(values: &mut Vec<T>, indices: &[usize]) {
     let mut indices = indices.iter().peekable();
     let mut index = 0;
@@ -166,6 +170,10 @@ fn remove<T>(values: &mut Vec<T>, indices: &[usize]) {
     });
 }
 
+/// Length in bytes of a local header without its name and extra fields.
+///
+/// Offsets of its fields: 6 flags, 8 method, 14 CRC-32, 18 compressed size, 22 size, 26 length of the name, 28 length of the
+/// extra fields.
 pub(super) const LOCAL_HEADER_BYTES: usize = 30;
 /// Flag: sizes and CRC follow the data, and are zero in the header.
 const DATA_DESCRIPTOR: u16 = 1 << 3;
@@ -209,10 +217,15 @@ impl ZipEntry {
             .map_err(|source| ZipError::Io { offset, source })
     }
 
+    /// Returns the length in bytes of the local header at the beginning of `record`, with its name and extra fields.
     pub(super) fn header_length(&self, record: &[u8]) -> Result<usize, ZipError> {
         if !record.starts_with(b"PK\x03\x04") {
             let found = record.get(..4).unwrap_or(record);
-            return Err(self.mismatch("signature", format!("{found:02x?}"), "PK 03 04".to_owned()));
+            return Err(self.mismatch(
+                "the signature",
+                format!("{found:02x?}"),
+                "PK 03 04".to_owned(),
+            ));
         }
         Ok(LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
     }
@@ -260,6 +273,7 @@ impl ZipEntry {
         Ok(start..end)
     }
 
+    /// Compares CRC and sizes in the local header with the central directory. `extra` contains the header's extra fields.
     fn check_sizes(&self, record: &[u8], flags: u16, extra: &[u8]) -> Result<(), ZipError> {
         let crc = u64::from(u32_at(record, 14));
         let sizes = [u32_at(record, 22), u32_at(record, 18)];
@@ -284,6 +298,7 @@ impl ZipEntry {
         Ok(())
     }
 
+    /// Rejects a field whose values in the local header and in the central directory differ.
     fn agree(&self, field: &'static str, local: u64, central: u64) -> Result<(), ZipError> {
         if local == central {
             return Ok(());
@@ -303,6 +318,7 @@ impl ZipEntry {
     }
 }
 
+/// Returns the content of the extra field that zip64 uses for long sizes, or no bytes if it is not present.
 fn zip64(mut extra: &[u8]) -> &[u8] {
     while let Some((head, rest)) = extra.split_at_checked(4) {
         let length = usize::from(u16_at(head, 2)).min(rest.len());

@@ -5,8 +5,10 @@ use std::io;
 use super::member::{LOCAL_HEADER_BYTES, u16_at, u32_at};
 use crate::read_at::{ByteSection, ReadAt};
 
+/// Signature of a local header.
 pub(super) const LOCAL_RECORD: &[u8] = b"PK\x03\x04";
 
+/// Length in bytes of the end of central directory record without its comment.
 const END_RECORD_BYTES: usize = 22;
 
 /// Returns whether the directory is not at the offset that the end record declares. In this case, the directory belongs to
@@ -29,6 +31,7 @@ pub(super) fn is_moved<R: ReadAt + ?Sized>(
     Ok(declared != u32::MAX && directory != u64::from(declared))
 }
 
+/// Returns whether the section begins with the local header of a member.
 pub(super) fn begins_with_member<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
 ) -> io::Result<bool> {
@@ -61,6 +64,7 @@ pub(super) fn is_inside_member<R: ReadAt + ?Sized>(
     Ok(false)
 }
 
+/// Returns the local header at the offset `at`, without its name and extra fields. Returns `None` if there is none.
 fn local_record<R: ReadAt + ?Sized>(
     section: &ByteSection<&R>,
     at: u64,

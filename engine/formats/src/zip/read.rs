@@ -80,6 +80,7 @@ impl<R: ReadAt> Content<R> {
 }
 
 impl<R: ReadAt> MemberReader<'_, R> {
+    /// Reads content. Verifies the entire content after its last byte.
     fn read_checked(&mut self, buf: &mut [u8]) -> Result<usize, ZipError> {
         if self.ended {
             return Ok(0);
@@ -105,6 +106,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
         Ok(read)
     }
 
+    /// Checks that the content ends here, and verifies the compressed size and the CRC.
     fn end(&mut self) -> Result<(), ZipError> {
         self.ended = true;
         let mut extra = [0];
@@ -144,6 +146,7 @@ impl ZipEntry {
         }
     }
 
+    /// Compares the number of bytes in the deflate stream with the declared compressed size.
     fn check_used(&self, used: u64) -> Result<(), ZipError> {
         if used == self.compressed_size {
             return Ok(());
@@ -168,6 +171,7 @@ impl ZipEntry {
         })
     }
 
+    /// Converts an error of the decoder or of the base file.
     fn failed(&self, error: io::Error) -> ZipError {
         match error.kind() {
             io::ErrorKind::InvalidInput
@@ -239,6 +243,7 @@ impl MemberInflater {
         entry.check_crc(crc32fast::hash(content))
     }
 
+    /// Reads the local header and the compressed data, and checks the header. Returns the compressed data.
     fn fetch<R: ReadAt + ?Sized>(&mut self, base: &R, entry: &ZipEntry) -> Result<&[u8], ZipError> {
         let room =
             usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
@@ -261,6 +266,7 @@ impl MemberInflater {
         Ok(&self.record)
     }
 
+    /// Decompresses the data in `record` into `content`, and verifies the sizes.
     fn inflate(&mut self, entry: &ZipEntry, content: &mut Vec<u8>) -> Result<(), ZipError> {
         let corrupt = |reason: String| ZipError::Corrupt {
             member: entry.path.clone(),
@@ -272,12 +278,12 @@ impl MemberInflater {
             .try_reserve(size.saturating_add(1))
             .map_err(|error| corrupt(format!("{size} bytes cannot be allocated ({error})")))?;
         // One byte more than declared detects content that is too long. `MAX_RATIO` limits the buffer.
-        let most = self
+        let max_bytes = self
             .record
             .len()
             .saturating_add(1)
             .saturating_mul(MAX_RATIO);
-        content.resize(size.saturating_add(1).min(most), 0);
+        content.resize(size.saturating_add(1).min(max_bytes), 0);
         self.decoder.reset();
         let decoded = self.decoder.decode(&self.record, content);
         let Decoded {
@@ -304,7 +310,8 @@ pub struct MemberIndexer<'a, R: ReadAt> {
 impl ZipEntry {
     /// Opens a compressed member for reading and indexing. Returns `None` for a stored member, which needs no index.
     ///
-    /// `windows` stores the 32 KiB of content before each span, because decoding needs them to start at the span.
+    /// The index divides the content into spans at which decoding can start later. For this purpose, `windows` stores the
+    /// 32 KiB of content before a span.
     ///
     /// # Errors
     /// Same as [`ZipEntry::locate`], and I/O errors of `windows`.
@@ -347,6 +354,7 @@ impl<R: ReadAt> Read for MemberIndexer<'_, R> {
 }
 
 thread_local! {
+    /// The decoder of the [`DeflateReader`] that was dropped last.
     static SPARE: RefCell<Option<Inflater>> = const { RefCell::new(None) };
 }
 
@@ -358,6 +366,7 @@ pub(super) struct DeflateReader<R> {
     input: R,
     /// `Some` until the reader is dropped.
     decoder: Option<Inflater>,
+    /// Number of compressed bytes that were decoded.
     used: u64,
     has_ended: bool,
 }

@@ -160,6 +160,7 @@ impl<W: Write> ZipWriter<W> {
     }
 }
 
+/// Writes the content of a member, compressed or not.
 enum Sink<W: Write> {
     Stored(W),
     Deflate(DeflateEncoder<W>),
@@ -188,6 +189,7 @@ fn safe(path: &str) -> Result<String, ZipWriteError> {
     })
 }
 
+/// Writes the local header of a file.
 fn start<'a, W: Write>(
     archive: &'a mut ZipArchiveWriter<W>,
     path: &str,
@@ -207,6 +209,7 @@ fn start<'a, W: Write>(
     Ok(member)
 }
 
+/// Returns 1980-01-01 00:00, the earliest time in the format.
 fn epoch() -> UtcDateTime {
     UtcDateTime::from_unix(315_532_800)
 }

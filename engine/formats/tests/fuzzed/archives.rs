@@ -12,6 +12,7 @@ use prep_formats::sevenz::{PartSpans, SevenZReader};
 use prep_formats::spans::{SpanReader, Spans};
 use prep_formats::tar;
 
+/// Maximum number of bytes to which an archive may unpack.
 const LIMIT: u64 = 1 << 20;
 
 fn budget() -> ArchiveBudget {
@@ -102,7 +103,7 @@ fn gzipped(data: &[u8]) {
         &mut |member, content| {
             let mut bytes = Vec::new();
             content.read_to_end(&mut bytes)?;
-            let (path, size, place) = places.next().expect("as many are listed");
+            let (path, size, place) = places.next().expect("all members are listed");
             assert_eq!((&*path, size), (member.path, member.size));
             if let Some(place) = place {
                 let mut there = vec![0; bytes.len()];

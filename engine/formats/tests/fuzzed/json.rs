@@ -12,7 +12,7 @@ pub fn check(data: &[u8]) {
     let options = WriteOptions::default();
     match &whole {
         Ok(JsonValue::List(list)) => {
-            let text = |value: &JsonValue| value.to_json(&options).expect("ASCII holds everything");
+            let text = |value: &JsonValue| value.to_json(&options).expect("ASCII output succeeds");
             let records = JsonValue::List(records.expect("a list"));
             assert_eq!(text(&records), text(&JsonValue::List(list.clone())));
         }
@@ -20,12 +20,18 @@ pub fn check(data: &[u8]) {
     }
     let mut printed = Vec::new();
     if reformat(data, JsonGrammar::Python, JsonStyle::Python, &mut printed) {
-        let value = whole.as_ref().expect("printed is read");
-        assert_eq!(value.to_json(&options).expect("as before"), printed);
+        let value = whole.as_ref().expect("reformatted text is valid");
+        assert_eq!(
+            value.to_json(&options).expect("ASCII output succeeds"),
+            printed
+        );
     }
     if let Ok(value) = whole {
-        let text = value.to_json(&options).expect("ASCII holds everything");
-        let again = parse(&text).expect("own output is read");
-        assert_eq!(again.to_json(&options).expect("as before"), text);
+        let text = value.to_json(&options).expect("ASCII output succeeds");
+        let again = parse(&text).expect("written text is valid");
+        assert_eq!(
+            again.to_json(&options).expect("ASCII output succeeds"),
+            text
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The elements at a path equal those of the parsed document, if both can be read.
+//! The elements that the iterator returns equal those of the parsed document, unless one of both reports an error.
 
 use prep_formats::json::{JsonElements, JsonValue, WriteOptions, parse};
 
@@ -8,11 +8,11 @@ pub fn check(data: &[u8]) {
         return;
     };
     let options = WriteOptions::default();
-    let text = |value: &JsonValue| value.to_json(&options).expect("ASCII holds everything");
+    let text = |value: &JsonValue| value.to_json(&options).expect("ASCII output succeeds");
     let expected: Vec<_> = match whole.get("a") {
         Some(JsonValue::List(list)) => list.iter().map(text).collect(),
         Some(JsonValue::Object(object)) => object.iter().map(|(_, value)| text(value)).collect(),
-        _ => panic!("nothing to iterate over"),
+        _ => panic!("`a` is neither a list nor an object"),
     };
     let found: Vec<_> = elements.iter().map(|(_, value)| text(value)).collect();
     assert_eq!(found, expected);

@@ -1,4 +1,4 @@
-//! Arbitrary bytes are read as lines or rejected. Joined lines are read as the same lines.
+//! Arbitrary bytes are read as lines or rejected. If the lines are joined with LF, the same lines are read again.
 
 use prep_formats::lines::TextLines;
 

@@ -11,7 +11,7 @@ pub fn check(data: &[u8]) {
     let mut out = Vec::new();
     if array.gather([0, 1, 0].into_iter(), &mut out).is_ok() {
         let again =
-            NpyArray::open(out.as_slice(), 0..out.len() as u64).expect("own output is read");
+            NpyArray::open(out.as_slice(), 0..out.len() as u64).expect("a written file is valid");
         let header = again.header();
         assert_eq!(header.data_offset + header.data_bytes(), out.len() as u64);
         // A NaN does not equal itself, so the values are not compared.

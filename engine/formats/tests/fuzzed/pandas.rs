@@ -5,6 +5,7 @@ use prep_formats::pandas::{
 };
 
 pub fn check(data: &[u8]) {
+    // The first byte selects the options and the length of the chunks.
     let Some((flags, raw)) = data.split_first() else {
         return;
     };
@@ -29,18 +30,18 @@ pub fn check(data: &[u8]) {
     assert_eq!(scan.is_ok(), frame.is_ok());
     let Ok(scan) = scan else { return };
     let mut text = Vec::new();
-    normalise(raw, &scan, &options, &mut text).expect("what was scanned can be printed");
+    normalise(raw, &scan, &options, &mut text).expect("a scanned file can be normalised");
     assert_eq!(rewritten(raw, &options, chunk), text);
-    let table = TextTable::from_bytes(text, scan.schema).expect("what was printed can be opened");
+    let table = TextTable::from_bytes(text, scan.schema).expect("canonical text can be opened");
     for row in 0..table.schema().rows {
         assert_eq!(
-            table.cells(row).expect("the row is there").count(),
+            table.cells(row).expect("the row exists").count(),
             table.schema().columns.len().max(1)
         );
     }
 }
 
-/// The canonical text from the rewriting pass, followed by the second pass if necessary.
+/// Returns the canonical text from the rewriting pass, followed by the second pass if necessary.
 fn rewritten(raw: &[u8], options: &ReadOptions, chunk: usize) -> Vec<u8> {
     let mut rewriter = Rewriter::new(options);
     let mut pieces = Vec::new();
@@ -56,6 +57,6 @@ fn rewritten(raw: &[u8], options: &ReadOptions, chunk: usize) -> Vec<u8> {
         RewriteResult::Cells(scan, options) => normalise(&*text, scan, options, &mut printed),
         RewriteResult::Unreadable(scan) => normalise(raw, scan, options, &mut printed),
     };
-    again.expect("what was scanned can be printed");
+    again.expect("a scanned file can be normalised");
     printed
 }

@@ -1,4 +1,4 @@
-//! Arbitrary bytes are read as a table or rejected. A table has at most the declared number of rows.
+//! Arbitrary bytes are read as a table or rejected. The batches have at most the declared number of rows in total.
 
 use prep_formats::limits::DecodingLimits;
 use prep_formats::parquet::ParquetTable;

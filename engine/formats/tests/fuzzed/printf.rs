@@ -4,6 +4,7 @@ use prep_formats::printf::{PrintfArgument, PrintfFormat};
 use prep_formats::rle;
 
 pub fn check(data: &[u8]) {
+    // The first 16 bytes are a double and an integer.
     let Some((numbers, text)) = data.split_first_chunk::<16>() else {
         return;
     };

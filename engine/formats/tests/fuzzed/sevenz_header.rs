@@ -6,6 +6,7 @@ use prep_formats::limits::DecodingLimits;
 use prep_formats::sevenz::SevenZReader;
 
 pub fn check(data: &[u8]) {
+    // The offset, length and CRC-32 of the header, which follows the signature header immediately.
     let mut start = Vec::new();
     start.extend(0_u64.to_le_bytes());
     start.extend((data.len() as u64).to_le_bytes());

@@ -19,7 +19,7 @@ pub fn check(data: &[u8]) {
     let Ok(zip) = ZipDirectory::read(data, 0..data.len() as u64, &limits.budget(0)) else {
         return;
     };
-    // Everything that the strict reader accepts, the tolerant one accepts, too.
+    // `read_tolerant` accepts all archives that `ZipDirectory::read` accepts.
     assert!(tolerant.is_ok_and(|listing| listing.members.len() >= zip.len()));
     let mut inflater = MemberInflater::default();
     let (mut whole, mut streamed) = (Vec::new(), Vec::new());
@@ -45,7 +45,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// The content, read through the index with its second half first.
+/// Returns the content of a member, which is read with an index, the second half first.
 fn by_index(entry: &ZipEntry, data: &[u8]) -> std::io::Result<Vec<u8>> {
     let windows = RefCell::new(Vec::new());
     let indexer = entry.indexer(data, &windows)?;

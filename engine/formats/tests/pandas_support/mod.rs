@@ -8,6 +8,7 @@ use prep_formats::pandas::{
 };
 use serde_json::Value;
 
+/// Returns the path of a file with recorded cases.
 pub fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data/pandas")
@@ -24,6 +25,7 @@ pub fn lines(name: &str) -> impl Iterator<Item = Value> {
     values.into_iter()
 }
 
+/// Scans a raw file in chunks of `chunk` bytes.
 pub fn scan_in_chunks(
     raw: &[u8],
     options: &ReadOptions,

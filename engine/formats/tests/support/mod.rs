@@ -6,16 +6,23 @@ pub struct Member {
     pub name: Vec<u8>,
     pub local_name: Option<Vec<u8>>,
     pub flags: u16,
+    /// The compression method: 0 is stored, 8 is deflate.
     pub method: u16,
     pub local_method: Option<u16>,
     pub crc: u32,
     pub local_crc: Option<u32>,
+    /// The compressed data.
     pub data: Vec<u8>,
+    /// The declared compressed size. `None` means the length of `data`.
     pub compressed_size: Option<u32>,
+    /// The declared uncompressed size.
     pub size: u32,
     pub local_size: Option<u32>,
+    /// The Unix mode.
     pub mode: u32,
+    /// The declared offset of the local header. `None` means the actual offset.
     pub header_offset: Option<u32>,
+    /// The extra fields of the local header.
     pub local_extra: Vec<u8>,
 }
 
@@ -64,6 +71,7 @@ pub fn archive(members: &[Member]) -> Vec<u8> {
     for member in members {
         let offset = member.header_offset.unwrap_or(out.len() as u32);
         let local_name = member.local_name.as_ref().unwrap_or(&member.name);
+        // The local header begins with the required version 2.0, flags, method, time and date (1980-01-01).
         out.extend(b"PK\x03\x04");
         put16(
             &mut out,
@@ -91,6 +99,7 @@ pub fn archive(members: &[Member]) -> Vec<u8> {
         out.extend(&member.local_extra);
         out.extend(&member.data);
 
+        // The record of the central directory begins with the version and system of the writer (3 is Unix).
         central.extend(b"PK\x01\x02");
         put16(
             &mut central,

@@ -19,16 +19,22 @@ const EXACT: f64 = (1_u64 << 53) as f64;
 /// Maximum length of the text of an integer below [`EXACT`]. pandas' default parser may ignore digits of a longer text.
 const EXACT_BYTES: usize = 16;
 
+/// Number of rows after which the memory of the cells is checked.
 const ROWS_PER_CHECK: u64 = 1 << 12;
 
+/// Infers the types of the columns, and collects the cells at the same time.
 pub(super) struct FrameScanner {
     types: TypeScanner,
     parser: FloatParser,
+    /// Number of index fields at the left of each row.
     skipped: usize,
+    /// The columns. Empty if no cells are collected.
     columns: Vec<ColumnGuess>,
+    /// Maximum memory of the collected cells in bytes.
     max_bytes: usize,
 }
 
+/// The cells of a column so far, in the type of these cells.
 enum ColumnGuess {
     /// All cells are missing. Contains their number.
     Missing(usize),
@@ -72,6 +78,7 @@ impl FrameScanner {
         (scan, columns)
     }
 
+    /// Drops all cells if they take too much memory.
     fn check_memory(&mut self) {
         let bytes = self.columns.iter().map(ColumnGuess::memory).sum::<usize>();
         if bytes > self.max_bytes {
@@ -110,6 +117,7 @@ impl RowSink for FrameScanner {
 }
 
 impl ColumnGuess {
+    /// Adds a cell. If the cell does not have the type of the previous cells, changes the type.
     #[inline]
     fn push(&mut self, cell: &[u8], parser: FloatParser) {
         let is_collected = match self {
@@ -149,6 +157,8 @@ impl ColumnGuess {
         }
     }
 
+    /// Converts the cells to a type that also fits `cell`, and adds `cell`. Returns [`ColumnGuess::None`] if there is no such
+    /// type.
     #[cold]
     fn changed(self, cell: &[u8], parser: FloatParser) -> Self {
         let is_number = is_missing(cell) || parse_f64(cell, parser).is_some();
@@ -180,6 +190,7 @@ impl ColumnGuess {
         column
     }
 
+    /// Returns an upper bound for the memory of the cells in bytes.
     fn memory(&self) -> usize {
         match self {
             ColumnGuess::None => 0,
@@ -251,6 +262,7 @@ mod tests {
         }
     }
 
+    /// Returns the cells that the scan kept, and the cells that a second pass reads.
     fn scan(
         text: &str,
         options: &ReadOptions,
@@ -265,6 +277,7 @@ mod tests {
         (kept, read.unwrap())
     }
 
+    /// Returns whether the scan kept the cells of each column.
     fn kept(text: &str) -> Vec<bool> {
         let (kept, _) = scan(text, &ReadOptions::default(), usize::MAX);
         kept.iter().map(Option::is_some).collect()
@@ -274,7 +287,8 @@ mod tests {
     fn columns_of_one_type_are_kept() {
         let all = "i,n,f,t,m\n1,1,0.5,a,\n2,,7,,NA\n3,2.5,1e3,b c,\n-4,7,-1,\"d,\",\n";
         assert_eq!(kept(all), [true; 5]);
-        // In the second block, the first column is text, the second has a boolean, the third an integer inexact as a double.
+        // A block has three rows. In the second block, the first column is text, the second contains a boolean, and the third
+        // an integer that no double represents exactly.
         let mixed = "t,b,f\n1,0.5,0.5\n2,0.5,1\n3,0.5,1\na,True,9007199254740993\n";
         assert_eq!(kept(mixed), [false; 3]);
         assert!(kept("").is_empty());

@@ -61,10 +61,12 @@ const INTEGER: u8 = 0xf9;
 /// The cells of a column of dtype `object`.
 #[derive(Clone, Default)]
 pub struct ObjectColumn {
+    /// The bytes of all cells: the text of a string, or a tag and the bytes of a number.
     bytes: Vec<u8>,
     ends: CellEnds,
 }
 
+/// The offset at which each cell of an [`ObjectColumn`] ends.
 #[derive(Clone)]
 enum CellEnds {
     /// All cells have the same length, for example identifiers. The ends of cells are not stored, which saves a cache miss
@@ -95,6 +97,7 @@ impl CellEnds {
         }
     }
 
+    /// Returns the offset at which the cell of a row ends.
     fn get(&self, row: usize) -> Option<usize> {
         match self {
             CellEnds::Uniform { length, count } => (row < *count).then(|| (row + 1) * length),
@@ -108,6 +111,7 @@ impl CellEnds {
         }
     }
 
+    /// Adds a cell that ends at the offset `end`.
     fn push(&mut self, end: usize) {
         match self {
             CellEnds::Uniform { length, count } => {
@@ -165,6 +169,7 @@ impl ObjectColumn {
         }
     }
 
+    /// Returns the memory of the cells in bytes.
     pub(crate) fn memory(&self) -> usize {
         let ends = match &self.ends {
             CellEnds::Uniform { .. } => 0,
@@ -186,6 +191,7 @@ impl ObjectColumn {
                 integer if (integer as f64).to_bits() == value.to_bits() => {
                     self.number(INTEGER, zigzag(integer));
                 }
+                // The low bytes of many floats are zero. Swapped, they become high bytes, which are not stored.
                 _ => self.number(FLOAT, value.to_bits().swap_bytes()),
             },
             CellValue::Text(text) => self.bytes.extend_from_slice(text.as_bytes()),
@@ -193,6 +199,7 @@ impl ObjectColumn {
         self.ends.push(self.bytes.len());
     }
 
+    /// Appends a tag and a number without its high bytes that are zero.
     fn number(&mut self, tag: u8, value: u64) {
         let bytes = value.to_le_bytes();
         let length = 8 - value.leading_zeros() as usize / 8;
@@ -249,6 +256,7 @@ impl ObjectColumn {
         self.bytes_of(row) == Some(&[MISSING])
     }
 
+    /// Returns the stored bytes of a cell.
     fn bytes_of(&self, row: usize) -> Option<&[u8]> {
         let end = self.ends.get(row)?;
         let start = match row.checked_sub(1) {
@@ -299,6 +307,7 @@ fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
+/// Number of numbers in a packed block.
 const BLOCK_NUMBERS: usize = 1 << 16;
 
 /// A type of numbers that can be stored in narrower types.
@@ -316,7 +325,9 @@ pub trait PackedNumber: Copy + PartialEq + std::fmt::Debug {
 /// A list of numbers that is packed in blocks.
 #[derive(Clone)]
 pub struct PackedNumbers<T: PackedNumber> {
+    /// The packed blocks.
     full: Vec<T::Block>,
+    /// The numbers after the last packed block.
     open: Vec<T>,
 }
 

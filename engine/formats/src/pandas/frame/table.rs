@@ -232,12 +232,14 @@ impl<'a> ScannedFrame<'a> {
         Ok(columns.flatten().collect())
     }
 
+    /// Reads the first `rows` rows of columns with a second pass over the file.
     fn read_from_file(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
         let reader = FrameReader::new(&self.scan, &self.options, columns, rows);
         reader.read(self.content.reader())
     }
 }
 
+/// Reads columns of a scanned file with a second pass, for tests.
 #[cfg(test)]
 pub(super) fn read_rows(
     bytes: &[u8],
@@ -248,10 +250,13 @@ pub(super) fn read_rows(
     FrameReader::new(scan, options, columns, usize::MAX).read(bytes)
 }
 
+/// Reads columns of a file whose types are known.
 struct FrameReader<'a> {
     scan: &'a CsvScan,
     options: &'a ReadOptions,
+    /// The index of each column in the file, and its cells so far.
     columns: Vec<(usize, ColumnData)>,
+    /// Number of rows so far.
     rows: usize,
     max_rows: usize,
 }
@@ -339,6 +344,7 @@ impl RowSink for FrameReader<'_> {
     }
 }
 
+/// Appends a value to a column of objects.
 pub(super) fn push(data: &mut ObjectColumn, value: RawValue<'_>) {
     data.push(match value {
         RawValue::Missing => CellValue::Missing,

@@ -20,6 +20,7 @@ struct Decimal<'a> {
     exponent: Option<(bool, &'a [u8])>,
 }
 
+/// Splits `text` after the digits at its beginning.
 fn take_digits(text: &[u8]) -> (&[u8], &[u8]) {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     text.split_at(count)
@@ -81,6 +82,7 @@ fn round_trip(cell: &[u8]) -> Option<f64> {
     (value != f64::INFINITY).then_some(value)
 }
 
+/// Formats a decimal with digits on both sides of the point.
 fn assemble(decimal: &Decimal<'_>) -> String {
     let mut text = String::new();
     if decimal.negative {
@@ -158,6 +160,7 @@ fn power_of_ten(n: i64) -> f64 {
     }
 }
 
+/// The result of parsing a cell as an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Integer<T> {
     Value(T),
@@ -165,9 +168,11 @@ pub(crate) enum Integer<T> {
     Overflow,
     /// For `uint64` only: the cell begins with a minus. The rest is not checked.
     Negative,
+    /// The cell is not an integer.
     Invalid,
 }
 
+/// Returns whether C's `isspace` treats a byte as whitespace.
 pub(crate) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
@@ -177,6 +182,7 @@ pub(crate) fn skip_spaces(cell: &[u8]) -> &[u8] {
     cell.get(skip..).unwrap_or_default()
 }
 
+/// Returns whether `text` begins with a minus, and the text after a plus or minus.
 pub(crate) fn take_sign(text: &[u8]) -> (bool, &[u8]) {
     match text {
         [b'-', rest @ ..] => (true, rest),
@@ -208,6 +214,7 @@ fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
     }
 }
 
+/// Parses a cell as `int64`. Spaces around the integer and a plus sign are allowed.
 pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
     let (negative, text) = take_sign(skip_spaces(cell));
     let Ok((magnitude, rest)) = digits(text) else {
@@ -227,6 +234,7 @@ pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
     }
 }
 
+/// Parses a cell as `uint64`. Spaces around the integer and a plus sign are allowed.
 pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     let text = match skip_spaces(cell) {
         [b'-', ..] => return Integer::Negative,
@@ -298,6 +306,7 @@ pub(crate) fn is_missing(cell: &[u8]) -> bool {
     )
 }
 
+/// Parses `true` and `false`, in upper or lower case.
 pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
     if cell.eq_ignore_ascii_case(b"true") {
         Some(true)

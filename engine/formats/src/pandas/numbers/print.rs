@@ -61,6 +61,7 @@ pub fn push_bool(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"True" } else { b"False" });
 }
 
+/// Returns whether `value` is formatted as `cell`.
 pub(crate) fn is_canonical_f64(cell: &[u8], value: f64) -> bool {
     if POSITIONAL_MAGNITUDES.contains(&value.abs()) {
         return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
@@ -145,8 +146,10 @@ const SAFE_DIGITS: u64 = 10u64.pow(15);
 /// Decimals whose digits form a larger integer have more than 17 digits, which Python never writes.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
 const MANTISSA_MASK: u64 = (1 << 52) - 1;
+/// Number of digits that always fit into 64 bits.
 const MAX_DIGITS: usize = 19;
 
+/// Returns the powers of `base` with the exponents 0 to [`MAX_DIGITS`].
 const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
     let mut powers = [1; MAX_DIGITS + 1];
     let mut k = 1;
@@ -175,11 +178,14 @@ pub(crate) fn is_surely_canonical(cell: &[u8], parser: FloatParser) -> bool {
 
 /// A decimal in Python's format without exponent: digits on both sides of a point, no superfluous zeros.
 struct PlainDecimal {
+    /// All digits as one integer, without the point.
     digits: u64,
+    /// Number of digits after the point.
     decimals: usize,
 }
 
 impl PlainDecimal {
+    /// Parses a cell. Returns `None` if the cell does not have this format, or has too many digits.
     #[inline]
     fn parse(cell: &[u8]) -> Option<PlainDecimal> {
         let text = cell.strip_prefix(b"-").unwrap_or(cell);
@@ -224,6 +230,7 @@ impl PlainDecimal {
         };
         // The power of ten is exact, so two roundings keep the quotient within one ulp of the text.
         let near = (self.digits as f64 / *ten as f64).to_bits();
+        // The exponent of an integer mantissa: the bias is 1023, and the mantissa has 52 bits after the point.
         let (exponent, mantissa) = (
             (near >> 52) as i32 - 1075,
             (near & MANTISSA_MASK) | (1 << 52),
@@ -242,6 +249,8 @@ impl PlainDecimal {
         if (mantissa as i64 + step) << 12 == 0 {
             return false;
         }
+        // `difference` is the text minus the nearest double. `lower` and `upper` are the nearest decimals with one digit less
+        // minus this double.
         let lower = difference - (((self.digits % 10) as i64) << shift);
         let upper = lower + (10 << shift);
         2 * difference.abs() < 1 << shift && 2 * lower < -ulp && 2 * upper > ulp

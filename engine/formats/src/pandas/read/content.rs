@@ -58,6 +58,7 @@ impl ReadAt for FileContent<'_> {
     }
 }
 
+/// Reads an input in chunks. The buffer grows up to [`MAX_BUFFER_BYTES`].
 #[derive(Debug)]
 pub(crate) struct Chunks(Vec<u8>);
 
@@ -68,6 +69,7 @@ impl Default for Chunks {
 }
 
 impl Chunks {
+    /// Returns the next chunk, or `None` at the end of the input.
     pub fn next(&mut self, input: &mut impl Read) -> io::Result<Option<&[u8]>> {
         loop {
             match input.read(&mut self.0) {

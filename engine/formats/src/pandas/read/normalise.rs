@@ -35,12 +35,15 @@ pub fn normalise(
     Ok(())
 }
 
+/// Writes the rows of a scanned file as canonical text, without a header.
 pub(in crate::pandas) struct RowPrinter<'a, W> {
+    /// Content of an additional cell at the beginning of each row.
     first: Option<&'a str>,
     /// The index of each column in the file, and the type for its values.
     columns: Vec<(usize, JoinedType)>,
     scan: &'a CsvScan,
     parser: FloatParser,
+    /// The text that is not written to `out` yet.
     text: Vec<u8>,
     out: W,
 }
@@ -63,6 +66,7 @@ impl<'a, W: Write> RowPrinter<'a, W> {
         }
     }
 
+    /// Writes the rows of the file `raw`, which must be the scanned file. Returns the output.
     pub fn print(mut self, raw: impl Read, options: &ReadOptions) -> Result<W, CsvError> {
         let mut rows = RowReader::new(options);
         rows.read(raw, &mut self, |_| false)?;
@@ -73,6 +77,7 @@ impl<'a, W: Write> RowPrinter<'a, W> {
         Ok(self.out)
     }
 
+    /// Returns the error if the file differs from the scanned one after `found` rows.
     fn changed(&self, found: u64) -> CsvError {
         CsvError::Changed {
             expected: self.scan.schema.rows,
@@ -117,6 +122,7 @@ pub struct Concatenation {
     columns: Vec<ConcatenatedColumn>,
 }
 
+/// A selected column, and its types in the files added so far.
 #[derive(Debug, Clone)]
 struct ConcatenatedColumn {
     name: String,
@@ -209,6 +215,7 @@ impl Concatenation {
     }
 }
 
+/// Which types a column has in the added files.
 #[derive(Debug, Clone, Copy, Default)]
 struct ColumnTypes {
     bool: bool,
@@ -309,6 +316,7 @@ pub fn first_type_mismatch(
     Ok(search.found)
 }
 
+/// Searches a column for the first cell whose type does not satisfy `fits`.
 struct Search<'a, F> {
     options: &'a ReadOptions,
     column: &'a str,
@@ -340,9 +348,10 @@ impl<F: Fn(ColumnType) -> bool> RowSink for Search<'_, F> {
             return Ok(());
         };
         let cell = row.content(field + self.index);
-        let mut alone = Inference::new(self.options.floats);
-        alone.push(&cell);
-        let block = alone.finish();
+        // Infers the type of this cell alone, as if it were the only row.
+        let mut inference = Inference::new(self.options.floats);
+        inference.push(&cell);
+        let block = inference.finish();
         if !(self.fits)(JoinedType::join(&[block]).column_type()) {
             self.found = Some(TypeMismatch {
                 row: row.number + 1,

@@ -17,6 +17,7 @@ use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
 /// Number of bytes after which copied rows are passed on. One more row usually fits into the buffer of 256 KiB.
 const FLUSH_BYTES: usize = (1 << 18) - (1 << 12);
+/// Maximum number of buffers that are kept for reuse.
 const MAX_SPARE_BUFFERS: usize = 1;
 
 /// The kind of text that a [`Rewriter`] produced.
@@ -46,8 +47,11 @@ pub struct Rewriter {
     options: ReadOptions,
     rows: RowReader,
     sink: ScanSink,
+    /// Chunks of the file that may be part of the text.
     pending: VecDeque<Vec<u8>>,
+    /// Offset of the first pending chunk in the file.
     from: u64,
+    /// The next chunks of the text.
     ready: VecDeque<Vec<u8>>,
 }
 
@@ -171,6 +175,7 @@ impl Rewriter {
     }
 }
 
+/// Infers types and writes the text, row by row.
 struct ScanSink {
     inspector: TypeScanner,
     text: RewrittenText,
@@ -196,20 +201,27 @@ impl RowSink for ScanSink {
     }
 }
 
+/// The text of a rewritten file: an unchanged part at the beginning, then copied rows.
 struct RewrittenText {
     /// The header line, if it may be unchanged.
     header: Vec<u8>,
+    /// Whether the delimiter is a comma.
     has_commas: bool,
     /// Number of columns in the file that are not columns of the table.
     skipped: usize,
+    /// Number of columns of the table.
     width: usize,
+    /// Whether all rows so far are unchanged.
     is_unchanged: bool,
     /// Number of unchanged bytes at the beginning of the file.
     unchanged_bytes: u64,
     /// Number of bytes in copied rows, except those in `written`.
     flushed_bytes: u64,
+    /// Buffers with copied rows.
     full: VecDeque<Vec<u8>>,
+    /// The copied rows that are not in `full` yet.
     written: Vec<u8>,
+    /// Buffers for reuse.
     spare: Vec<Vec<u8>>,
     index: IndexRecorder,
     projection: ProjectionBuilder,
@@ -237,10 +249,12 @@ impl RewrittenText {
         }
     }
 
+    /// Returns the length of the text so far.
     fn end(&self) -> u64 {
         self.unchanged_bytes + self.flushed_bytes + self.written.len() as u64
     }
 
+    /// Writes the header with these names.
     fn start<'a>(
         &mut self,
         skipped: usize,
@@ -290,6 +304,7 @@ impl RewrittenText {
         Ok(())
     }
 
+    /// Moves the copied rows to `full`.
     fn flush_rows(&mut self) {
         if self.written.is_empty() {
             return;
@@ -304,6 +319,7 @@ impl RewrittenText {
 
 #[cfg(test)]
 impl Rewriter {
+    /// Rewrites an entire file in chunks of `chunk` bytes.
     pub(in crate::pandas) fn text_of(
         &mut self,
         raw: &[u8],

@@ -29,15 +29,19 @@ pub const MAX_COLUMNS: usize = 1 << 18;
 /// file.
 const MAX_MISSING: u64 = 1 << 26;
 
+/// A row of a raw file.
 pub(crate) struct RawRow<'a> {
+    /// The bytes of the row, including its line ending.
     text: &'a [u8],
     /// The fields, whose number may differ from the number of columns.
     pub fields: &'a [Field],
     /// Whether the row may contain a NUL byte, at which pandas ends a field.
     nul: bool,
+    /// Whether the row may contain a quote.
     quotes: bool,
     /// Number of the row, counted from 0 without the header.
     pub number: u64,
+    /// Offset of the row in the file, in bytes.
     pub offset: u64,
     /// Whether the row ends with LF without CR.
     pub ends_in_lf: bool,
@@ -85,11 +89,13 @@ impl<'a> RawRow<'a> {
         }
     }
 
+    /// Returns the contents of all fields.
     pub fn texts(&self) -> Vec<String> {
         let text = |index| String::from_utf8_lossy(&self.content(index)).into_owned();
         (0..self.fields.len()).map(text).collect()
     }
 
+    /// Returns the content of a field with quotes or NUL bytes.
     #[inline(never)]
     fn unusual_content(&self, field: &Field) -> Cow<'a, [u8]> {
         let content = field.content(self.text);
@@ -118,6 +124,7 @@ impl<'a> RawRow<'a> {
                     .all(|field| self.has_minimal_quotes(field)))
     }
 
+    /// Returns whether `to_csv` would write the field with the same quotes.
     fn has_minimal_quotes(&self, field: &Field) -> bool {
         match field.form {
             FieldForm::Plain => memchr(b'"', field.raw(self.text)).is_none(),
@@ -131,6 +138,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
+    /// Appends a field with the quotes that `to_csv` would write.
     fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
         let doubled = |field: &&Field| field.form == FieldForm::Doubled && !self.nul;
         match self.fields.get(index).filter(doubled) {
@@ -140,6 +148,7 @@ impl<'a> RawRow<'a> {
         }
     }
 
+    /// Appends the fields with these indices as a line, as `to_csv` would write them.
     pub fn push_row(&self, fields: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
         let (start, mut count) = (out.len(), 0);
         for field in fields {
@@ -168,7 +177,8 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
-/// Returns the length of the ASCII text without NUL at the beginning, in multiples of 256. The inner loop is vectorized.
+/// Returns the number of bytes at the beginning of `text` that are ASCII and not NUL, rounded down to a multiple of 256. The
+/// inner loop is vectorized.
 fn plain_length(text: &[u8]) -> usize {
     let is_plain = |chunk: &&[u8; 256]| {
         let bits = chunk
@@ -180,15 +190,19 @@ fn plain_length(text: &[u8]) -> usize {
     256 * chunks.iter().take_while(is_plain).count()
 }
 
+/// The shape of a table, which follows from the header and the first row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
+    /// Number of fields in a row, including index columns.
     pub width: usize,
     /// Number of columns at the left that form an index without names.
     pub index: usize,
+    /// Number of rows in a block.
     pub block: u64,
 }
 
 impl Shape {
+    /// Returns the shape for the numbers of fields in the header and in the first row.
     fn new(header: usize, first: usize) -> Self {
         let width = header.max(first);
         Self {
@@ -209,7 +223,9 @@ fn block_rows(columns: usize) -> u64 {
     rows
 }
 
+/// Receives the rows of a file.
 pub(crate) trait RowSink {
+    /// Receives the header, if the file has one.
     fn header(&mut self, _row: &RawRow<'_>) -> Result<(), CsvError> {
         Ok(())
     }
@@ -217,19 +233,26 @@ pub(crate) trait RowSink {
     fn shape(&mut self, _shape: Shape) -> Result<(), CsvError> {
         Ok(())
     }
+    /// Receives a row. The row may have fewer fields than the table has columns.
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
 }
 
+/// Splits chunks of a file into rows, and passes the rows to a [`RowSink`].
 pub(crate) struct RowReader {
     delimiter: u8,
+    /// Whether the first row is a header.
     wants_header: bool,
+    /// The beginning of a row that continues in the next chunk.
     carry: Vec<u8>,
     /// Length of `carry` at which the row in `carry` is parsed again. This length is doubled each time, so that the time for
     /// a long row is linear.
     retry: usize,
     fields: Vec<Field>,
+    /// Offset in the file of the first byte that was not read as part of a row.
     offset: u64,
+    /// Whether the beginning of the file was checked for a byte order mark.
     seen_start: bool,
+    /// Number of fields in the header, if it was read.
     header: Option<usize>,
     shape: Option<Shape>,
     /// Number of fields of the previous row, including those that were filled in.
@@ -257,10 +280,12 @@ impl RowReader {
         }
     }
 
+    /// Returns the number of rows so far, without the header.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
+    /// Adds the next chunk of the file, which may end anywhere.
     pub fn feed(&mut self, chunk: &[u8], sink: &mut impl RowSink) -> Result<(), CsvError> {
         let mut at = 0;
         let mut carried = self.carry.len();
@@ -309,6 +334,7 @@ impl RowReader {
         Ok(())
     }
 
+    /// Keeps the beginning of a row for the next chunk.
     fn keep(&mut self, rest: &[u8]) -> Result<(), CsvError> {
         self.carry.clear();
         self.carry.extend_from_slice(rest);
@@ -320,6 +346,7 @@ impl RowReader {
         self.check_row(self.carry.len(), self.offset)
     }
 
+    /// Rejects the row at `offset` if it has too many bytes.
     fn check_row(&self, bytes: usize, offset: u64) -> Result<(), CsvError> {
         let row = self.current();
         let limit = if row == 0 {
@@ -342,6 +369,7 @@ impl RowReader {
         }
     }
 
+    /// Ends the file.
     pub fn finish(&mut self, sink: &mut impl RowSink) -> Result<(), CsvError> {
         let carry = std::mem::take(&mut self.carry);
         let used = self.run(&carry, true, sink)?;
@@ -461,6 +489,7 @@ impl RowReader {
         }
     }
 
+    /// Checks the number of fields in a row, and passes the row to `sink`.
     fn take(&mut self, row: &RawRow<'_>, sink: &mut impl RowSink) -> Result<(), CsvError> {
         let found = row.fields.len();
         if self.wants_header && self.header.is_none() {

@@ -21,6 +21,7 @@ pub struct CsvScan {
     pub(crate) block_rows: u64,
 }
 
+/// The type of a column in the frame, and in each block of rows.
 #[derive(Debug, Clone)]
 pub(crate) struct ScannedColumn {
     pub joined: JoinedType,
@@ -28,6 +29,7 @@ pub(crate) struct ScannedColumn {
 }
 
 impl ScannedColumn {
+    /// Returns the type in the block that contains the row `number`. A block has `block_rows` rows.
     pub fn block(&self, number: u64, block_rows: u64) -> BlockType {
         let block = number
             .checked_div(block_rows)
@@ -73,10 +75,14 @@ impl CsvScanner {
     }
 }
 
+/// The scan of one column.
 struct ColumnScan {
     name: String,
+    /// The requested type, if any.
     forced: Option<ColumnType>,
+    /// The inference in the current block.
     current: Inference,
+    /// The results for the previous blocks.
     blocks: Vec<BlockResult>,
     /// For a requested type: whether a cell is missing.
     forced_missing: bool,
@@ -84,13 +90,16 @@ struct ColumnScan {
     forced_is_canonical: bool,
 }
 
+/// Infers the types of all columns, row by row.
 pub(crate) struct TypeScanner {
     options: ReadOptions,
+    /// The unique names, until `columns` contains them.
     names: Vec<String>,
     /// The names in the file, which may not be unique.
     written: Vec<String>,
-    watched: Vec<ColumnScan>,
+    columns: Vec<ColumnScan>,
     shape: Shape,
+    /// Number of rows in the current block.
     in_block: u64,
     /// Whether all columns contain only integers in this block. If so, another row of integers is skipped.
     has_integers: bool,
@@ -102,7 +111,7 @@ impl TypeScanner {
             options: options.clone(),
             names: Vec::new(),
             written: Vec::new(),
-            watched: Vec::new(),
+            columns: Vec::new(),
             shape: Shape {
                 width: 0,
                 index: 0,
@@ -113,6 +122,7 @@ impl TypeScanner {
         }
     }
 
+    /// Returns the type that the options request for a column.
     fn requested_type(&self, name: &str) -> Option<ColumnType> {
         let options = &self.options;
         if options.all_text || options.text.iter().any(|text| text == name) {
@@ -121,6 +131,7 @@ impl TypeScanner {
         options.types.get(name).copied()
     }
 
+    /// Starts the inference for a block. A column with a requested type is scanned as text.
     fn new_inference(forced: Option<ColumnType>, parser: FloatParser) -> Inference {
         if forced.is_some() {
             Inference::text(parser)
@@ -129,9 +140,10 @@ impl TypeScanner {
         }
     }
 
+    /// Ends a block of rows: stores the type of each column in the block, and starts new inferences.
     fn end_block(&mut self) {
         let parser = self.options.floats;
-        for column in &mut self.watched {
+        for column in &mut self.columns {
             column.blocks.push(column.current.finish());
             column.current = Self::new_inference(column.forced, parser);
         }
@@ -139,16 +151,17 @@ impl TypeScanner {
         self.has_integers = false;
     }
 
+    /// Adds each cell of a row to its column.
     fn add_cells(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let (parser, skipped) = (self.options.floats, self.shape.index);
-        match row.plain(skipped, self.watched.len()) {
+        match row.plain(skipped, self.columns.len()) {
             Some(cells) => {
-                for (column, cell) in self.watched.iter_mut().zip(cells) {
+                for (column, cell) in self.columns.iter_mut().zip(cells) {
                     column.push(cell, parser, row)?;
                 }
             }
             None => {
-                for (field, column) in (skipped..).zip(&mut self.watched) {
+                for (field, column) in (skipped..).zip(&mut self.columns) {
                     // A cell with a quote is not missing, so it does not change the state of a text column.
                     if !(row.surely_contains_quote(field) && column.is_text()) {
                         column.push(&row.content(field), parser, row)?;
@@ -159,13 +172,14 @@ impl TypeScanner {
         Ok(())
     }
 
+    /// Returns the number of fields of a row, including index columns.
     pub fn width(&self) -> usize {
         self.shape.width
     }
 
     /// Iterates over the column names. They are unknown before `shape` has been called.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.watched.iter().map(|column| column.name.as_str())
+        self.columns.iter().map(|column| column.name.as_str())
     }
 
     pub fn finish(&mut self, rows: u64) -> CsvScan {
@@ -178,7 +192,7 @@ impl TypeScanner {
             rows,
         };
         let mut columns = Vec::new();
-        for column in std::mem::take(&mut self.watched) {
+        for column in std::mem::take(&mut self.columns) {
             let joined = column
                 .forced
                 .map_or_else(|| JoinedType::join(&column.blocks), JoinedType::Forced);
@@ -233,7 +247,7 @@ impl RowSink for TypeScanner {
             let forced = self
                 .requested_type(&name)
                 .or_else(|| repeated.and_then(|name| self.requested_type(name)));
-            self.watched.push(ColumnScan {
+            self.columns.push(ColumnScan {
                 name,
                 forced,
                 current: Self::new_inference(forced, parser),
@@ -246,11 +260,11 @@ impl RowSink for TypeScanner {
     }
 
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
-        if !(self.has_integers && row.is_of_integers(self.watched.len())) {
+        if !(self.has_integers && row.is_of_integers(self.columns.len())) {
             self.add_cells(row)?;
             // If there are index columns and a row is too short, its fields belong to the index.
             self.has_integers = self.shape.index == 0
-                && self.watched.iter().all(ColumnScan::contains_only_integers);
+                && self.columns.iter().all(ColumnScan::contains_only_integers);
         }
         self.in_block += 1;
         if self.in_block == self.shape.block {
@@ -283,6 +297,7 @@ impl ColumnScan {
         Ok(())
     }
 
+    /// Checks a cell of a column with a requested type.
     #[inline(never)]
     fn check_forced(
         &mut self,
@@ -331,10 +346,12 @@ pub(crate) fn unique_names(header: Vec<String>) -> Vec<String> {
         .filter(|i| !unnamed.contains(i))
         .chain((0..names.len()).filter(|i| unnamed.contains(i)))
         .collect::<Vec<_>>();
+    // For each name, the number of columns that have it now.
     let mut present: HashMap<String, usize> = HashMap::new();
     for name in &names {
         *present.entry(name.clone()).or_default() += 1;
     }
+    // For each name, the suffix of its next occurrence. 0 means no suffix.
     let mut counts: HashMap<String, usize> = HashMap::new();
     for i in order {
         let old = names[i].clone();
@@ -367,6 +384,7 @@ mod tests {
 
     use super::*;
 
+    /// A scanner that never skips a row of integers.
     struct OneByOne(TypeScanner);
 
     impl RowSink for OneByOne {

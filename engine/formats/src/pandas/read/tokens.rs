@@ -9,6 +9,7 @@ use std::borrow::Cow;
 
 use memchr::{memchr, memchr3};
 
+/// How the bytes of a field encode its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldForm {
     /// The bytes are the content.
@@ -21,6 +22,7 @@ pub(crate) enum FieldForm {
     Trailing,
 }
 
+/// A field: its offsets in the row, including quotes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub start: u32,
@@ -29,12 +31,14 @@ pub(crate) struct Field {
 }
 
 impl Field {
+    /// Returns the bytes of the field, including quotes.
     #[inline]
     pub fn raw<'a>(&self, row: &'a [u8]) -> &'a [u8] {
         row.get(self.start as usize..self.end as usize)
             .unwrap_or_default()
     }
 
+    /// Returns the content of the field, without quotes.
     pub fn content<'a>(&self, row: &'a [u8]) -> Cow<'a, [u8]> {
         let raw = self.raw(row);
         match self.form {
@@ -54,6 +58,7 @@ pub(crate) fn unquote(raw: &[u8]) -> Vec<u8> {
     content
 }
 
+/// Like [`unquote`], but appends to `content`.
 pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     let mut rest = raw.get(1..).unwrap_or_default();
     while let Some(at) = memchr(b'"', rest) {
@@ -69,6 +74,7 @@ pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     content.extend_from_slice(rest);
 }
 
+/// How a row ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowEnd {
     /// LF. The next row begins at `next`.
@@ -144,9 +150,11 @@ pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec
 
 const BLOCK_BYTES: usize = 64;
 
+/// Finds the bytes that end a field: the delimiter, CR and LF.
 pub(crate) struct FieldEnds<'a> {
     text: &'a [u8],
     delimiter: u8,
+    /// Offset of the current block in `text`.
     block: usize,
     /// A bit for each byte of the block that ends a field. The lowest bit belongs to the first byte.
     marks: u64,
@@ -163,6 +171,7 @@ impl<'a> FieldEnds<'a> {
         }
     }
 
+    /// Returns the offset of the first end at or after `from`.
     #[inline]
     pub fn next(&mut self, from: usize) -> Option<usize> {
         let within = from.wrapping_sub(self.block);
@@ -195,6 +204,7 @@ impl<'a> FieldEnds<'a> {
     }
 }
 
+/// Returns the marks of the block at offset `at`, which may extend beyond the end of the text.
 fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
     let rest = text.get(at..).unwrap_or_default();
     match rest.first_chunk::<BLOCK_BYTES>() {

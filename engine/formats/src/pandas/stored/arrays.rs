@@ -15,10 +15,12 @@ use crate::pandas::read::tokens::unquote_into;
 use crate::pandas::stored::table::cell_content;
 use crate::pandas::{ColumnType, FloatParser};
 
+/// Builds the Arrow array of a column from its cells.
 pub(in crate::pandas) enum ArrayBuilder {
     Int64(Int64Builder),
     UInt64(UInt64Builder),
     Float64(Float64Builder),
+    /// Cells are parsed in single precision and stored as doubles.
     Float32(Float64Builder),
     Bool(BooleanBuilder),
     Text(Texts),
@@ -89,6 +91,7 @@ fn append<T>(
     fits
 }
 
+/// Converts a parser of integers to a parser that returns `None` for all other cells.
 fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T> {
     move |content| match parse(content) {
         Integer::Value(value) => Some(value),
@@ -101,6 +104,7 @@ pub(in crate::pandas) struct Texts {
     bytes: Vec<u8>,
     /// The offset of each string, followed by the end of the last one.
     offsets: Vec<i32>,
+    /// Whether each string is not missing.
     present: NullBufferBuilder,
 }
 
@@ -115,6 +119,7 @@ impl Texts {
         }
     }
 
+    /// Appends a cell. Returns `false` if the strings exceed 2 GiB.
     #[inline]
     fn push(&mut self, cell: &[u8]) -> bool {
         match cell {

@@ -103,8 +103,11 @@ pub struct Batches<'a> {
     is_unordered: bool,
     /// Whether rows are so long that the processor does not prefetch the next row.
     are_long: bool,
+    /// Number of rows read so far.
     at: u64,
+    /// Number of selected rows.
     total: u64,
+    /// Maximum number of rows in a batch.
     batch: usize,
 }
 
@@ -115,6 +118,7 @@ impl Batches<'_> {
         Arc::clone(&self.schema)
     }
 
+    /// Returns the number of the selected row at position `at`.
     fn row(&self, at: u64) -> u64 {
         match &self.rows {
             RowSelection::All => at,
@@ -143,6 +147,7 @@ impl Batches<'_> {
         }
     }
 
+    /// Reads the next batch.
     fn read(&mut self) -> Result<RecordBatch, CsvError> {
         let size = usize::try_from(self.total - self.at)
             .unwrap_or(usize::MAX)
@@ -153,13 +158,14 @@ impl Batches<'_> {
             .map(|kind| ArrayBuilder::new(*kind, size))
             .collect();
         let first = self.row(self.at);
-        let (mut count, mut text, mut noted) = (0, 0, 0);
+        // Number of rows and bytes in the batch, and the number of bytes that `record_lookups` received.
+        let (mut count, mut text, mut recorded) = (0, 0, 0);
         while count < size && text < MAX_BATCH_BYTES {
             if count.is_multiple_of(PREFETCH_ROWS) {
                 if self.is_unordered && count > 0 {
                     self.table
-                        .record_lookups(PREFETCH_ROWS as u64, (text - noted) as u64);
-                    noted = text;
+                        .record_lookups(PREFETCH_ROWS as u64, (text - recorded) as u64);
+                    recorded = text;
                 }
                 self.fetch_next();
             }
@@ -220,7 +226,8 @@ impl Batches<'_> {
         )?)
     }
 
-    fn mismatch(&self, row: u64, column: usize, what: &str) -> CsvError {
+    /// Returns the error for a cell that violates `rule`.
+    fn mismatch(&self, row: u64, column: usize, rule: &str) -> CsvError {
         let name = self
             .table
             .schema()
@@ -230,7 +237,7 @@ impl Batches<'_> {
         CsvError::NotCanonical {
             row: row + 1,
             offset: self.table.offset(row),
-            rule: format!("column `{name}`: {what}"),
+            rule: format!("column `{name}`: {rule}"),
         }
     }
 }

@@ -75,6 +75,7 @@ pub fn gather(
     }
 }
 
+/// Copies the rows one by one in the given order.
 fn direct(
     table: &TextTable,
     rows: impl IntoIterator<Item = u64>,
@@ -82,21 +83,21 @@ fn direct(
     out: &mut impl Write,
 ) -> Result<u64, CsvError> {
     let mut rows = rows.into_iter();
-    let mut some = Vec::with_capacity(PREFETCH_ROWS);
+    let mut chunk = Vec::with_capacity(PREFETCH_ROWS);
     let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
     let mut cells = Vec::new();
     let mut count = 0;
     loop {
-        some.clear();
-        some.extend(rows.by_ref().take(PREFETCH_ROWS));
-        if some.is_empty() {
+        chunk.clear();
+        chunk.extend(rows.by_ref().take(PREFETCH_ROWS));
+        if chunk.is_empty() {
             break;
         }
-        table.fetch(&some);
-        for row in &some {
+        table.fetch(&chunk);
+        for row in &chunk {
             copier.copy(table.row(*row)?, *row, &mut cells, &mut buffer)?;
         }
-        count += some.len() as u64;
+        count += chunk.len() as u64;
         if buffer.len() >= BUFFER_BYTES {
             out.write_all(&buffer)?;
             buffer.clear();
@@ -108,10 +109,12 @@ fn direct(
 
 /// A temporary file with the rows of a range of the output.
 struct Bucket {
+    /// Position in the output of the first row in the range.
     first: u32,
     file: BufWriter<File>,
 }
 
+/// Copies the rows with temporary files, in one pass over the table.
 fn bucketed(
     table: &TextTable,
     rows: Vec<u32>,
@@ -183,6 +186,7 @@ fn distribute_rows(
     Ok(())
 }
 
+/// Writes the rows of a bucket in the order of the output. `end` is the position in the output after its last row.
 fn write_bucket(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvError> {
     let mut file = bucket
         .file
@@ -218,9 +222,11 @@ fn write_bucket(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), Cs
     Ok(())
 }
 
+/// Copies selected columns of lines.
 pub(in crate::pandas) struct Copier {
     /// The columns, or `None` for the entire line.
     columns: Option<Vec<usize>>,
+    /// Number of cells in a line.
     width: usize,
     /// Number of cells at the left of a line that must be found.
     wanted: usize,

@@ -48,8 +48,11 @@ impl Projection {
 /// Collects columns while rows are written. Drops columns that turn out to be a large part of the table.
 #[derive(Debug, Default)]
 pub(in crate::pandas) struct ProjectionBuilder {
+    /// The names of the requested columns.
     names: BTreeSet<String>,
+    /// Number of columns of the entire table.
     width: usize,
+    /// The indices of the columns that are collected.
     columns: Vec<usize>,
     text: Vec<u8>,
     index: IndexRecorder,
@@ -63,20 +66,21 @@ impl ProjectionBuilder {
         }
     }
 
+    /// Selects the requested columns among the columns `names` of the table.
     pub fn start<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<(), CsvError> {
-        let mut held = Vec::new();
+        let mut selected = Vec::new();
         for (column, name) in names.enumerate() {
             self.width += 1;
             if self.names.contains(name) {
-                held.push(name);
+                selected.push(name);
                 self.columns.push(column);
             }
         }
-        if held.is_empty() {
+        if selected.is_empty() {
             self.drop_all();
             return Ok(());
         }
-        push_header(&mut self.text, held.into_iter());
+        push_header(&mut self.text, selected.into_iter());
         self.index = IndexRecorder::begin();
         self.index.push(0)
     }

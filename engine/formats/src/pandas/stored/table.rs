@@ -24,8 +24,10 @@ pub const PREFETCH_ROWS: usize = 32;
 /// byte.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
+/// The text of a table.
 enum Bytes {
     Owned(Vec<u8>),
+    /// Anonymous pages, and the length of the text at their beginning.
     Pages(Mmap, usize),
     Mapped(Mapped),
 }
@@ -41,6 +43,7 @@ pub trait MappedText: Send + Sync {
     fn release(&self, part: Range<usize>);
 }
 
+/// Text in a mapped file. Counts the memory that random lookups may have loaded.
 struct Mapped {
     map: Box<dyn MappedText>,
     /// Number of bytes that random lookups may keep in memory.
@@ -107,6 +110,7 @@ fn prefetch(text: &[u8]) {
     }
 }
 
+/// The text of a table, and the offsets of its lines. Tables with different schemas can share both.
 struct Lines {
     bytes: Bytes,
     index: RowIndex,
@@ -195,6 +199,7 @@ impl TextTable {
         Self { schema, lines }.validate()
     }
 
+    /// Checks that the number of rows is that of the schema.
     fn validate(self) -> Result<Self, CsvError> {
         let rows = self.lines.index.len() as u64;
         if rows != self.schema.rows + 1 {
@@ -263,12 +268,14 @@ impl TextTable {
         }
     }
 
+    /// Returns a line including its LF. Line 0 is the header.
     fn line(&self, line: usize) -> Option<&[u8]> {
         let (start, end) = self.lines.index.span(line)?;
         self.text()
             .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
 
+    /// Returns the offset of a row in the text, or the length of the text beyond the last row.
     pub(crate) fn offset(&self, row: u64) -> u64 {
         let span = usize::try_from(row)
             .ok()
@@ -293,6 +300,7 @@ impl TextTable {
         }
     }
 
+    /// Allows the system to remove a range of mapped text from memory.
     pub(crate) fn release(&self, from: usize, to: usize) {
         self.lines.bytes.release(from, to);
     }
@@ -301,7 +309,9 @@ impl TextTable {
 /// Iterates over the cells of one row of canonical text, including their quotes.
 #[derive(Debug, Clone)]
 pub struct Cells<'a> {
+    /// The line from the next cell on, or `None` at the end.
     rest: Option<&'a [u8]>,
+    /// Number of cells that remain, or a larger number if it is unknown.
     left: usize,
 }
 
@@ -391,8 +401,11 @@ const MAX_RECORDED_ROWS: usize = 1 << 22;
 /// Offsets of rows: four bytes each, plus eight for every 16 rows.
 #[derive(Debug, Default)]
 pub struct RowIndex {
+    /// Offset of the first row of each group of [`GROUP_ROWS`] rows.
     bases: Vec<u64>,
+    /// Offset of each row, relative to the offset of its group.
     deltas: Vec<u32>,
+    /// Offset at which the last row ends.
     end: u64,
 }
 
@@ -420,6 +433,7 @@ impl RowIndex {
         self.end
     }
 
+    /// Sets the end of the last row, and frees unused memory.
     fn close(&mut self, end: u64) {
         self.end = end;
         self.bases.shrink_to_fit();
@@ -432,6 +446,7 @@ impl RowIndex {
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
     }
 
+    /// Returns the offsets at which a row begins and ends.
     pub(crate) fn span(&self, row: usize) -> Option<(u64, u64)> {
         let start = self.start(row)?;
         Some((start, self.start(row + 1).unwrap_or(self.end)))
@@ -441,6 +456,7 @@ impl RowIndex {
         Some(self.bases.get(row / GROUP_ROWS)? + u64::from(*self.deltas.get(row)?))
     }
 
+    /// Adds a row that begins at `start`.
     fn push(&mut self, start: u64) -> Result<(), CsvError> {
         let row = self.deltas.len();
         if row.is_multiple_of(GROUP_ROWS) {
@@ -468,6 +484,7 @@ impl IndexRecorder {
         Self(Some(RowIndex::with_capacity(MAX_RECORDED_ROWS)))
     }
 
+    /// Records a row that begins at `start`.
     pub fn push(&mut self, start: u64) -> Result<(), CsvError> {
         if let Some(index) = &mut self.0 {
             index.push(start)?;
@@ -476,6 +493,7 @@ impl IndexRecorder {
         Ok(())
     }
 
+    /// Ends recording. Returns the offsets of the rows, of which the last one ends at `end`.
     pub fn take(&mut self, end: u64) -> Option<RowIndex> {
         let mut index = self.0.take()?;
         index.close(end);
@@ -483,10 +501,13 @@ impl IndexRecorder {
     }
 }
 
+/// Finds the rows of canonical text, chunk by chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Indexer {
     index: RowIndex,
+    /// Offset of the next chunk.
     offset: u64,
+    /// Whether the next byte is inside quotes.
     quoted: bool,
     at_row_start: bool,
 }

@@ -16,14 +16,18 @@ use crate::pandas::numbers::print::is_surely_canonical;
 use crate::pandas::write::push_minimal;
 use crate::pandas::{ColumnType, FloatParser};
 
+/// The type of a column in one block of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum BlockType {
     /// `int64`, without missing cells.
     Int,
     /// `float64`, from integers and missing cells, or from missing cells only.
     IntGaps,
+    /// `uint64`, without missing cells.
     UInt,
+    /// `float64`. Missing cells are NaN.
     Float,
+    /// `bool`, without missing cells.
     Bool,
     /// Objects: `True`, `False` and missing cells.
     BoolGaps,
@@ -34,6 +38,7 @@ pub(crate) enum BlockType {
     RawText,
 }
 
+/// The type that pandas currently tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trial {
     Int,
@@ -43,13 +48,16 @@ enum Trial {
     Text,
 }
 
+/// The inference of the type of a column in one block.
 #[derive(Debug, Clone)]
 pub(crate) struct Inference {
     trial: Trial,
     parser: FloatParser,
+    /// Whether any cell is missing.
     missing: bool,
     /// Whether a missing cell is not empty but a text, such as `NA`.
     missing_text: bool,
+    /// Whether any cell is a number, or was accepted in the `uint64` trial.
     number: bool,
     /// Whether any cell is a negative integer. In the `uint64` trial: whether any cell begins with a minus.
     negative: bool,
@@ -61,6 +69,7 @@ pub(crate) struct Inference {
     is_canonical: bool,
 }
 
+/// The result of an [`Inference`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockResult {
     pub kind: BlockType,
@@ -85,6 +94,7 @@ impl Inference {
         }
     }
 
+    /// Creates the inference of a column that is text regardless of its cells.
     pub fn text(parser: FloatParser) -> Self {
         Self {
             trial: Trial::Text,
@@ -104,6 +114,7 @@ impl Inference {
         self.trial == Trial::Int && self.number
     }
 
+    /// Adds the content of the next cell.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) {
         // Fast path for a cell in the format of the previous ones. Missing cells never have this format.
@@ -124,6 +135,7 @@ impl Inference {
         self.push_any(cell);
     }
 
+    /// Adds a cell in any format.
     fn push_any(&mut self, cell: &[u8]) {
         if is_missing(cell) {
             self.missing = true;
@@ -138,6 +150,9 @@ impl Inference {
             Trial::Bool => self.push_bool(cell),
         }
     }
+
+    // Each of the following methods adds a cell that is not missing, in one trial. If the cell does not fit, the method
+    // changes the trial.
 
     fn push_int(&mut self, cell: &[u8]) {
         match parse_i64(cell) {
@@ -299,6 +314,7 @@ impl JoinedType {
     }
 }
 
+/// The value of a cell in a raw file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum RawValue<'a> {
     Missing,
@@ -382,6 +398,7 @@ pub(crate) fn value<'a>(
     })
 }
 
+/// Parses a cell as `int64`.
 fn int(cell: &[u8]) -> Option<i64> {
     match parse_i64(cell) {
         Integer::Value(value) => Some(value),

@@ -18,26 +18,34 @@ use crate::parquet::ParquetError;
 const PAGE_BYTES: f64 = 500.0 * 1024.0 * 1024.0;
 /// Number of rows from which the mean length of the strings is estimated.
 const SAMPLE_ROWS: u64 = 1000;
+/// The bytes that fastparquet writes at the end of each page.
 const PADDING: [u8; 8] = [0; 8];
 
+/// The values of a column in one row group.
 #[derive(Debug)]
 pub(super) struct Chunk {
+    /// Offset of the first page in the file.
     pub begin: u64,
+    /// Number of pages.
     pub pages: i32,
+    /// Number of missing values.
     pub missing: u64,
     /// Maximum and minimum of a column of numbers.
     pub range: Option<(Vec<u8>, Vec<u8>)>,
     /// Size in bytes, including the page headers.
     pub compressed: u64,
+    /// Size in bytes before compression, including the page headers.
     pub uncompressed: u64,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct ChunkOptions<'a> {
     pub versions: &'a WriterVersions,
+    /// Directory for temporary files.
     pub scratch: &'a Path,
 }
 
+/// Writes the next `rows` values of a column as pages. `begin` is the current offset of `out` in the file.
 pub(super) fn write_chunk(
     out: &mut impl Write,
     begin: u64,
@@ -55,10 +63,10 @@ pub(super) fn write_chunk(
         uncompressed: 0,
     };
     let mut range = ValueRange::new(storage);
-    let at_most = rows_per_page(values, rows)?.max(1);
+    let page_rows = rows_per_page(values, rows)?.max(1);
     let mut left = rows;
     while left > 0 {
-        let rows = left.min(at_most);
+        let rows = left.min(page_rows);
         let mut page = Snappy::new(options.scratch);
         chunk.missing += levels(&mut page, values, rows, options.versions)?;
         match storage {
@@ -122,6 +130,7 @@ fn levels(
         _ => (first..first + rows).filter(|row| !has_value(row)).count() as u64,
     };
     let mut head = Vec::new();
+    // The lowest bit of a head is 0 for a run of equal levels, and 1 for packed bits.
     if missing == 0 {
         push_varint(&mut head, rows << 1);
         head.push(1);
@@ -142,9 +151,12 @@ fn levels(
     Ok(missing)
 }
 
+/// Packs bits into bytes, lowest bit first.
 #[derive(Default)]
 struct Packer {
+    /// The current byte, which is not complete.
     byte: u8,
+    /// Number of bits so far.
     bits: u64,
 }
 
@@ -158,6 +170,7 @@ impl Packer {
         Ok(())
     }
 
+    /// Writes the last byte, and zeros until `bytes` bytes are written in total.
     fn finish(self, bytes: u64, page: &mut Snappy) -> Result<(), ParquetError> {
         let mut last = Some(self.byte);
         for _ in self.bits / 8..bytes {
@@ -166,6 +179,8 @@ impl Packer {
         Ok(())
     }
 }
+
+// Each of the following functions writes the next `rows` values of a column, except missing ones.
 
 fn booleans(
     page: &mut Snappy,
@@ -212,6 +227,7 @@ fn numbers(
     Ok(())
 }
 
+/// The minimum and maximum of the values so far. `None` within a variant means that there were no values.
 enum ValueRange {
     None,
     I32(Option<(i32, i32)>),
@@ -236,7 +252,7 @@ impl ValueRange {
     }
 
     fn update(&mut self, bytes: &[u8]) {
-        macro_rules! see {
+        macro_rules! extend {
             ($range:expr, $kind:ty) => {{
                 let Ok(bytes) = bytes.try_into() else { return };
                 let value = <$kind>::from_le_bytes(bytes);
@@ -252,15 +268,16 @@ impl ValueRange {
         }
         match self {
             ValueRange::None => {}
-            ValueRange::I32(range) => see!(range, i32),
-            ValueRange::U32(range) => see!(range, u32),
-            ValueRange::I64(range) => see!(range, i64),
-            ValueRange::U64(range) => see!(range, u64),
-            ValueRange::F32(range) => see!(range, f32),
-            ValueRange::F64(range) => see!(range, f64),
+            ValueRange::I32(range) => extend!(range, i32),
+            ValueRange::U32(range) => extend!(range, u32),
+            ValueRange::I64(range) => extend!(range, i64),
+            ValueRange::U64(range) => extend!(range, u64),
+            ValueRange::F32(range) => extend!(range, f32),
+            ValueRange::F64(range) => extend!(range, f64),
         }
     }
 
+    /// Returns the bytes of the maximum and the minimum.
     fn bytes(self) -> Option<(Vec<u8>, Vec<u8>)> {
         macro_rules! bytes {
             ($range:expr) => {
@@ -279,6 +296,7 @@ impl ValueRange {
     }
 }
 
+/// Returns the header of a page, the structure `PageHeader` of `parquet.thrift`. The sizes are those of the page's data.
 fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, ParquetError> {
     let small = |value: u64| i32::try_from(value).map_err(|_| ParquetError::PageTooLarge(value));
     let (rows, uncompressed) = (small(rows)?, small(uncompressed)?);
@@ -299,16 +317,23 @@ fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, Parq
     Ok(bytes)
 }
 
+/// Length in bytes of the blocks that Snappy compresses separately.
 const BLOCK_BYTES: usize = 1 << 16;
 /// Maximum size in bytes of the compressed blocks in memory. More blocks are stored in a temporary file.
 const MAX_MEMORY_BYTES: usize = 4 << 20;
 
+/// Compresses a stream in Snappy's block format.
 pub(super) struct Snappy {
     encoder: Encoder,
+    /// The bytes that are not compressed yet.
     block: Vec<u8>,
+    /// Space for a compressed block.
     compressed: Vec<u8>,
+    /// All compressed blocks.
     blocks: SpooledTempFile,
+    /// Number of uncompressed bytes.
     read: u64,
+    /// Number of bytes in `blocks`.
     written: u64,
 }
 
@@ -338,6 +363,7 @@ impl Snappy {
         Ok(())
     }
 
+    /// Compresses the current block.
     fn flush(&mut self) -> io::Result<()> {
         let length = self.encoder.compress(&self.block, &mut self.compressed);
         let length = length.map_err(io::Error::other)?;
@@ -354,6 +380,7 @@ impl Snappy {
         self.read
     }
 
+    /// Returns the length and the bytes of the compressed stream.
     pub(super) fn finish(mut self) -> io::Result<(u64, impl Read)> {
         if !self.block.is_empty() {
             self.flush()?;
@@ -372,6 +399,7 @@ fn varint_length(value: u64) -> usize {
     bytes.len()
 }
 
+// Types of fields in Thrift's compact protocol.
 const I32: u8 = 5;
 const I64: u8 = 6;
 const BINARY: u8 = 8;
@@ -389,6 +417,7 @@ impl<'a> Struct<'a> {
         Self { out, last: 0 }
     }
 
+    /// Writes the head of a field: the difference between its id and the previous id, and its type.
     fn field(&mut self, id: u8, kind: u8) {
         self.out.push((id - self.last) << 4 | kind);
         self.last = id;
@@ -409,6 +438,7 @@ impl<'a> Struct<'a> {
         push_binary(self.out, value);
     }
 
+    /// Writes a field that is a structure.
     pub(super) fn inner(&mut self, id: u8, write: impl FnOnce(&mut Struct<'_>)) {
         self.field(id, STRUCT);
         let mut inner = Struct::new(self.out);
@@ -430,6 +460,7 @@ impl<'a> Struct<'a> {
         }
     }
 
+    /// Writes a field that is a list with one structure for each item.
     pub(super) fn struct_list<T>(
         &mut self,
         id: u8,
@@ -457,20 +488,24 @@ impl<'a> Struct<'a> {
         }
     }
 
+    /// Ends the structure.
     pub(super) fn end(self) {
         self.out.push(0);
     }
 }
 
+/// Zigzag encoding: maps integers of small magnitude to small unsigned integers.
 fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 
+/// Appends the length of `value`, and its bytes.
 pub(super) fn push_binary(out: &mut Vec<u8>, value: &[u8]) {
     push_varint(out, value.len() as u64);
     out.extend_from_slice(value);
 }
 
+/// Appends an integer in groups of seven bits, lowest first. The highest bit of a byte is set if another byte follows.
 pub(super) fn push_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

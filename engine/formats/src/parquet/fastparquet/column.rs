@@ -12,10 +12,11 @@ use arrow::datatypes::{
 
 use crate::parquet::ParquetError;
 
+/// The format of the values in a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PhysicalType {
     Bool,
-    /// 4 bytes.
+    /// Integers of up to 4 bytes, stored in 4 bytes.
     I32 {
         signed: bool,
     },
@@ -27,27 +28,34 @@ pub(super) enum PhysicalType {
     Text,
 }
 
+/// A column of the entire file.
 #[derive(Debug)]
 pub(super) struct FastparquetColumn {
     pub name: String,
     pub types: ColumnTypes,
+    /// Number of missing values.
     pub missing: u64,
+    /// Number of rows.
     pub rows: u64,
     validity: Validity,
 }
 
+/// The type of a column, in the terms of Parquet, NumPy and pandas.
 #[derive(Debug)]
 pub(super) struct ColumnTypes {
     pub storage: PhysicalType,
+    /// NumPy's name for the type. For numbers and booleans, it is also pandas' name if no values are missing.
     pub numpy: &'static str,
     /// pandas' name for the type if values are missing.
     pub nullable: &'static str,
     /// The number of the converted type in the Parquet format.
     pub converted: Option<i32>,
+    /// The value of the field `type_length` in the footer: the number of bits of a number.
     pub bits: Option<i32>,
 }
 
 impl FastparquetColumn {
+    /// Returns the size of a value in the temporary file in bytes, or 0 for text.
     pub(super) fn width(&self) -> usize {
         match self.types.storage {
             PhysicalType::Bool => 1,
@@ -98,10 +106,12 @@ pub(super) struct ColumnSpool {
     file: BufWriter<File>,
 }
 
+/// The length that marks a missing string in the temporary file.
 const MISSING_TEXT_LENGTH: u32 = u32::MAX;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// Returns the types that fastparquet writes for a column.
 fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
     use PhysicalType::{Bool, F32, F64, I32, I64, Text};
     let (signed, unsigned) = (I32 { signed: true }, I32 { signed: false });
@@ -142,6 +152,7 @@ fn types(field: &Field) -> Result<ColumnTypes, ParquetError> {
     })
 }
 
+/// Returns NumPy's name for the type of a column.
 pub(in crate::parquet) fn numpy_type(field: &Field) -> Result<&'static str, ParquetError> {
     Ok(types(field)?.numpy)
 }
@@ -171,6 +182,7 @@ impl ColumnSpool {
         format!("{}: {}", self.column.name, self.data_type)
     }
 
+    /// Appends the values of an array.
     pub(super) fn push(&mut self, array: &ArrayRef) -> Result<(), ParquetError> {
         macro_rules! numbers {
             ($kind:ty, $wide:ty) => {{
@@ -228,6 +240,7 @@ impl ColumnSpool {
         Ok(())
     }
 
+    /// Appends a value of fixed width.
     fn fixed<const N: usize>(&mut self, value: Option<[u8; N]>) -> Result<(), ParquetError> {
         self.count(value.is_some());
         Ok(self.file.write_all(&value.unwrap_or([0; N]))?)
@@ -246,6 +259,7 @@ impl ColumnSpool {
         self.column.missing += u64::from(!has_value);
     }
 
+    /// Returns a reader of the collected values.
     pub(super) fn finish(self) -> Result<ColumnValues, ParquetError> {
         let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
         file.rewind()?;
@@ -257,9 +271,11 @@ impl ColumnSpool {
     }
 }
 
+/// Reads the values of a column from its temporary file.
 pub(super) struct ColumnValues {
     pub column: FastparquetColumn,
     file: BufReader<File>,
+    /// Index of the next row.
     pub row: u64,
 }
 
@@ -286,10 +302,12 @@ impl ColumnValues {
         Ok(true)
     }
 
+    /// Returns the current position, for [`back`](Self::back).
     pub(super) fn mark(&mut self) -> Result<(u64, u64), ParquetError> {
         Ok((self.file.stream_position()?, self.row))
     }
 
+    /// Returns to an earlier position.
     pub(super) fn back(&mut self, mark: (u64, u64)) -> Result<(), ParquetError> {
         self.file.seek(std::io::SeekFrom::Start(mark.0))?;
         self.row = mark.1;

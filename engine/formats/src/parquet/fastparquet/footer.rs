@@ -1,4 +1,6 @@
 //! Writes the footer: the schema, the row groups, and the metadata for pandas.
+//!
+//! The numbers of fields and types are those of `parquet.thrift`.
 
 use super::WriterVersions;
 use super::chunk::Chunk;
@@ -6,15 +8,18 @@ use super::chunk::Struct;
 use super::column::{FastparquetColumn, PhysicalType};
 use crate::parquet::write::{Creator, metadata_column, metadata_entry};
 
+/// A row group that has been written.
 pub(super) struct RowGroup {
     pub rows: u64,
     pub chunks: Vec<Chunk>,
 }
 
+/// The number of the compression method Snappy.
 const SNAPPY: i32 = 1;
-/// The number that marks a column as optional in the Parquet format.
+/// The number that marks a column as optional.
 const OPTIONAL: i32 = 1;
 
+/// Returns the bytes of the footer of a file with `rows` rows.
 pub(super) fn footer(
     columns: &[FastparquetColumn],
     groups: &[RowGroup],
@@ -23,7 +28,9 @@ pub(super) fn footer(
 ) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut file = Struct::new(&mut bytes);
+    // The version of the format.
     file.i32(1, 1);
+    // The schema: a root group, then the columns.
     let mut schema: Vec<Option<&FastparquetColumn>> = vec![None];
     schema.extend(columns.iter().map(Some));
     file.struct_list(2, &schema, |element, column| match column {
@@ -48,9 +55,11 @@ pub(super) fn footer(
     file.struct_list(4, groups, |out, group| {
         let chunks: Vec<(&FastparquetColumn, &Chunk)> = columns.iter().zip(&group.chunks).collect();
         out.struct_list(1, &chunks, |out, (column, chunk)| {
+            // The offset of the chunk.
             out.i64(2, chunk.begin);
             out.inner(3, |out| metadata(out, column, chunk, group.rows));
         });
+        // The size of the group before compression, and its number of rows.
         out.i64(2, group.chunks.iter().map(|chunk| chunk.uncompressed).sum());
         out.i64(3, group.rows);
     });
@@ -64,6 +73,7 @@ pub(super) fn footer(
     bytes
 }
 
+/// Returns the number of a physical type.
 fn physical(storage: PhysicalType) -> i32 {
     match storage {
         PhysicalType::Bool => 0,
@@ -75,12 +85,15 @@ fn physical(storage: PhysicalType) -> i32 {
     }
 }
 
+/// Returns whether all values of a text column are missing.
 fn is_unknown(column: &FastparquetColumn) -> bool {
     column.types.storage == PhysicalType::Text && column.rows > 0 && column.missing == column.rows
 }
 
+/// Writes the `ColumnMetaData` of a column in a row group of `rows` rows.
 fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, rows: u64) {
     out.i32(1, physical(column.types.storage));
+    // The only encoding is PLAIN.
     out.i32_list(2, &[0]);
     out.binary_list(3, &[column.name.as_bytes()]);
     out.i32(4, SNAPPY);
@@ -89,6 +102,7 @@ fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, row
     out.i64(7, chunk.compressed);
     out.binary_list(8, &[]);
     out.i64(9, chunk.begin);
+    // Statistics.
     out.inner(12, |out| {
         if let Some((high, low)) = &chunk.range {
             out.binary(1, high);
@@ -96,6 +110,7 @@ fn metadata(out: &mut Struct<'_>, column: &FastparquetColumn, chunk: &Chunk, row
         }
         out.i64(3, chunk.missing);
     });
+    // The number of data pages with the encoding PLAIN.
     out.struct_list(13, &[chunk.pages], |out, pages| {
         out.i32(1, 0);
         out.i32(2, 0);

@@ -28,6 +28,7 @@ pub use versions::{ParquetFooter, VersionError, WriterVersions, with_versions};
 
 const MAGIC: &[u8] = b"PAR1";
 
+/// fastparquet's maximum number of rows in a row group.
 const ROW_GROUP_ROWS: u64 = 50_000_000;
 
 /// Writes batches with the same schema.
@@ -35,8 +36,10 @@ pub struct FastparquetWriter<W> {
     out: W,
     versions: WriterVersions,
     columns: Vec<ColumnSpool>,
+    /// Directory for temporary files.
     scratch: std::path::PathBuf,
     rows: u64,
+    /// Maximum number of rows in a row group.
     group_rows: u64,
 }
 
@@ -126,12 +129,12 @@ impl<W: Write> FastparquetWriter<W> {
     }
 }
 
-/// Returns the number of rows of each row group. The groups are about equal and have at most `at_most` rows.
-fn group_sizes(rows: u64, at_most: u64) -> Vec<u64> {
+/// Returns the number of rows of each row group. The groups are about equal and have at most `max_rows` rows.
+fn group_sizes(rows: u64, max_rows: u64) -> Vec<u64> {
     if rows == 0 {
         return Vec::new();
     }
-    let parts = (rows - 1) / at_most + 1;
+    let parts = (rows - 1) / max_rows + 1;
     let each = (rows - 1) / parts + 1;
     let mut sizes = Vec::new();
     let mut left = rows;

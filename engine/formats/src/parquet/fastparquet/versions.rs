@@ -85,6 +85,7 @@ impl std::fmt::Display for WriterVersions {
     }
 }
 
+/// Parses the parts of a version. Returns `None` if a part is not a number.
 fn numbers(version: &str) -> Option<Vec<u32>> {
     version.split('.').map(|part| part.parse().ok()).collect()
 }
@@ -94,7 +95,9 @@ fn numbers(version: &str) -> Option<Vec<u32>> {
 pub struct ParquetFooter {
     /// Offset of the footer. The bytes before it do not depend on the footer.
     pub begin: u64,
+    /// The bytes of the footer before the length of the `pandas` entry's value.
     before: Vec<u8>,
+    /// The value of the `pandas` entry.
     pandas: Vec<u8>,
     /// The versions in the footer.
     pub versions: WriterVersions,
@@ -134,33 +137,33 @@ impl ParquetFooter {
         push_binary(&mut length, pandas);
         let before = footer.get(..entry + pandas.len())?;
         let before = before.strip_suffix(length.as_slice())?;
-        let tail = ParquetFooter {
+        let parsed = ParquetFooter {
             begin,
             before: before.to_vec(),
             pandas: pandas.to_vec(),
             versions: WriterVersions::new(fastparquet, version).ok()?,
         };
         // Composing the parsed footer must produce the same bytes.
-        let again = with_versions(&tail, &tail.versions)?;
+        let again = with_versions(&parsed, &parsed.versions)?;
         let footer = again.get(..again.len().checked_sub(8)?)?;
         (footer
             == [
                 before,
                 &length,
                 &[0],
-                created_field(&tail.versions).as_slice(),
+                created_field(&parsed.versions).as_slice(),
             ]
             .concat())
-        .then_some(tail)
+        .then_some(parsed)
     }
 }
 
 /// Replaces the versions in a footer. Returns the new footer, followed by its length and the final signature.
 ///
 /// Only the two versions and the type of the column labels change. Returns `None` if the footer lacks any of the three.
-pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(&tail.pandas).ok()?;
-    let old = &tail.versions;
+pub fn with_versions(parsed: &ParquetFooter, versions: &WriterVersions) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(&parsed.pandas).ok()?;
+    let old = &parsed.versions;
     let replaced = replace_once(
         text,
         &format!(
@@ -184,7 +187,7 @@ pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<
         )
     };
     let replaced = replace_once(&replaced, &labels(old), &labels(versions))?;
-    let mut footer = tail.before.clone();
+    let mut footer = parsed.before.clone();
     push_binary(&mut footer, replaced.as_bytes());
     footer.push(0);
     footer.extend_from_slice(&created_field(versions));
@@ -194,6 +197,7 @@ pub fn with_versions(tail: &ParquetFooter, versions: &WriterVersions) -> Option<
     Some(footer)
 }
 
+/// Returns the field `created_by`, which is the last one, and the zero byte that ends the footer.
 fn created_field(versions: &WriterVersions) -> Vec<u8> {
     let mut field = vec![0x18];
     push_binary(&mut field, versions.created_by().as_bytes());
@@ -201,6 +205,7 @@ fn created_field(versions: &WriterVersions) -> Vec<u8> {
     field
 }
 
+/// Replaces the first occurrence of `from`. Returns `None` if `text` does not contain `from`.
 fn replace_once(text: &str, from: &str, to: &str) -> Option<String> {
     let at = text.find(from)?;
     let (before, rest) = text.split_at(at);

@@ -5,6 +5,7 @@ import py7zr
 MEMBERS = [("folder/", None), ("folder/text.txt", b"text\n" * 2000), ("empty.txt", b""), ("folder/deep/bytes.bin", bytes(range(256)) * 20)]
 
 def tar(name, mode, format):
+    """Writes a tar archive of all members, and of a member with a long path."""
     with tarfile.open(name, mode, format=format) as archive:
         for path, content in MEMBERS + [("long/" + "x" * 120 + "/\u00e4.txt", b"long name")]:
             info = tarfile.TarInfo(path.rstrip("/"))

@@ -20,6 +20,7 @@ for name, array in arrays.items():
         np.save(out, array[positions])
         if name == "long": raw = io.BytesIO(raw.getvalue()[:128])  # the data is 0, 1, 2, ...
         recorded["%s_v%d" % (name, version[0])] = {"raw": raw.getvalue().hex(), "positions": positions, "saved": out.getvalue().hex()}
+# The files of arrays, as hex.
 def failing(array, **options):
     raw = io.BytesIO(); np.lib.format.write_array(raw, array, **options); return raw.getvalue().hex()
 refused = {"fortran": failing(np.asfortranarray(rng.rand(3, 2))), "object": failing(np.array([None, 1], dtype=object)), "record": failing(np.zeros(2, dtype=[("a", "i4"), ("b", "f8")]))}

@@ -8,6 +8,7 @@ rng = np.random.default_rng(9)
 
 
 def code(array):
+    """Returns the run-length code as competitions compute it: the places where the value changes, as pairs of start and length."""
     pixels = np.concatenate([[0], np.where(array.T.flatten() == 1, 1, 0), [0]])
     changes = np.where(pixels[1:] != pixels[:-1])[0] + 1
     changes[1::2] -= changes[::2]

@@ -9,6 +9,7 @@ def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 def png(depth, color, channels, extra=b"", interlace=0, limit=256):
+    """Returns a PNG image with random samples. `depth` and `color` are those of the header, `extra` are chunks before the data."""
     bits = W * channels * depth
     rows = b"".join(bytes([rng.randrange(5)]) + bytes(rng.randrange(256) for _ in range((bits + 7) // 8)) for _ in range(H)) if not interlace else None
     if interlace:

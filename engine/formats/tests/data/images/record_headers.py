@@ -11,6 +11,7 @@ cases = []
 
 
 def add(name, data, keep=None):
+    """Adds a case with the first `keep` bytes of an image."""
     image = Image.open(io.BytesIO(data))
     cases.append({"name": name, "hex": data[:keep].hex(), "format": image.format, "size": image.size})
 

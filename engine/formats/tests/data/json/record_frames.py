@@ -60,6 +60,7 @@ def value(depth=0):
 
 
 def case():
+    """Returns the case of random records, which all JSON parsers accept."""
     names = rng.sample(["a", "b", "c", "id", "é/", "x_y", "with blank", "K"], rng.randrange(1, 6))
     kinds = {name: rng.choices(list(KINDS), weights=[5, 2, 2, 0.4, 5, 5, 4, 4, 4, 4, 2, 2, 2], k=rng.choice([1, 1, 1, 2, 2, 3])) for name in names}
     missing = {name: rng.choice([0, 0, 0, 0.2, 0.6]) for name in names}

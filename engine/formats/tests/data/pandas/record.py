@@ -13,6 +13,7 @@ warnings.simplefilter("ignore")
 
 
 def run(raw, sep=",", fast=False, text=None, types=None, header=True):
+    """Reads a raw file with `read_csv`. Returns the case with pandas' results. `text` and `types` select columns for `dtype`."""
     options = {k: v for k, v in dict(sep=sep, fast=fast, text=text, types=types, header=header).items()
                if v != dict(sep=",", fast=False, text=None, types=None, header=True)[k]}
     case = {"in": raw} if isinstance(raw, str) else {"hex": raw.hex()}

@@ -7,6 +7,7 @@ rng = np.random.default_rng(5)
 
 
 def code(mask):
+    """Returns the run-length code as competitions compute it: the places where the value changes, as pairs of start and length."""
     pixels = np.concatenate([[0], mask.T.flatten(), [0]])
     changes = np.where(pixels[1:] != pixels[:-1])[0] + 1
     changes[1::2] -= changes[::2]
