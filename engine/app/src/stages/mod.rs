@@ -109,7 +109,7 @@ impl Plan {
                 (left_out, others) => (others, Vec::new(), left_out),
             },
             Err(ResolveError::Nodes { first, others }) => {
-                let failed: Vec<NodeError> = iter::once(first).chain(others).collect();
+                let failed: Vec<NodeError> = iter::once(*first).chain(others).collect();
                 let others = chosen.entries.iter().map(|entry| entry.id.clone());
                 let others = others.filter(|id| failed.iter().all(|one| one.competition != *id));
                 (others.collect(), failed, Vec::new())

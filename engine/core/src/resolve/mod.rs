@@ -35,7 +35,7 @@ pub fn resolve(
     });
     let resolved = resolved.map_err(ResolveError::Stopped)?;
     let mut states: HashMap<NodeId, NodeState> = HashMap::with_capacity(order.len());
-    let mut failed: Vec<NodeError> = Vec::new();
+    let mut failed: Vec<Box<NodeError>> = Vec::new();
     for part in resolved {
         match part {
             Ok(part) => states.extend(part),
@@ -49,7 +49,7 @@ pub fn resolve(
     }
     let mut failed = failed.into_iter();
     if let Some(first) = failed.next() {
-        let others = failed.collect();
+        let others = failed.map(|error| *error).collect();
         return Err(ResolveError::Nodes { first, others });
     }
     let Work {
@@ -78,7 +78,7 @@ pub enum ResolveError {
     Nodes {
         /// The first node that cannot be examined.
         #[source]
-        first: NodeError,
+        first: Box<NodeError>,
         /// The first node of each other competition that has such nodes.
         others: Vec<NodeError>,
     },
@@ -125,18 +125,18 @@ fn resolve_part(
     context: &Context,
     part: &[NodeId],
     last: &LastRuns,
-) -> Result<HashMap<NodeId, NodeState>, NodeError> {
+) -> Result<HashMap<NodeId, NodeState>, Box<NodeError>> {
     let mut states = HashMap::with_capacity(part.len());
     let mut results: Vec<(NodeId, StepResult)> = Vec::new();
     for &id in part {
         let resolved = resolve_node(graph, context, id, &states, last);
         let (state, result) = resolved.map_err(|cause| {
             let node = graph.node(id);
-            NodeError {
+            Box::new(NodeError {
                 competition: node.competition.clone(),
                 step: node.name.clone(),
                 cause,
-            }
+            })
         })?;
         states.insert(id, state);
         results.extend(result.map(|result| (id, result)));
