@@ -37,7 +37,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
                 let path = entry.path();
                 Err(ContentsError::Refused { path, reason })
             };
-            // These metadata are those of a link itself, not of its target.
+            // For a link, this returns the metadata of the link itself, not of its target.
             let metadata = entry
                 .metadata()
                 .map_err(ContentsError::system_error(&place))?;
@@ -72,6 +72,7 @@ impl Listing {
         Ok(listing)
     }
 
+    /// Returns the paths that both listings contain.
     pub fn common(&self, other: &Listing) -> Vec<String> {
         let common = self.files.keys();
         common
@@ -80,6 +81,7 @@ impl Listing {
             .collect()
     }
 
+    /// Returns the files that `other` does not contain.
     pub fn missing_from(&self, other: &Listing) -> BTreeMap<String, u64> {
         let own = self.files.iter();
         own.filter(|(path, _)| !other.files.contains_key(*path))

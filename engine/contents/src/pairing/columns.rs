@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::Result;
 use crate::table::{Row, TableReader};
 
-/// Number of rows in which renamed columns must agree.
+/// Number of rows that are compared to detect a renamed column. Its values must be equal in all of them.
 const MAX_SAMPLED_ROWS: usize = 10_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,10 +178,10 @@ fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
     Ok(true)
 }
 
-/// Column indices by the hash of the first values.
+/// Column indices by the hash of the column's first values.
 type ColumnsByValues = HashMap<blake3::Hash, VecDeque<usize>>;
 
-/// Hashes the first values of each column. Returns `None` for a column whose values are all equal.
+/// Hashes the first [`MAX_SAMPLED_ROWS`] values of each column. The hash is `None` if these values are all equal.
 fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {
     let mut columns: Vec<(blake3::Hasher, Vec<u8>, bool)> = Vec::with_capacity(places.len());
     let (mut rows, mut row) = (table.rows()?, Row::default());

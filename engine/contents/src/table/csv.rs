@@ -172,8 +172,8 @@ fn unquoted_part(line: &[u8]) -> Vec<u8> {
     outside.copied().collect()
 }
 
-/// Returns the format of a binary file, or `None` for a text file. A file without control characters is text, even if it
-/// begins with the signature of a binary format, such as `PAR1`.
+/// Returns the format of a binary file, or `None` for a text file or an unknown format. A file without control characters
+/// is text, even if it begins with the signature of a binary format, such as `PAR1`.
 fn other_format(head: &[u8]) -> Option<FileType> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
     let looks = FileType::detect(head);
@@ -190,7 +190,7 @@ fn other_format(head: &[u8]) -> Option<FileType> {
     (!is_text && has_controls).then_some(looks)
 }
 
-/// Detects the properties that do not depend on the division into rows.
+/// Detects the encoding, the byte order mark and the line endings of a file. Does not divide it into rows.
 fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let mut file = open_buffered(path)?;
     let mut form = CsvDialect {
@@ -218,6 +218,7 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let wide = matches!(form.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be);
     form.byte_order_mark |= wide;
     let mut valid = true;
+    // The bytes of a character that is divided between two chunks.
     let mut carry: Vec<u8> = Vec::new();
     let mut before = 0;
     loop {
@@ -225,6 +226,7 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
         if bytes.is_empty() {
             break;
         }
+        // In UTF-16, a line ending contains a zero byte. Without it, the line endings look like those of ASCII.
         for byte in bytes.iter().copied().filter(|byte| !(wide && *byte == 0)) {
             match (before, byte) {
                 (b'\r', b'\n') => form.crlf += 1,
