@@ -102,6 +102,7 @@ impl Network {
     }
 }
 
+/// A bundle on the server that is read by range requests. Every range that was read is kept in memory.
 struct Remote<'a> {
     network: &'a Network,
     item: Item,
@@ -113,10 +114,13 @@ struct Remote<'a> {
 struct State {
     location: Option<Location>,
     object: Option<Identity>,
+    /// The bytes that were read, by their offset.
     blocks: BTreeMap<u64, Vec<u8>>,
     /// Range of the last read. Reads become longer while they are sequential.
     last: Range<u64>,
+    /// Number of bytes that were transferred.
     moved: u64,
+    /// The first error of a request. The zip reader reports only an I/O error in its place.
     failed: Option<FetchError>,
 }
 
@@ -194,7 +198,8 @@ impl ReadAt for Remote<'_> {
             } else {
                 options.piece
             };
-            // A reader of a zip archive needs its end, and then the bytes before its end. So fetch the entire last piece.
+            // A reader of a zip archive needs the end of the archive, and then the bytes before the end. Therefore a read in
+            // the last piece fetches this entire piece.
             let start = offset.min(total.saturating_sub(options.piece));
             let start = match state.read(start) {
                 Some(_) => offset,

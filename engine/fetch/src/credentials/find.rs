@@ -73,7 +73,7 @@ pub fn find_credentials(
     let (username, key) = (variable("KAGGLE_USERNAME"), variable("KAGGLE_KEY"));
     let given = (username.as_deref(), key.as_deref());
     let pair = pair(given.0, given.1);
-    // If a variable contains only the user or only the key, the file completes the pair.
+    // If only one of the two variables is set, the user or key in `kaggle.json` completes the pair.
     let (user_of_pair, key_of_pair) = match &pair {
         Ok(Some(_)) => (None, None),
         _ => given,
@@ -106,8 +106,10 @@ fn token_file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
 #[derive(Default)]
 struct Search {
     found: Option<(KaggleCredentials, Origin)>,
+    /// Later places that also contain credentials.
     others: Vec<Origin>,
     warnings: Vec<String>,
+    /// The error of the first defective place before the credentials that were found.
     defect: Option<CredentialsError>,
 }
 
@@ -158,7 +160,7 @@ impl Search {
         };
         match self.found {
             Some((credentials, origin)) => {
-                // The user may expect prep to use a skipped place.
+                // The user may expect prep to use the credentials in the defective place.
                 let skipped = self.defect.map(|defect| format!("skipped: {defect}"));
                 self.warnings.extend(skipped);
                 Ok(FoundCredentials {

@@ -17,9 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::identity::Identity;
 
-/// Limits the memory, because the server determines the file's length. Pieces of 256 KiB allow 8 TiB.
+/// Maximum number of pieces of a file. Limits the memory, because the server determines the file's length. With pieces of
+/// 256 KiB, a file may have 8 TiB.
 const MAX_PIECES: u64 = 1 << 25;
 
+/// Returns the maximum length of a file whose pieces have `size` bytes.
 pub(crate) fn max_bytes(size: u64) -> u64 {
     size.saturating_mul(MAX_PIECES)
 }
@@ -27,7 +29,9 @@ pub(crate) fn max_bytes(size: u64) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
     Missing,
+    /// A connection is fetching the piece.
     Taken,
+    /// The piece is on disk.
     Done,
     NotRequired,
 }
@@ -179,25 +183,31 @@ const RECORD_BYTES: usize = 12;
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
     format: u32,
+    /// Length of a piece in bytes.
     piece: u64,
+    /// Digest of the address of the file.
     source: Digest,
     object: Identity,
 }
 
 const FORMAT_VERSION: u32 = 2;
 
+/// A piece map that is open for appending records.
 #[derive(Debug)]
 pub(crate) struct Map {
     file: File,
+    /// The CRC-32 of the first line, which is part of the checksum of each record.
     seed: u32,
 }
 
 #[derive(Debug)]
 pub(crate) struct MapContent {
+    /// Digest of the address of the file.
     pub(crate) source: Digest,
     pub(crate) object: Identity,
+    /// Length of a piece in bytes.
     pub(crate) piece: u64,
-    /// Pieces and their CRC-32. Later records of a piece replace earlier ones.
+    /// Index and CRC-32 of each piece on disk. Later records of a piece replace earlier ones.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
@@ -224,6 +234,8 @@ impl Map {
         })
     }
 
+    /// Opens an existing map, and removes an incomplete record at its end. Returns `None` if the file does not exist or is
+    /// not a valid map.
     pub(crate) fn open(path: &Path) -> io::Result<Option<(Map, MapContent)>> {
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,

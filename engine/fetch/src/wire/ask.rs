@@ -39,6 +39,7 @@ pub(crate) fn unexpected(url: &Url) -> Stop {
     Stop::Fatal(FetchError::Unexpected { host: host(url) })
 }
 
+/// Returns whether a call may have failed because the server does not support the protocol.
 fn may_be_of_protocol(stop: &Stop) -> bool {
     matches!(
         stop,
@@ -72,7 +73,8 @@ pub(crate) async fn ask<T>(
     }
 }
 
-/// Makes one attempt with the preferred protocol, and one with the other protocol if that may avoid the failure.
+/// Makes one attempt with the preferred protocol. If this fails because the server may not support the protocol, makes one
+/// attempt with the other protocol.
 async fn attempt_with_both_protocols<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -99,7 +101,7 @@ async fn attempt_with_both_protocols<T>(
     }
 }
 
-/// Returns whether the API itself responded, and not a web page or an overloaded server in its place.
+/// Returns whether the API itself responded. A web page or an overloaded server may respond in its place.
 fn is_of_api<T>(ended: &Result<T, Stop>) -> bool {
     match ended {
         Ok(_) => true,
@@ -147,7 +149,7 @@ async fn follow_redirects(
             let host = host(&to);
             return Err(Stop::Fatal(FetchError::LoginPage { host }));
         }
-        // Only these two statuses keep the method, as in browsers.
+        // As in browsers, only these two statuses keep the method POST. All others change it to GET.
         if !matches!(status.as_u16(), 307 | 308) {
             message.body = None;
         }

@@ -1,4 +1,4 @@
-//! Reads response bodies, all with [`chunk`], so that a server that stops or sends too slowly blocks no request.
+//! Reads response bodies. All functions read with [`chunk`], which fails if the server stops or sends too slowly.
 
 use std::time::SystemTime;
 
@@ -12,6 +12,7 @@ use crate::error::{Trouble, transport_cause};
 use crate::wire::retry;
 use crate::wire::shared::Shared;
 
+/// The server that sends a body, and the offset of the next byte. Errors state both.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position<'a> {
     pub(crate) host: &'a str,
