@@ -197,6 +197,7 @@ fn read_bytes(steps: &[PlannedStep]) -> u64 {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
+    /// A line per competition.
     Line,
     /// A line per competition, followed by the steps that run or may run.
     StepsToRun,

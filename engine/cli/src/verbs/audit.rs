@@ -105,7 +105,7 @@ impl AuditArgs {
     }
 }
 
-/// Different content is a failed check.
+/// Returns the exit code for a verdict. Different content is a failed check.
 pub fn exit(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Equal | Verdict::SameContent => Exit::Success,

@@ -148,7 +148,7 @@ fn run_number(word: &str) -> Option<usize> {
     word.strip_prefix('@')?.parse().ok()
 }
 
-/// Collects the changed cells of all tables in one list.
+/// Returns the differences as JSON, with the changed cells of all tables in one list.
 fn to_json(id: Option<&str>, found: &DataDifferences) -> Value {
     let files = found.outputs.iter().flatten();
     let cells: Vec<Value> = files

@@ -231,8 +231,10 @@ pub struct RulesArgs {
 
 const HEADING: &str = "Rules";
 
+/// Maximum number of pages that one command opens in the browser.
 const MAX_PAGES: usize = 10;
 
+/// Number of checked competitions after which a message shows the progress.
 const PROGRESS_INTERVAL: usize = 10;
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -249,7 +251,7 @@ enum State {
     NotAccepted,
     /// Kaggle refuses the bundle for another reason.
     Failed,
-    /// Kaggle accepts no more requests for now, so no request was sent.
+    /// The rules were not checked, because Kaggle accepts no more requests for now.
     NotAsked,
 }
 

@@ -479,13 +479,14 @@ fn facts(rows: &Preview) -> String {
     format!("{}\n\n{}", units::count(rows.rows, "row"), table.render())
 }
 
-/// Several pipelines become the documents of one YAML stream.
+/// Returns the text of the pipelines. Several pipelines become the documents of one YAML stream.
 fn texts(entries: &[&CatalogEntry]) -> Result<String, CliError> {
     let texts = entries.iter().map(|entry| entry.pipeline());
     let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;
     Ok(texts.join("---\n"))
 }
 
+/// Returns the pipelines as JSON, with facts of upstream and the lists of ids.
 fn whole(entries: &[&CatalogEntry]) -> String {
     let one = |entry: &&CatalogEntry| {
         let mut all = json!({ "id": entry.id, "pipeline": entry.pipeline.as_deref() });

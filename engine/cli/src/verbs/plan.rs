@@ -186,6 +186,7 @@ fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
     text
 }
 
+/// Formats the changes behind a reason, such as changed parameters, one per line.
 fn details(reason: Option<&Reason>, indent: &str) -> String {
     let lines = reason.map(reasons::details).unwrap_or_default();
     lines
