@@ -65,7 +65,7 @@ impl Directories {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Returns the directory of signing keys. Returns `None` if there is no home directory.
+    /// Returns the directory of signing keys. Returns `None` if the user has no configuration directory.
     pub fn keys(&self) -> Option<PathBuf> {
         Some(self.config_dir.as_ref()?.join("keys"))
     }

@@ -323,7 +323,7 @@ impl Digester {
         self.offset >= self.total || self.crcs.get(self.piece).is_some_and(Option::is_some)
     }
 
-    /// Adds the next piece to the digests, if it is on disk. Returns `None` if further pieces follow.
+    /// Adds the next piece to the digests, if it is on disk. Returns the digests after the last piece, and `None` before.
     pub(crate) fn process_next_piece(&mut self) -> io::Result<Option<DigestProgress>> {
         if let Some(crc) = self.crcs.get_mut(self.piece)
             && let Some(expected) = *crc

@@ -105,7 +105,7 @@ pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
     Ok(to)
 }
 
-/// The last address of each bundle and member, by [`Item::key`]. An address is removed when the object store rejects it.
+/// The last address of each bundle and member, by [`Item::key`]. An address is removed when a server rejects it.
 #[derive(Default)]
 pub(crate) struct Addresses(Mutex<HashMap<String, Location>>);
 

@@ -105,6 +105,7 @@ impl ParseState {
     }
 }
 
+/// Adds the comparisons that are joined by AND. Returns `None` if the expression contains anything else.
 fn collect_comparisons(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option<()> {
     let ExprKind::Operation { op, operands } = &expr.kind else {
         return None;

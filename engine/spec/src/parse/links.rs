@@ -170,6 +170,7 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
     context.diagnostics.extend(found);
 }
 
+/// Adds to `used` all tables that the tables in `used` read, directly or indirectly.
 fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize>) {
     let mut open: Vec<usize> = used.iter().copied().collect();
     while let Some(source) = open.pop() {
@@ -181,6 +182,7 @@ fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTre
     }
 }
 
+/// Maximum number of tables of a cycle that a message lists.
 const MAX_CHAIN: usize = 20;
 
 /// Reports cycles of tables. A reference to a table on the current path closes a cycle.

@@ -200,6 +200,7 @@ impl Expr {
     }
 }
 
+/// An operand, which is printed in parentheses if its binding power is below `power`.
 struct Operand<'e> {
     expr: &'e Expr,
     power: u8,

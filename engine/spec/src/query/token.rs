@@ -15,6 +15,7 @@ pub(super) enum TokenKind {
     Word,
     /// A name in quotes.
     Name,
+    /// A string literal.
     Text,
     Number,
     Symbol,
@@ -207,6 +208,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// Reads a string literal in which a backslash begins an escape, after its prefix `e`.
     fn escaped(&mut self) -> Result<String, Fault> {
         let start = self.at;
         self.next();

@@ -306,6 +306,7 @@ impl QueryTree {
         names
     }
 
+    /// Returns the tables that the query reads, and the numbers that limit its size.
     pub(super) fn reads(&self) -> Reads<'_> {
         let mut reads = Reads::default();
         reads.visit(Node::Query(self));
@@ -367,6 +368,7 @@ impl QueryTree {
     }
 }
 
+/// The tables that a query reads, and the numbers that limit its size.
 #[derive(Default)]
 pub(super) struct Reads<'t> {
     /// Every mention of a table that is not a part of WITH, in the order of the text.

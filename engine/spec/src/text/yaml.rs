@@ -72,8 +72,10 @@ impl YamlNode {
     }
 }
 
+/// A collection whose end has not been parsed.
 enum OpenCollection {
     Sequence(Span, Vec<YamlNode>),
+    /// The last field is a key whose value has not been parsed.
     Mapping(Span, Vec<MappingEntry>, Option<(String, Span)>),
 }
 

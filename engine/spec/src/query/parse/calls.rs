@@ -39,6 +39,7 @@ impl Parser<'_> {
         let text = canonical(&written);
         let mut call = Call::new(Name { text, at }, Vec::new());
         call.distinct = self.take("DISTINCT");
+        // ALL is the default.
         let _ = !call.distinct && self.take("ALL");
         if self.is("* )") {
             self.next += 1;
@@ -96,6 +97,7 @@ impl Parser<'_> {
         }
         match written {
             "position" => {
+                // `position(a IN b)` becomes `strpos(b, a)`.
                 call.args.push(self.operand(power::COMPARISON)?);
                 if self.take("IN") {
                     call.args.insert(0, self.expr()?);
@@ -103,6 +105,7 @@ impl Parser<'_> {
                 }
             }
             "trim" => {
+                // `trim(LEADING a FROM b)` becomes `ltrim(b, a)`.
                 let sides = [
                     ("BOTH", "btrim"),
                     ("LEADING", "ltrim"),
@@ -128,6 +131,7 @@ impl Parser<'_> {
             _ => &[],
         };
         for word in words {
+            // `substring(a FOR 2)` becomes `substr(a, 1, 2)`.
             if *word == "FOR" && call.args.len() == 1 && self.is(word) {
                 call.args.push(ExprKind::Integer(1).at(call.name.at));
             }
