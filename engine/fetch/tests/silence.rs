@@ -14,6 +14,7 @@ use prep_fetch::{
 };
 use prep_formats::zip::{ZipMethod, ZipWriter};
 
+/// A call of the library that sends requests.
 type Call = fn(&Fixture) -> Result<(), String>;
 
 fn text<T>(result: Result<T, FetchError>) -> Result<(), String> {
@@ -83,6 +84,7 @@ fn fixture(faults: Vec<Fault>) -> Fixture {
     Fixture::with(vec![Bundle::new(ID, archive())], faults, impatient)
 }
 
+/// The server stops at each of the first requests of a call, up to this number.
 const MAX_REQUESTS: usize = 8;
 
 #[test]
@@ -121,6 +123,7 @@ fn every_call_ends_if_the_server_sends_a_byte_now_and_then() {
     }
 }
 
+/// Returns an address at which no server listens any more.
 fn unused_endpoint() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())

@@ -31,7 +31,8 @@ Examples:
 
 The audit compares bundles and prepared files with their published MD5s, and a tree with the prepared files. For each \
 cause it shows the files, the harm (none, form, content, answers), the proof and the action to take; docs/audit.md \
-describes the causes. If a run published nothing because of a checksum, its outputs in the cache are compared. Without an ID it covers every competition that the data directory or the tree has.
+describes the causes. If a run published nothing because of a checksum, its outputs in the cache are compared. Without \
+an ID, the audit covers the competitions in the tree or, without --tree, in the data directory.
 
 The exit code is 0 if only bytes or spellings differ, and 5 if content or answers differ.")]
 pub struct AuditArgs {
@@ -273,9 +274,9 @@ Examples:
   prep leaks random-acts-of-pizza --source ~/bundles
   prep leaks --lite --json | jq '.competitions[] | select(.worst == \"leak\") | .id'
 
-A leak gives answers away. A risk is a group, copy or order that train and test share. A note also occurs in sound data. \
-The detectors know the place of the answers and nothing else about a competition. If you have the bundle, they also \
-compare the test part with the test part of the bundle.
+A leak gives answers away. A risk is a group, copy or order that train and test share. A note also occurs in sound \
+data. The detectors know where the answers are, and nothing else about a competition. If you have the bundle, they \
+also compare the test part with the test part of the bundle.
 
 The exit code is 5 if there is a leak, and 1 if there is a risk and no leak.")]
 pub struct LeaksArgs {

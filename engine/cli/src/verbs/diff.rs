@@ -24,9 +24,9 @@ Examples:
   prep diff spaceship-titanic @1 @0
   prep diff spaceship-titanic v1 fixed --json | jq -r '.cells[] | [.path, .key, .column, .old, .new] | @csv'
 
-It compares the pipelines, then the outputs file by file, including files inside archives. Rows of tables are matched by their id \
-column. Outputs of variants are compared if both are prepared. @0 is the last run that changed something, @1 the one before \
-it; the cache has the outputs of recent runs.
+The command compares the pipelines, then the outputs file by file, including files inside archives. Rows of tables are \
+matched by their id column. Outputs of variants are compared if both are prepared. @0 is the last run that changed \
+something, @1 the one before it; the cache has the outputs of recent runs.
 
 The exit code is 0 if nothing differs, and 1 if something differs.")]
 pub struct DiffArgs {

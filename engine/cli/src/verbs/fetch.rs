@@ -284,7 +284,7 @@ fn as_json<S: Serializer>(error: &Option<CliError>, serializer: S) -> Result<S::
 const INSTRUCTIONS: &str = "\
 Open each address, signed in to Kaggle, and accept the rules. For a competition that is closed, its Rules tab (or its Data
 tab) may still offer this, to an account whose phone number is verified; the grey \"Late Submission\" button has nothing to
-do with it. Some old competitions may no longer admit new accounts: `prep run` prepares the others and lists these.";
+do with it. Some old competitions may no longer admit new accounts: `prep run` lists them and prepares the others.";
 
 impl RulesArgs {
     pub fn check(&self, session: &CliSession, ids: &[String]) -> VerbResult {

@@ -54,9 +54,10 @@ Examples:
   prep remote push --remote s3://bucket/team
   prep remote push spaceship-titanic --remote s3://bucket/team
 
-Without an ID, the command sends all prepared competitions. It does not send what the remote has, so you can interrupt and \
-repeat it. Results are signed with the key of `prep remote key`. Bundles are sent if `[remote]` in prep.toml has \
-`mirror = true`. The options are those of the last run in this data directory, unless you give others.")]
+Without an ID, the command sends all prepared competitions. It does not send results that the remote already has, so \
+you can interrupt and repeat the command. Results are signed with the key of `prep remote key`. Bundles are sent if \
+`[remote]` in prep.toml has `mirror = true`. The options are those of the last run in this data directory, unless you \
+give others.")]
 pub struct PushArgs {
     #[command(flatten)]
     selection: Selection,
@@ -239,9 +240,9 @@ Examples:
   prep remote pull --remote s3://bucket/team
   prep remote pull spaceship-titanic --remote s3://bucket/team
 
-Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published checksums \
-are verified here. You can interrupt and repeat it. You must accept the rules of each competition, even if somebody else \
-downloaded its data: `prep fetch --check-rules` lists the rules.")]
+Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published \
+checksums are verified here. You can interrupt and repeat the command. You must accept the rules of each competition, \
+even if somebody else downloaded its data: `prep fetch --check-rules` lists the rules.")]
 pub struct PullArgs {
     #[command(flatten)]
     selection: Selection,

@@ -56,7 +56,7 @@ pub fn bundle_stem(id: &str) -> &str {
 #[derive(Debug, Clone)]
 pub(crate) struct FileLabel {
     pub(crate) title: String,
-    /// Who provides the file: Kaggle, or the host of a URL.
+    /// The provider of the file: Kaggle, or the host of a URL.
     pub(crate) owner: String,
     /// How the user can provide the file.
     pub(crate) remedy: Remedy,

@@ -192,7 +192,7 @@ impl Item {
         }
     }
 
-    /// Returns who provides the file: Kaggle, or the host of the URL.
+    /// Returns the provider of the file: Kaggle, or the host of the URL.
     pub(crate) fn owner(&self) -> String {
         match self {
             Item::Bundle(_) | Item::Member { .. } => "Kaggle".to_owned(),

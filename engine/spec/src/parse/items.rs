@@ -48,7 +48,7 @@ impl ParseState {
     }
 
     fn item(&mut self, node: &YamlNode, sections: &'static [&'static Section]) -> Option<Item> {
-        let entries = self.keys(node, "this")?;
+        let entries = self.keys(node, "the item")?;
         let Some((first, rest)) = entries.split_first() else {
             self.error("missing-key", node.span, "the mapping is empty");
             return None;

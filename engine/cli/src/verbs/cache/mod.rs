@@ -150,8 +150,8 @@ fn stat_table(stat: &StoreStat) -> String {
         ("objects", stat.objects),
         ("entries", stat.ledger),
         ("last runs", stat.history),
-        ("files outside", stat.sources),
-        ("bundles' members", stat.bundles),
+        ("records of sources", stat.sources),
+        ("member lists", stat.bundles),
         ("temporary", stat.temporary),
         ("quarantine", stat.quarantine),
     ] {
