@@ -82,7 +82,7 @@ pub fn set_up() {
         Some(message) => end(message),
         None => {
             default_hook(panic);
-            // The thread that joins this one ends the program with the exit code of a bug.
+            // The panic ends this thread. The thread that waits for it ends the program with the exit code of a bug.
             print(BUG);
         }
     }));

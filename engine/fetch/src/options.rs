@@ -86,7 +86,7 @@ pub enum WaitReport {
     Silence {
         /// The server.
         host: String,
-        /// Duration after which the attempt ends, from its start.
+        /// Maximum duration of the attempt, from its start.
         until: Duration,
     },
     /// An attempt failed and will be repeated.

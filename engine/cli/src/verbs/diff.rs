@@ -60,7 +60,7 @@ impl DiffArgs {
         }
     }
 
-    /// Returns `None` if the operands are two pipeline files.
+    /// Returns the competition, or `None` if the operands are two pipeline files.
     fn id(&self) -> Option<&str> {
         match self.operands.as_slice() {
             [id, _, _] => Some(id),

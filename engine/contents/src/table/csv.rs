@@ -47,6 +47,7 @@ pub struct CsvTable {
     limits: DecodingLimits,
 }
 
+/// Number of bytes and of lines at the beginning of a file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 20;
 const SNIFFED_LINES: usize = 100;
 

@@ -122,7 +122,9 @@ fn check_cells(limits: &DecodingLimits, bytes: u64, rows: u64, columns: usize) -
 /// The cells of a row. The memory is reused for the next row.
 #[derive(Debug, Default, Clone)]
 pub struct Row {
+    /// The bytes of all cells.
     bytes: Vec<u8>,
+    /// The end of each cell in `bytes`.
     ends: Vec<usize>,
 }
 

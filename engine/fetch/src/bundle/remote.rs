@@ -177,6 +177,7 @@ impl<'a> Remote<'a> {
 }
 
 impl State {
+    /// Returns the bytes from `offset` to the end of their block. Returns `None` if they have not been read.
     fn read(&self, offset: u64) -> Option<&[u8]> {
         let (start, block) = self.blocks.range(..=offset).next_back()?;
         let rest = block.get(usize::try_from(offset - start).ok()?..)?;

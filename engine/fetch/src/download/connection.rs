@@ -182,6 +182,7 @@ pub(crate) async fn receive(
     let expected = answer.expected;
     let mut body = Body::new(answer);
     while let Some(chunk) = body.next(shared, rate).await? {
+        // A file that must be a zip archive is rejected at its first bytes.
         if cursor.offset == 0
             && expected == Expected::Zip
             && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk))

@@ -96,6 +96,7 @@ impl Pieces {
         start..start.saturating_add(self.size).min(self.total)
     }
 
+    /// Returns the length of all required pieces that are not on disk.
     pub(crate) fn missing_bytes(&self) -> u64 {
         let last = self.pieces.last();
         self.bytes_of(
@@ -104,6 +105,7 @@ impl Pieces {
         )
     }
 
+    /// Returns the length of all required pieces.
     pub(crate) fn requested_bytes(&self) -> u64 {
         let last = self.pieces.last();
         self.bytes_of(

@@ -236,7 +236,7 @@ impl ParseState {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // Usually the rest of a query after its first comma.
+                // Such a key is usually the rest of a query after its first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),

@@ -31,7 +31,7 @@ impl ParseState {
                 }
                 _ => self.query(&entry.value).map(TableOrigin::Query),
             };
-            // Other declarations can still refer to a table that has an error.
+            // A table with an error is replaced by an empty one, so that other declarations can still refer to it.
             let known = made.is_some();
             let made = made.unwrap_or(TableOrigin::List(Vec::new()));
             if known {

@@ -24,6 +24,7 @@ impl Parser<'_> {
     /// Parses an operand of an operator with the binding power `min`.
     pub(super) fn operand(&mut self, min: u8) -> Parsed<Expr> {
         self.nested(|inner| {
+            // The depth of the operand is counted from 0, and does not add to the depth of the expressions around it.
             let outer = std::mem::take(&mut inner.depth);
             let first = inner.prefix()?;
             inner.deepen()?;
