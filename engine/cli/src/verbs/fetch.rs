@@ -24,7 +24,7 @@ use crate::select::{Selection, UnitArg};
 use crate::session::{CliSession, Directories, VerbResult};
 use crate::{process, request};
 
-/// Download bundles, list their files, or check rules
+/// Download bundles, list files, or list rules to accept
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

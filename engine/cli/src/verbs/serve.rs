@@ -152,7 +152,7 @@ Examples:
 The server speaks the Model Context Protocol on stdin and stdout. Its tools are `list`, `describe` and `validate`; with \
 --scores also `grade`. Use --scores only if agents may see scores during their search. Gradings are logged in DATA/grades.jsonl.")]
 pub struct McpArgs {
-    /// Also offer the tool `grade`, whose answers have scores and medals
+    /// Also offer the tool `grade`, which returns scores and medals
     #[arg(long)]
     scores: bool,
     /// Read submissions only below this directory [default: the current one]

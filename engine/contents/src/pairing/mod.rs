@@ -329,25 +329,25 @@ impl UnpairedRows<'_> {
         if only_there.is_empty() {
             return Ok(());
         }
-        // A row that occurs several times in the table is repeated. Other rows are added.
-        let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
+        // An unpaired row that occurs several times in `theirs` is repeated. Other unpaired rows are added.
+        let mut counts: HashMap<u128, u32> = HashMap::new();
         let mut wanted = only_there.iter().copied().peekable();
         let mut hashes = Vec::with_capacity(only_there.len());
         for_each_row(theirs, |place, row| {
             if wanted.next_if_eq(&place).is_some() {
                 let hash = row.hash(columns);
-                counts.insert(hash, (0, false));
+                counts.insert(hash, 0);
                 hashes.push(hash);
             }
             Ok(wanted.peek().is_some())
         })?;
         for_each_row(theirs, |_, row| {
-            if let Some((count, _)) = counts.get_mut(&row.hash(columns)) {
+            if let Some(count) = counts.get_mut(&row.hash(columns)) {
                 *count += 1;
             }
             Ok(true)
         })?;
-        let is_repeated = |hash: &u128| counts.get(hash).is_some_and(|(count, _)| *count > 1);
+        let is_repeated = |hash: &u128| counts.get(hash).is_some_and(|count| *count > 1);
         let (mut repeated, mut added) = (Vec::new(), Vec::new());
         for (place, hash) in only_there.iter().zip(&hashes) {
             match is_repeated(hash) {
@@ -509,22 +509,25 @@ fn first_unique(
     [theirs, ours]: [RowsOfTable<'_>; 2],
 ) -> Result<Option<CommonColumn>> {
     let mut at_once = 1;
-    let mut left = columns;
-    while !left.is_empty() {
-        let (some, rest) = left.split_at(at_once.min(left.len()));
-        let there: Vec<usize> = some.iter().map(|column| column.there).collect();
-        let here: Vec<usize> = some.iter().map(|column| column.here).collect();
+    let mut unchecked = columns;
+    while !unchecked.is_empty() {
+        let (checked, rest) = unchecked.split_at(at_once.min(unchecked.len()));
+        let there: Vec<usize> = checked.iter().map(|column| column.there).collect();
+        let here: Vec<usize> = checked.iter().map(|column| column.here).collect();
         let (unique_there, rows) = are_unique(theirs, &there)?;
         let (unique_here, other_rows) = are_unique(ours, &here)?;
         let unique = unique_there.iter().zip(&unique_here);
-        let found = unique.zip(some).find(|((one, other), _)| **one && **other);
+        let found = unique
+            .zip(checked)
+            .find(|((one, other), _)| **one && **other);
         if let Some((_, column)) = found {
             return Ok(Some((*column).clone()));
         }
-        // Usually the first column is unique, so check only one column in the first pass.
+        // Usually the first column is unique, so the first pass checks only one column. Each later pass checks as many
+        // columns as the memory for hashes permits.
         let most = MAX_KEPT_HASHES / rows.max(other_rows).max(1);
         at_once = usize::try_from(most).unwrap_or(usize::MAX).max(1);
-        left = rest;
+        unchecked = rest;
     }
     Ok(None)
 }

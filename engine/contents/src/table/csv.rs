@@ -221,7 +221,7 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let mut valid = true;
     // The bytes of a character that is divided between two chunks.
     let mut carry: Vec<u8> = Vec::new();
-    let mut before = 0;
+    let mut previous = 0;
     loop {
         let bytes = file.fill_buf()?;
         if bytes.is_empty() {
@@ -229,13 +229,13 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
         }
         // In UTF-16, a line ending contains a zero byte. Without it, the line endings look like those of ASCII.
         for byte in bytes.iter().copied().filter(|byte| !(wide && *byte == 0)) {
-            match (before, byte) {
+            match (previous, byte) {
                 (b'\r', b'\n') => form.crlf += 1,
                 (_, b'\n') => form.lf += 1,
                 (b'\r', _) => form.cr += 1,
                 _ => {}
             }
-            before = byte;
+            previous = byte;
         }
         if valid && !wide {
             carry.extend_from_slice(bytes);
@@ -250,10 +250,10 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
         let length = bytes.len();
         file.consume(length);
     }
-    if before == b'\r' {
+    if previous == b'\r' {
         form.cr += 1;
     }
-    form.final_newline = matches!(before, b'\r' | b'\n');
+    form.final_newline = matches!(previous, b'\r' | b'\n');
     if !valid || !carry.is_empty() {
         form.encoding = TextEncoding::Latin1;
     }

@@ -55,6 +55,7 @@ pub fn bundle_stem(id: &str) -> &str {
 /// How errors describe a file.
 #[derive(Debug, Clone)]
 pub(crate) struct FileLabel {
+    /// What the file is, for example `bundle`.
     pub(crate) title: String,
     /// The provider of the file: Kaggle, or the host of a URL.
     pub(crate) owner: String,

@@ -212,7 +212,7 @@ impl WebFile {
 
     /// Downloads the file, unless another process has just created the file.
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
-        // Without encryption, only a checksum protects the file.
+        // Without an encrypted connection, only a verified checksum protects the file from modification.
         if !(self.item.is_private() || self.is_checked && self.published.is_some()) {
             let item = self.item.to_string();
             return Err(self

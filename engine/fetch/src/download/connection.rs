@@ -112,6 +112,8 @@ impl<'a> SessionAddress<'a> {
         }
     }
 
+    /// Returns whether another connection may use the address. Only one connection at a time tries an address that has not
+    /// served a request yet.
     pub(crate) fn is_usable(&self) -> bool {
         !self.is_tried || self.has_served.load(Ordering::Relaxed)
     }

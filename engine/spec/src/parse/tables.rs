@@ -60,6 +60,8 @@ impl ParseState {
         names
     }
 
+    /// Returns the span of `part`, which begins at byte `at` of the key. If the key is written with escapes, returns the span
+    /// of the entire key.
     fn part(&self, entry: &MappingEntry, at: usize, part: &str) -> Span {
         let written = self.source.slice(entry.key_span);
         match written.find(&entry.key) {

@@ -67,6 +67,7 @@ impl Display for Body {
     }
 }
 
+/// Returns the SQL keyword of an enum variant: its name in upper case.
 fn upper(variant: &impl fmt::Debug) -> String {
     format!("{variant:?}").to_uppercase()
 }

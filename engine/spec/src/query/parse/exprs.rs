@@ -427,9 +427,10 @@ impl Parser<'_> {
                 "types are VARCHAR, BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP",
             ),
         };
+        // Skips words that do not change the type: DOUBLE PRECISION is DOUBLE.
         let _ = written == "DOUBLE" && self.take("PRECISION");
         let _ = written == "TIMESTAMP" && self.take("WITHOUT TIME ZONE");
-        // A length, UNSIGNED, an array or a time zone follows the name of the type.
+        // A length, UNSIGNED, `[]` or WITH TIME ZONE after the name makes a different type.
         let is_longer = self.is_any("( UNSIGNED") || self.is("[ ]") || self.is("WITH TIME ZONE");
         match to.filter(|_| !is_longer) {
             Some(to) => Ok(to),
