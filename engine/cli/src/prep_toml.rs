@@ -329,6 +329,7 @@ fn is_denied(path: &Path) -> bool {
     File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
 }
 
+/// Reads a configuration file, and resolves its relative paths. Returns `None` if the file does not exist.
 fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,

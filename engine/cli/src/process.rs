@@ -263,6 +263,7 @@ pub fn watch(cancel: Cancel, notice: impl FnOnce() + Send + 'static) -> Result<W
     Ok(Watching { _stop: stop })
 }
 
+/// Creates the streams of SIGINT and SIGTERM, and the runtime to which they belong.
 fn signals() -> io::Result<(Runtime, Signal, Signal)> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let inside = runtime.enter();
@@ -272,6 +273,8 @@ fn signals() -> io::Result<(Runtime, Signal, Signal)> {
     Ok((runtime, interrupt, terminate))
 }
 
+/// Waits for signals until `stopped` ends. The first signal sets `cancel` and calls `notice`. The second ends the
+/// program.
 async fn wait(
     mut stopped: oneshot::Receiver<()>,
     mut interrupt: Signal,

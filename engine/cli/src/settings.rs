@@ -425,6 +425,7 @@ pub fn usable_memory() -> Option<(u64, MemoryLimit)> {
     limits.min_by_key(|(bytes, _)| *bytes)
 }
 
+/// Identifies the program's file by its version, length and modification time.
 fn program_stamp() -> String {
     let stamp = || {
         let file = std::env::current_exe().ok()?.metadata().ok()?;

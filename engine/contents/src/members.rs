@@ -266,6 +266,7 @@ struct ArchiveReader<'a> {
 }
 
 impl ArchiveReader<'_> {
+    /// Hashes the members of an archive.
     fn list(&self, place: &Path) -> Result<ArchiveMembers> {
         let mut listed = ArchiveMembers {
             members: MemberList::new(),
@@ -282,6 +283,8 @@ impl ArchiveReader<'_> {
         Ok(listed)
     }
 
+    /// Visits the differing members of archives that can only be read from front to back. Copies the members of
+    /// `theirs` to temporary files, and then reads `ours`.
     fn compare_in_sequence(
         &self,
         differ: &BTreeSet<MemberName>,

@@ -125,6 +125,7 @@ impl DemoArgs {
     }
 }
 
+/// Summarizes the run of the demo.
 fn sentence(preparation: &Preparation) -> String {
     let sum = |steps: fn(&Summary) -> usize| -> u64 {
         preparation

@@ -124,6 +124,7 @@ fn table(found: &[(&str, &DatasetDigests)]) -> PrintedTable {
     table
 }
 
+/// Formats all digests of a competition, unshortened.
 fn in_full(id: &str, facts: &DatasetDigests) -> String {
     let digest = facts.digest();
     let mut text = format!(

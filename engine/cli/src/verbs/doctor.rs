@@ -270,6 +270,7 @@ fn account_check(account: &Account) -> CheckResult {
     )
 }
 
+/// Compares this machine's clock with the server's. Returns `None` if the server did not state its time.
 fn clock(account: &Account) -> Option<CheckResult> {
     let server = account.server_time?;
     let now = SystemTime::now();
@@ -291,6 +292,7 @@ fn clock(account: &Account) -> Option<CheckResult> {
     })
 }
 
+/// Checks whether the account may download the bundles of the competitions.
 fn rules(
     session: &CliSession,
     network: &Network,

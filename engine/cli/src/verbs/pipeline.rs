@@ -462,6 +462,7 @@ fn shortened(cell: Option<&str>) -> String {
     }
 }
 
+/// Formats the number of rows, and a table with facts about each column.
 fn facts(rows: &Preview) -> String {
     let mut table = PrintedTable::with_header("column  type  >missing  >different");
     for column in &rows.columns {

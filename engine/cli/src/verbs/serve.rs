@@ -41,7 +41,7 @@ pub struct ServeArgs {
     /// Address to listen on; 0.0.0.0 for all addresses of this machine
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     host: String,
-    /// Also serve POST /grade with scores; never where an agent can reach it
+    /// Also serve POST /grade with scores; only if no agent can reach the server
     #[arg(long)]
     scores: bool,
     /// Largest upload, such as 1GB

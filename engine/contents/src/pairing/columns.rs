@@ -26,7 +26,7 @@ pub struct IndexColumn {
 
 #[derive(Debug, Clone, Default)]
 pub struct ColumnComparison {
-    /// In the order of `ours`.
+    /// Columns of both tables, in the order of `ours`.
     pub common: Vec<CommonColumn>,
     pub index: Option<IndexColumn>,
     /// Columns with equal values but different names: name in `theirs`, name in `ours`.
@@ -35,6 +35,7 @@ pub struct ColumnComparison {
     pub missing: Vec<String>,
     /// Columns only of `theirs`.
     pub added: Vec<String>,
+    /// Whether the common columns have a different order in `theirs`.
     pub reordered: bool,
 }
 
@@ -134,6 +135,7 @@ impl ColumnComparison {
     }
 }
 
+/// Returns whether a name is one that pandas gives to a column with row numbers.
 fn is_index(name: &str) -> bool {
     name.is_empty()
         || name.starts_with("Unnamed: ")
@@ -166,6 +168,7 @@ fn has_integers(table: &dyn TableReader, place: usize) -> Result<bool> {
     Ok(true)
 }
 
+/// Returns whether the values of a column are 0, 1, 2 and so on.
 fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     let mut number = 0;

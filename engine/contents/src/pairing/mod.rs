@@ -268,6 +268,7 @@ fn each_at(
 /// The first unpaired rows of a table, kept in memory.
 struct Sample {
     rows: Vec<Row>,
+    /// Whether `rows` contains all unpaired rows.
     is_all: bool,
     /// Memory of all unpaired rows in bytes, including rows that are not kept.
     bytes: u64,

@@ -190,6 +190,7 @@ fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     place
 }
 
+/// Appends an element as text. An element of an unsupported type is written in hexadecimal.
 fn print(header: &NpyHeader, element: &[u8], out: &mut Vec<u8>) {
     match header.value(element) {
         Some(Element::Bool(value)) => {

@@ -55,7 +55,7 @@ pub fn bundle_stem(id: &str) -> &str {
 /// How errors describe a file.
 #[derive(Debug, Clone)]
 pub(crate) struct FileLabel {
-    /// What the file is, for example `bundle`.
+    /// The kind of file, for example `bundle`.
     pub(crate) title: String,
     /// The provider of the file: Kaggle, or the host of a URL.
     pub(crate) owner: String,
@@ -201,6 +201,8 @@ impl LocalBundle {
         self.absence(cause, has_results.then_some(Remedy::UseCachedResults))
     }
 
+    /// Returns the error for a file that was not found. Suggests the remedy for `cause`, providing the file, and
+    /// `further`.
     fn absence(&self, cause: FetchError, further: Option<Remedy>) -> StepError {
         let failure = cause.failure();
         let provide = self.what.remedy.clone();

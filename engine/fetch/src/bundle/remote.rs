@@ -160,6 +160,7 @@ impl<'a> Remote<'a> {
         })
     }
 
+    /// Requests `range`, and keeps its bytes as a block.
     fn fetch(&self, state: &mut State, range: Range<u64>) -> Result<(), FetchError> {
         let request = FirstRequest {
             shared: self.network.shared(),
@@ -222,6 +223,7 @@ impl ReadAt for Remote<'_> {
     }
 }
 
+/// Returns the bytes of `range`, and the object to which they belong. Retries after temporary failures.
 async fn fetch(
     mut request: FirstRequest<'_>,
     range: &Range<u64>,

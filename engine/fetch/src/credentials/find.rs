@@ -114,6 +114,7 @@ struct Search {
 }
 
 impl Search {
+    /// Adds the credentials in a file, if the file exists.
     fn file(&mut self, path: &Path, read: impl FnOnce(&str) -> ParsedCredentials) {
         let origin = Origin::File(path.to_path_buf());
         match std::fs::read_to_string(path) {

@@ -249,6 +249,7 @@ impl<'a> Session<'a> {
                 return Ok(());
             }
         } else {
+            // Another connection of the same round already failed and was counted.
             if ended.round < self.round {
                 return Ok(());
             }
@@ -301,6 +302,7 @@ impl Start {
         })
     }
 
+    /// Starts a download without an earlier session.
     async fn from_beginning(
         order: &Order,
         request: &mut FirstRequest<'_>,
@@ -428,6 +430,7 @@ impl<'a> StoredPieces<'a> {
         Ok(chunk.completes.is_some())
     }
 
+    /// Records that a piece is on disk.
     fn record(&mut self, written: CompletePiece) -> Result<(), FetchError> {
         let CompletePiece { piece, crc } = written;
         let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
@@ -457,6 +460,8 @@ impl<'a> StoredPieces<'a> {
         }
     }
 
+    /// Marks a piece as missing, because the disk returned different bytes than were written. Fails after
+    /// [`MAX_REREADS`] such pieces, once no other piece is missing.
     fn reread(&mut self, piece: usize) -> Result<(), FetchError> {
         let range = self.pieces.range(piece);
         self.rereads += 1;

@@ -214,6 +214,7 @@ pub(crate) struct MapContent {
 }
 
 impl Map {
+    /// Creates a map without records. Replaces an existing map.
     pub(crate) fn create(
         path: &Path,
         source: Digest,

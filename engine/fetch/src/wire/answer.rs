@@ -140,6 +140,7 @@ impl RangeRequest<'_> {
         expected.is_some_and(|expected| expected.compare(object) != Sameness::Same)
     }
 
+    /// Converts a response with a part of the object (status 206).
     fn part(&self, response: Response, host: String) -> Result<Answer, Stop> {
         let requested = &self.range;
         let other = |what: String| {
@@ -182,6 +183,7 @@ impl RangeRequest<'_> {
         }
     }
 
+    /// Converts a response with the entire object (status 200).
     fn whole(&self, response: Response, host: String) -> Result<Answer, Stop> {
         let Some(total) = response.content_length() else {
             return Err(Stop::Fatal(FetchError::NoLength { host }));

@@ -163,11 +163,13 @@ async fn follow_redirects(
     }))
 }
 
+/// Returns whether the URL is that of a login page.
 fn is_login(url: &Url) -> bool {
     let mut segments = url.path_segments().into_iter().flatten();
     segments.any(|segment| matches!(segment.to_ascii_lowercase().as_str(), "login" | "signin"))
 }
 
+/// Converts a response to a reply. Web pages, encoded responses and error responses become errors.
 async fn classify_answer(
     shared: &Shared,
     answer: Response,
@@ -278,6 +280,8 @@ struct NewToken {
     expires_in: u64,
 }
 
+/// Requests a new access token and stores it. Uses the other protocol if the server of the preferred protocol cannot be
+/// reached or does not support the call.
 async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Stop> {
     let expired = |message| {
         let path = login.path().to_path_buf();

@@ -121,6 +121,7 @@ pub(crate) async fn first_bytes(
         .unwrap_or_default())
 }
 
+/// Reads a response as text until it ends, fails, or has [`MAX_TEXT_BYTES`] bytes. Also returns the failure.
 async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String, Option<Trouble>) {
     let time = shared.options.stall;
     let mut bytes = Vec::new();

@@ -162,6 +162,7 @@ pub(crate) enum Item {
 }
 
 impl Item {
+    /// Creates the item for the file at a URL.
     pub(crate) fn file(name: &str, url: &str) -> Result<Item, FetchError> {
         let wrong = |cause| FetchError::Setup {
             cause: format!("the address of `{name}` {cause}"),

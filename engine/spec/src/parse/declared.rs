@@ -173,6 +173,7 @@ impl ParseState {
         }
     }
 
+    /// Returns the method that the key `method` names. Reports a missing or unknown method.
     fn method(
         &mut self,
         entries: &[&MappingEntry],

@@ -447,6 +447,7 @@ pub struct KindDefaults {
 }
 
 impl ParseState {
+    /// Parses the section `defaults`.
     pub(super) fn defaults(&mut self, node: &YamlNode) {
         let entries = self.entries(node, "defaults by kind", "duplicate-key", "key");
         let forms: Vec<&'static KindSpec> = self.vocabulary.kinds_with_options().collect();

@@ -73,6 +73,7 @@ impl ParseState {
         }
     }
 
+    /// Reports a key that names more or fewer tables than its value creates.
     fn check_count(&mut self, names: &[Spanned<String>], made: &TableOrigin) {
         let makes = match made {
             TableOrigin::Declared(declaration) => declaration.form.tables(),
@@ -132,6 +133,7 @@ impl ParseState {
         self.query_of(node, QueryUse::Files)
     }
 
+    /// Parses a query, and records the tables and lists that it uses. Reports an error at its position in the file.
     fn query_of(&mut self, node: &YamlNode, purpose: QueryUse) -> Option<Query> {
         let help = "write a SELECT after the name, for example `NAME: SELECT id FROM train`";
         let text = self.text_or_help(node, "a query", help)?.value;

@@ -95,6 +95,7 @@ fn visit_select<'t>(select: &'t Select, visit: &mut dyn FnMut(Node<'t>)) {
     visit_exprs(select.having.iter().chain(&select.qualify), visit);
 }
 
+/// Visits the expressions and queries directly in an expression.
 fn visit_operands<'t>(kind: &'t ExprKind, visit: &mut dyn FnMut(Node<'t>)) {
     match kind {
         ExprKind::Column { .. }

@@ -216,6 +216,7 @@ const YAML_HELP: [(&str, &str); 7] = [
     ),
 ];
 
+/// Creates the node of a scalar. Its span excludes spaces and line breaks at the end.
 fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span) -> YamlNode {
     let style = match style {
         ScalarStyle::Plain => Style::Plain,
@@ -231,6 +232,7 @@ fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span)
     }
 }
 
+/// Creates the node of a collection whose end was parsed at `end`.
 fn close(done: OpenCollection, end: Span) -> YamlNode {
     // Only flow collections have an explicit end. A block ends with its last item.
     let until = |last: Option<Span>, start: Span| match last {

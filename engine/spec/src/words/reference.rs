@@ -190,6 +190,7 @@ fn kind(key: &SectionKey) -> String {
     }
 }
 
+/// Returns the description of a type that has no list of words.
 fn simple(value: &KeyType) -> &'static str {
     match value {
         KeyType::Text => "text",

@@ -85,6 +85,7 @@ impl Parser<'_> {
 
     fn null_treatment(&mut self) -> bool {
         let ignores = self.take("IGNORE NULLS");
+        // RESPECT NULLS is the default.
         let _ = !ignores && self.take("RESPECT NULLS");
         ignores
     }
@@ -171,6 +172,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses the bounds of a window's frame. If only one bound is written, the frame ends at the current row.
     fn frame(&mut self, units: FrameUnits) -> Parsed<Frame> {
         let at = self.at();
         let (start, end) = match self.take("BETWEEN") {
@@ -192,6 +194,7 @@ impl Parser<'_> {
         Ok(Frame { units, start, end })
     }
 
+    /// Parses a bound, such as `2 PRECEDING`. UNBOUNDED is a bound without a distance.
     fn bound(&mut self) -> Parsed<FrameBound> {
         if self.take("CURRENT ROW") {
             return Ok(FrameBound::CurrentRow);

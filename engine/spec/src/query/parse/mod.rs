@@ -135,6 +135,7 @@ pub(super) struct ParsedTree {
     pub used_lists: BTreeSet<String>,
 }
 
+/// Parses the tokens of a single query, and checks the query's names and size.
 pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
     if tokens.all.len() > MAX_TOKENS + 1 {
         let message = format!("the query has more than {MAX_TOKENS} words");
@@ -160,6 +161,7 @@ pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
     })
 }
 
+/// Rejects a query that reads or combines too many tables.
 fn check_size(tree: &QueryTree) -> Parsed<()> {
     let Reads {
         count,
@@ -304,6 +306,7 @@ impl<'p> Parser<'p> {
         }
     }
 
+    /// Returns the error for a next token that is not `expected`.
     fn unexpected(&self, expected: &str) -> Fault {
         if let Err(fault) = self.reject_unsupported(1) {
             return fault;

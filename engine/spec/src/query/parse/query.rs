@@ -20,6 +20,7 @@ const AFTER_BRANCH: &str = "UNION EXCEPT INTERSECT MINUS ORDER LIMIT OFFSET";
 
 impl Parser<'_> {
     pub(super) fn query(&mut self) -> Parsed<QueryTree> {
+        // A subquery is not a part of the repeated item that contains it.
         let repetition = self.repetition.take();
         let query = self.nested(|inner| {
             let at = inner.at();
@@ -239,6 +240,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses an item of a select list: a wildcard with EXCLUDE and REPLACE, or an expression.
     fn item(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         let table = self
             .next_name(true)
@@ -350,6 +352,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
+    /// Parses an item of FROM with its joins.
     fn from(&mut self) -> Parsed<From> {
         let mut from = From {
             first: self.source()?,
@@ -378,6 +381,7 @@ impl Parser<'_> {
         Ok(from)
     }
 
+    /// Parses the words of a join, such as LEFT JOIN. Returns `None` if no join follows.
     fn join_kind(&mut self) -> Parsed<Option<JoinKind>> {
         let kinds = [
             ("JOIN", JoinKind::Inner),
