@@ -139,6 +139,7 @@ impl Chooser<'_> {
 }
 
 impl Chooser<'_> {
+    /// Chooses a setting that is yes or no from its variable and the configuration files. The verbs apply its option later.
     fn switch(
         &mut self,
         name: &'static str,

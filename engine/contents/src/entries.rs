@@ -228,6 +228,7 @@ impl EntryWalk<'_> {
         }
     }
 
+    /// Visits a member. If the member is an archive, copies it to a temporary file and visits its members instead.
     fn member(
         &mut self,
         entry: Entry<'_>,

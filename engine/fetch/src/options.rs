@@ -101,6 +101,7 @@ pub enum WaitReport {
 }
 
 impl WaitReport {
+    /// Creates the report about a pause. Returns `None` if the pause is too short to be reported.
     pub(crate) fn new(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
         let is_offline = matches!(trouble, Trouble::Unreachable { .. });
         (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {

@@ -84,6 +84,7 @@ pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
 /// A set of corrections. Bit N stands for the correction with index N in the file.
 type CorrectionSet = u32;
 
+/// Returns the name of the variant with these corrections.
 fn name_of(names: &[String], set: CorrectionSet) -> String {
     variant_name(names, |name| {
         let place = names.iter().position(|one| one == name);

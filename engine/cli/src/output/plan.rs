@@ -187,6 +187,7 @@ fn option_text(option: RecalledOption) -> String {
     }
 }
 
+/// Returns the bytes of all files that must be read to compute digests.
 fn read_bytes(steps: &[PlannedStep]) -> u64 {
     let unread = steps.iter().filter_map(|step| match step.reason {
         Some(Reason::Unread { bytes }) => Some(bytes),

@@ -164,6 +164,7 @@ pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
     others.into_iter().find(fits).unwrap_or(expected)
 }
 
+/// Returns the bytes of a line outside of double quotes.
 fn unquoted_part(line: &[u8]) -> Vec<u8> {
     let mut is_quoted = false;
     let outside = line.iter().filter(|byte| {

@@ -238,6 +238,7 @@ impl WebFile {
         }
     }
 
+    /// Creates the file at the target. Extracts the file from the bundle if possible, and otherwise downloads it.
     fn create(&self, context: &Context) -> Result<(), StepError> {
         let Some((bundle, entry)) = self.proven_member(context)? else {
             return self.fetch(context);

@@ -133,6 +133,7 @@ impl Search {
         }
     }
 
+    /// Adds the result of parsing a place. The first credentials are used.
     fn add(&mut self, origin: Origin, parsed: ParsedCredentials) {
         match parsed {
             Ok(None) => {}
@@ -142,6 +143,7 @@ impl Search {
         }
     }
 
+    /// Keeps the error of the first defective place, unless credentials were found before.
     fn defective(&mut self, error: CredentialsError) {
         if self.found.is_none() {
             self.defect.get_or_insert(error);
@@ -241,6 +243,7 @@ pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> Par
     )
 }
 
+/// Parses the file that `kaggle auth login` writes. Returns `None` if the login cannot be renewed.
 pub(crate) fn login(path: &Path, text: &str) -> ParsedCredentials {
     if text.trim().is_empty() {
         return Ok(None);

@@ -127,6 +127,7 @@ impl<'a> SessionAddress<'a> {
         Ok(())
     }
 
+    /// Records the end of a connection that used the address `number`.
     pub(crate) fn end_connection(&mut self, number: u64) {
         if number == self.number {
             self.is_tried = false;

@@ -290,6 +290,7 @@ fn record_checksum(seed: u32, piece: u32, crc: u32) -> u32 {
     hasher.finalize()
 }
 
+/// Encodes a record of the map: the index of a piece, its CRC, and the checksum of the record.
 fn encode(seed: u32, piece: u32, crc: u32) -> [u8; RECORD_BYTES] {
     let mut record = [0; RECORD_BYTES];
     let parts = [piece, crc, record_checksum(seed, piece, crc)];
@@ -299,6 +300,7 @@ fn encode(seed: u32, piece: u32, crc: u32) -> [u8; RECORD_BYTES] {
     record
 }
 
+/// Returns the index of a piece and its CRC, or `None` if the checksum of the record is wrong.
 fn decode(seed: u32, record: &[u8; RECORD_BYTES]) -> Option<(u32, u32)> {
     let [piece, crc, sum] = record.as_chunks::<4>().0 else {
         return None;

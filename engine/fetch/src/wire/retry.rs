@@ -142,6 +142,7 @@ pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration
         .sum()
 }
 
+/// Returns the pause `first`, doubled for each further failure, but at most `limit`.
 fn max_pause(failures: u32, first: Duration, limit: Duration) -> Duration {
     first
         .saturating_mul(1 << failures.saturating_sub(1).min(20))

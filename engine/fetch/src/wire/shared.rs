@@ -108,6 +108,7 @@ impl Shared {
         self.runtime.as_ref()
     }
 
+    /// Waits until another connection may be opened.
     pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, FetchError> {
         let semaphore = Arc::clone(&self.connections);
         semaphore

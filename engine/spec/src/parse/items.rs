@@ -134,6 +134,7 @@ fn collect_comparisons(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option
     Some(())
 }
 
+/// Converts one side of a comparison. Returns `None` if it is neither a column nor a number.
 fn side(expr: &Expr) -> Option<Operand> {
     match &expr.kind {
         ExprKind::Column { table: None, name } => Some(Operand::Column(name.text.clone())),

@@ -415,6 +415,7 @@ fn example_of(section: &Section) -> String {
     format!("{{ {} }}", keys.join(", "))
 }
 
+/// Returns the position of a mapping's first key, or of another node.
 fn start_of(node: &YamlNode) -> Span {
     match &node.kind {
         Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),

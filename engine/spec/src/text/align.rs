@@ -96,6 +96,8 @@ impl Walk<'_> {
         }
     }
 
+    /// Moves past the white-space character `expected`, which may be written as a line break or as an escape. Returns
+    /// its position.
     fn white_space(&mut self, expected: char) -> usize {
         let Some(&(at, character)) = self.characters.peek() else {
             return self.len;

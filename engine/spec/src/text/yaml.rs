@@ -283,6 +283,7 @@ impl Offsets {
         Offsets::Table(starts.chain([text.len()]).collect())
     }
 
+    /// Converts the index of a character to the offset of its first byte.
     fn byte(&self, character: usize) -> usize {
         match self {
             Offsets::Ascii(len) => character.min(*len),

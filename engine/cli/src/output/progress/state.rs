@@ -206,6 +206,7 @@ impl State {
 }
 
 impl Running {
+    /// Returns the bytes so far, and the total. The total is an estimate until the step states it.
     fn bytes(&self) -> StepBytes {
         let done = self.counters.bytes.load(Ordering::Relaxed);
         match self.counters.total_bytes.load(Ordering::Relaxed) {

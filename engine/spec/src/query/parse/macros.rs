@@ -217,6 +217,7 @@ fn equals(column: Expr, text: &str, at: Position) -> Expr {
     ExprKind::operation(Operator::Equal, [column, quoted(text, at)]).at(at)
 }
 
+/// Returns an expression that is 1 if the condition is true, and 0 if it is false or NULL.
 fn as_integer(condition: Expr, at: Position) -> Expr {
     let otherwise = ExprKind::Boolean(false).at(at);
     let known = plain_call("coalesce", vec![condition, otherwise], at);

@@ -523,6 +523,7 @@ impl QueryTree {
         self.with.is_empty() && self.order_by.is_empty() && self.limit.is_none() && self.offset == 0
     }
 
+    /// Converts the query to an operand of a set operation.
     fn into_branch(self) -> Body {
         match self.is_plain() {
             true => self.body,
