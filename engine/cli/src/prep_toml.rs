@@ -374,6 +374,7 @@ fn denied(path: &Path, instead: &str) -> CliError {
         .help(format!("ask its owner for permission, or {instead}"))
 }
 
+/// Returns the error for a file that is not valid, with the line and the known keys.
 fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
     let line = error.span().map(|span| {
         let before = text.get(..span.start).unwrap_or_default();

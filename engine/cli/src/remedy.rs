@@ -25,6 +25,7 @@ struct VerbOptions {
 const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "pipelines"];
 
 impl VerbOptions {
+    /// Collects the options of the verb on the command line.
     fn new(command: &Command, matches: &ArgMatches) -> VerbOptions {
         let common = command.get_arguments();
         let (mut command, mut matches) = (command, matches);

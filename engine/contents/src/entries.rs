@@ -29,6 +29,7 @@ pub fn of_archive(
     visit_archive(format, place, path, budget, StoredForms::Skip, visit)
 }
 
+/// Same as [`of_archive`]. With [`StoredForms::Read`], `visit` also learns how the archive stores each member.
 fn visit_archive(
     format: ArchiveFormat,
     place: &Path,
@@ -132,6 +133,7 @@ struct EntryWalk<'a> {
 }
 
 impl EntryWalk<'_> {
+    /// Visits a file, or the members of an archive.
     fn file(
         &mut self,
         place: &Path,

@@ -223,6 +223,7 @@ fn visit_one_sided_members(
     Ok(differ)
 }
 
+/// Visits the differing members of two zip archives, whose members can be read in any order.
 fn compare_zip_members(
     differ: &BTreeSet<MemberName>,
     theirs: &Path,

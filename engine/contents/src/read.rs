@@ -63,6 +63,7 @@ fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(ContentsError::system_error(path))
 }
 
+/// Compares two open files in chunks, with the buffers `one` and `two`.
 fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8]) -> Result<Bytes> {
     let mut at = 0;
     loop {

@@ -103,6 +103,7 @@ fn combinations(count: usize) -> impl Iterator<Item = CorrectionSet> {
     ends.chain(1..full)
 }
 
+/// Parses all variants. A diagnostic that several variants have is reported once.
 fn all_variants(
     vocabulary: &Vocabulary,
     id: &str,

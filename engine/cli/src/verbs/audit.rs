@@ -201,6 +201,7 @@ const MAX_LINE: usize = 4_000;
 /// Maximum number of paths per block.
 const MAX_PATHS: usize = 3;
 
+/// Formats a cause of differences, with examples and the action to take.
 fn block(block: &Block, audit: &Audit) -> String {
     let mut paths: Vec<&str> = block.paths.iter().map(String::as_str).collect();
     let more = format!("and {} more", paths.len().saturating_sub(MAX_PATHS));

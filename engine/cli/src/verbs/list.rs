@@ -93,6 +93,7 @@ impl ListArgs {
     }
 }
 
+/// Collects the state of a competition in all variants.
 fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
     // A pipeline with mistakes is listed, too. `prep plan` shows the mistakes.

@@ -474,7 +474,7 @@ struct Common {
     /// Time limit of a job in hours
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
     hours: usize,
-    /// Do not require a mirror and a key here
+    /// Do not check that a mirror and a key are configured on this machine
     ///
     /// Use it if the jobs have their own prep.toml.
     #[arg(long)]

@@ -150,6 +150,8 @@ impl Search {
         }
     }
 
+    /// Returns the first credentials that were found. Otherwise returns the error of the first defective place, or the error
+    /// for missing credentials. `username` and `key` are whether `KAGGLE_USERNAME` and `KAGGLE_KEY` are set.
     fn end(
         mut self,
         username: bool,

@@ -202,6 +202,7 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Starts a connection that receives `range`. If the request was already sent, `ready` is its response.
     fn spawn(&mut self, range: Range<u64>, ready: Option<ReadyAnswer>) {
         let shared = Arc::clone(&self.order.shared);
         let sink = self.sink.clone();

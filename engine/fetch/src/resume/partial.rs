@@ -49,6 +49,7 @@ pub(crate) fn with_suffix(target: &Path, suffix: &str) -> PathBuf {
 }
 
 impl Partial {
+    /// Locks the partial file of `target`, unless `target` exists or another process holds the lock.
     pub(crate) fn try_lock(target: &Path) -> Result<LockOutcome, FetchError> {
         if target.exists() {
             return Ok(LockOutcome::Complete);

@@ -39,6 +39,7 @@ pub(crate) struct RangeRequest<'a> {
 pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 
 impl RangeRequest<'_> {
+    /// Sends the request, follows redirects, and checks that the response contains the requested bytes.
     pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, Stop> {
         // Without a strong validator, no response could prove that it contains the expected object.
         if self

@@ -22,6 +22,7 @@ pub(crate) const MAX_REDIRECTS: usize = 5;
 pub(crate) enum Reply {
     /// A redirect to a host that is not Kaggle's.
     Elsewhere(Url),
+    /// The API's own response, and the request that it answers.
     Answer(Response, Message),
 }
 
@@ -116,6 +117,7 @@ fn is_of_api<T>(ended: &Result<T, Stop>) -> bool {
     }
 }
 
+/// Sends a call with credentials. Follows redirects to hosts that may receive the credentials.
 async fn follow_redirects(
     shared: &Shared,
     mut message: Message,

@@ -385,6 +385,7 @@ pub(super) struct Reads<'t> {
 }
 
 impl<'t> Reads<'t> {
+    /// Counts the tables, joins and parts of a node and of its children.
     fn visit(&mut self, node: Node<'t>) {
         let outer = self.defined.len();
         match node {

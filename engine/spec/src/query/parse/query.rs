@@ -210,6 +210,7 @@ impl Parser<'_> {
     fn select(&mut self, at: Position) -> Parsed<Select> {
         self.reject_unsupported(2)?;
         let distinct = self.take("DISTINCT");
+        // ALL is the default.
         let _ = !distinct && self.take("ALL");
         if self.is("FROM") || self.is_end() {
             return Err(Fault::new(
