@@ -17,7 +17,8 @@ use prep_formats::zip::{ZipMethod, ZipWriter};
 /// A call of the library that sends requests.
 type Call = fn(&Fixture) -> Result<(), String>;
 
-fn text<T>(result: Result<T, FetchError>) -> Result<(), String> {
+/// Drops the value, and converts the error to its text.
+fn without_value<T>(result: Result<T, FetchError>) -> Result<(), String> {
     result.map(drop).map_err(|error| prep_core::chain(&error))
 }
 
@@ -48,20 +49,20 @@ const CALLS: [(&str, Call); 8] = [
         )
     }),
     ("files", |fixture| {
-        text(fixture.network.files(ID, &Cancel::default()))
+        without_value(fixture.network.files(ID, &Cancel::default()))
     }),
     ("summary", |fixture| {
-        text(fixture.network.summary(ID, &Cancel::default()))
+        without_value(fixture.network.summary(ID, &Cancel::default()))
     }),
     ("account", |fixture| {
-        text(fixture.network.account(&Cancel::default()))
+        without_value(fixture.network.account(&Cancel::default()))
     }),
     ("access", |fixture| {
-        text(fixture.network.check_access(ID, &Cancel::default()))
+        without_value(fixture.network.check_access(ID, &Cancel::default()))
     }),
     ("length", |fixture| {
         let url = fixture.server.file(ID);
-        text(fixture.network.file_length("x", &url, &Cancel::default()))
+        without_value(fixture.network.file_length("x", &url, &Cancel::default()))
     }),
 ];
 
