@@ -25,7 +25,7 @@ use crate::settings::Environment;
 const PROGRAM: &str = "prep";
 const VARIABLE: &str = "COMPLETE";
 
-/// Ends the process after an answer. Does nothing if the variable `COMPLETE` is not set.
+/// Answers a shell's request for completions, and ends the process. Does nothing if the variable `COMPLETE` is not set.
 pub fn answer() {
     let request = CompleteEnv::with_factory(|| completed(args::command()));
     request.var(VARIABLE).complete();
@@ -87,7 +87,7 @@ const BASH_PATCHES: [(&str, &str); 4] = [
     ),
 ];
 
-/// Adds values to a command and its subcommands.
+/// Adds the values that shells complete to a command and its subcommands.
 fn completed(command: clap::Command) -> clap::Command {
     let verb = command.get_name().to_owned();
     let command = command.mut_args(|arg| with_values(arg, &verb));

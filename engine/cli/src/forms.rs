@@ -37,6 +37,7 @@ pub fn check(verb: &str, active: &[&str]) -> Result<(), CliError> {
     check_given(verb, active, remedy::is_given)
 }
 
+/// Same as [`check`]. `is_given` returns whether an option is on the command line.
 fn check_given(
     verb: &str,
     active: &[&str],

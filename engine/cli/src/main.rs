@@ -78,6 +78,7 @@ fn main() -> ExitCode {
     }
 }
 
+/// Parses the command line, runs the verb, and returns the exit code.
 fn prep() -> ExitCode {
     completion::answer();
     let cli = match args::parse() {

@@ -263,6 +263,7 @@ impl GivenArgs {
         )
     }
 
+    /// Returns the answers and the leaderboard that the user named, or `None` without `--answers`.
     pub fn overrides(&self) -> Option<GradeOverrides> {
         Some(GradeOverrides {
             answers: self.answers.clone()?,

@@ -55,6 +55,7 @@ pub struct ConfigFile {
     pub remote: ConfigSection,
 }
 
+/// The section `[remote]`.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigSection {
@@ -64,6 +65,7 @@ pub struct ConfigSection {
     /// Public keys whose signed results `prep` trusts.
     #[serde(default, deserialize_with = "trusted_keys")]
     pub trusted: Vec<TrustedKey>,
+    /// Other addresses of the remote in `url`.
     #[serde(default)]
     pub same_as: Vec<String>,
     /// Whether `prep` sends downloaded bundles to the mirror.
@@ -151,7 +153,7 @@ impl fmt::Display for TrustedKey {
     }
 }
 
-/// Returns the end in UTC, in seconds since 1970.
+/// Returns the end of a day in UTC, in seconds since 1970.
 fn end_of_day(date: Date) -> u64 {
     let first = jiff::civil::date(1970, 1, 1);
     // The TOML parser accepts only days that exist.
@@ -306,7 +308,8 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
     Ok(())
 }
 
-/// Returns how a user other than `user` and root could write a file or directory, or `None` if only these two can.
+/// Returns the reason why a user other than `user` and root could write a file or directory. Returns `None` if only these
+/// two users can.
 fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
     const OTHERS_WRITE: u32 = 0o022;
     const STICKY: u32 = 0o1000;
@@ -326,6 +329,7 @@ fn is_denied(path: &Path) -> bool {
     File::open(path).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
 }
 
+/// Reads a configuration file, and resolves its relative paths. Returns `None` if the file does not exist.
 fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -370,6 +374,7 @@ fn denied(path: &Path, instead: &str) -> CliError {
         .help(format!("ask its owner for permission, or {instead}"))
 }
 
+/// Returns the error for a file that is not valid, with the line and the known keys.
 fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
     let line = error.span().map(|span| {
         let before = text.get(..span.start).unwrap_or_default();

@@ -77,12 +77,12 @@ const SIGXFSZ: c_int = 25;
 
 /// Installs the handlers. No other thread may run yet.
 pub fn set_up() {
-    let usual = std::panic::take_hook();
+    let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| match exhausted(panic) {
         Some(message) => end(message),
         None => {
-            usual(panic);
-            // The thread that joins this one ends the program with the exit code of a bug.
+            default_hook(panic);
+            // The panic ends this thread. The thread that waits for it ends the program with the exit code of a bug.
             print(BUG);
         }
     }));
@@ -139,6 +139,7 @@ fn print(text: &str) {
 }
 
 thread_local! {
+    /// Whether an allocation of this thread failed.
     static FAILED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -223,12 +224,12 @@ pub fn set_up_allocator() {}
 
 pub const STOPPING: &str = "stopping; press Ctrl-C again to end at once";
 
-/// Handles signals until the value is dropped.
+/// While this value exists, a separate thread handles signals.
 pub struct Watching {
     _stop: oneshot::Sender<()>,
 }
 
-/// Handles signals. The first signal sets the returned flag.
+/// Handles signals as long as the first returned value exists. The first signal sets the returned flag, and prints a message.
 pub fn watched(printer: &Printer) -> Result<(Watching, Cancel), CliError> {
     let cancel = Cancel::default();
     let printer = printer.clone();
@@ -262,6 +263,7 @@ pub fn watch(cancel: Cancel, notice: impl FnOnce() + Send + 'static) -> Result<W
     Ok(Watching { _stop: stop })
 }
 
+/// Creates the streams of SIGINT and SIGTERM, and the runtime to which they belong.
 fn signals() -> io::Result<(Runtime, Signal, Signal)> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let inside = runtime.enter();
@@ -271,6 +273,8 @@ fn signals() -> io::Result<(Runtime, Signal, Signal)> {
     Ok((runtime, interrupt, terminate))
 }
 
+/// Waits for signals until `stopped` ends. The first signal sets `cancel` and calls `notice`. The second ends the
+/// program.
 async fn wait(
     mut stopped: oneshot::Receiver<()>,
     mut interrupt: Signal,

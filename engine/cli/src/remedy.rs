@@ -25,6 +25,7 @@ struct VerbOptions {
 const DATA_OPTIONS: [&str; 5] = ["source", "variant", "data-dir", "cache-dir", "pipelines"];
 
 impl VerbOptions {
+    /// Collects the options of the verb on the command line.
     fn new(command: &Command, matches: &ArgMatches) -> VerbOptions {
         let common = command.get_arguments();
         let (mut command, mut matches) = (command, matches);
@@ -42,7 +43,7 @@ impl VerbOptions {
             let id = option.get_id().as_str();
             let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
             let is_no = |mut values: RawValues| values.any(|value| value == "no");
-            // An option with the value `no` is still a suggestion, because the user can turn it on.
+            // An option with the value `no` can still be suggested, because the user can turn it on.
             if is_given && !matches.get_raw(id).is_some_and(is_no) {
                 options.given.insert(name.to_owned());
             }
@@ -72,6 +73,7 @@ impl VerbOptions {
         self.given.contains(option)
     }
 
+    /// Returns `text` if the verb has the option and the user has not given the option.
     fn if_new(&self, option: &str, text: &str) -> Option<String> {
         (self.has(option) && !self.is_given(option)).then(|| text.to_owned())
     }

@@ -31,6 +31,7 @@ pub struct RemoteArgs {
     pub no_remote: bool,
 }
 
+/// The settings of the remote. Each value has its origin: an option, a variable, or the path of a file.
 #[derive(Debug, Default, Clone)]
 pub struct RemoteSettings {
     pub url: Option<(String, String)>,

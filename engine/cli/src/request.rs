@@ -25,10 +25,10 @@ use crate::output::{plan, summary};
 use crate::process::{STOPPING, watch};
 use crate::session::CliSession;
 
-/// Maximum number of equal errors. Other competitions with this error are in one line.
+/// Maximum number of equal errors that are printed. One line lists the other competitions with the same error.
 const MAX_EQUAL_ERRORS: usize = 3;
 
-/// Maximum number of ids in this line.
+/// Maximum number of ids in the line about other competitions with the same error.
 const MAX_IDS: usize = 5;
 
 impl CliSession {
@@ -46,7 +46,7 @@ impl CliSession {
         }
     }
 
-    /// `purpose` states why the verb uses the network.
+    /// Creates the task of a verb. `purpose` states why the verb uses the network.
     pub fn task(
         &self,
         options: PreparationOptions,
@@ -72,6 +72,7 @@ impl CliSession {
         })
     }
 
+    /// Creates a task that sends no request to Kaggle.
     pub fn local_task(&self, args: &PreparationArgs) -> Result<Task, CliError> {
         let options = args.options(self);
         self.task(options, &DownloadLimits::default(), Purpose::Unused)
@@ -185,6 +186,7 @@ fn stopped_or_failed(error: Error) -> CliError {
     }
 }
 
+/// The result or the error of each competition.
 pub struct IdResults<T>(Vec<(String, Result<T, CliError>)>);
 
 impl<T> IdResults<T> {
@@ -257,9 +259,10 @@ impl Purpose {
     }
 }
 
+/// Maximum number of attempts for a request whose answer the user waits for.
 const MAX_REQUEST_ATTEMPTS: u32 = 3;
 
-/// Returns the network. The first use sets it up, and a message shows the credentials.
+/// Returns the network. The first use sets it up. When the credentials are found, a message shows where.
 pub fn network(session: &CliSession, limits: &DownloadLimits, purpose: Purpose) -> LazyNetwork {
     let (session, limits) = (session.clone(), limits.clone());
     LazyNetwork::new(move || connect(&session, &limits, purpose))

@@ -144,7 +144,7 @@ impl Selection {
         if let Some(day) = &self.closed_after {
             ids.retain(
                 |id| match catalog.find(id).map(|entry| entry.dates().closed) {
-                    // A later stage reports unknown ids.
+                    // The id is unknown. The verb reports this when it uses the id.
                     None => true,
                     Some(closed) => {
                         undated += usize::from(closed.is_none());
@@ -200,6 +200,7 @@ pub struct UnitArg {
 }
 
 impl UnitArg {
+    /// Returns the ids of the unit, and prints their number. Without `--unit`, returns all ids.
     pub fn part(
         &self,
         session: &CliSession,

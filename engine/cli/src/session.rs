@@ -37,7 +37,7 @@ impl CliSession {
 /// An exit code, or the error that ended the verb.
 pub type VerbResult = Result<Exit, CliError>;
 
-/// The sources of settings and credentials.
+/// The directories and environment variables from which settings and credentials are read.
 #[derive(Debug, Clone)]
 pub struct Directories {
     pub variable: fn(&str) -> Option<OsString>,
@@ -52,19 +52,20 @@ pub struct Directories {
 }
 
 impl Directories {
-    /// Returns an option, a variable, a file, or `default`.
+    /// Returns the origin of a setting: `option`, the name of a variable, the path of a file, or `default`.
     pub fn origin(&self, setting: &str) -> &str {
         let mut origins = self.origins.iter();
         let origin = origins.find(|(name, _)| *name == setting);
         origin.map_or("default", |(_, origin)| origin)
     }
 
-    /// Treats an empty variable as unset.
+    /// Returns the value of a variable. An empty variable is treated as unset.
     pub fn text(&self, name: &str) -> Option<String> {
         let text = (self.variable)(name)?.into_string().ok()?;
         (!text.is_empty()).then_some(text)
     }
 
+    /// Returns the directory of signing keys. Returns `None` if the user has no configuration directory.
     pub fn keys(&self) -> Option<PathBuf> {
         Some(self.config_dir.as_ref()?.join("keys"))
     }
@@ -80,7 +81,7 @@ pub struct Kaggle {
 }
 
 impl Kaggle {
-    /// Searches variables and files. The first credentials that exist must be usable.
+    /// Searches environment variables and files. Returns the first usable credentials.
     pub fn credentials(&self) -> Result<FoundCredentials, CredentialsError> {
         let variable = |name: &str| (self.variable)(name)?.into_string().ok();
         prep_fetch::find_credentials(&prep_fetch::CredentialVariables {

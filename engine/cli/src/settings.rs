@@ -21,7 +21,7 @@ use crate::session::{CliSession, Directories, Kaggle};
 const ASSUMED_MEMORY_BYTES: u64 = 8 << 30;
 
 impl Environment {
-    /// Treats an empty variable as unset.
+    /// Returns the value of a variable. An empty variable is treated as unset.
     fn set(&self, name: &str) -> Option<OsString> {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
@@ -44,7 +44,7 @@ impl Environment {
         )
     }
 
-    /// The default is not in the cache, because `prep` cannot compute packs again.
+    /// Returns the default directory of packs. It is not in the cache, because `prep` cannot compute packs again.
     fn packs(&self) -> Option<PathBuf> {
         let is_mac = cfg!(target_os = "macos");
         let usual = if is_mac {
@@ -94,9 +94,11 @@ impl Environment {
     }
 }
 
+/// Chooses the value of each setting from options, variables and files.
 struct Chooser<'a> {
     environment: &'a Environment,
     files: ConfigFiles,
+    /// The settings that have a value, each with its origin.
     origins: Vec<(&'static str, String)>,
 }
 
@@ -137,6 +139,7 @@ impl Chooser<'_> {
 }
 
 impl Chooser<'_> {
+    /// Chooses a setting that is yes or no from its variable and the configuration files. The verbs apply its option later.
     fn switch(
         &mut self,
         name: &'static str,
@@ -322,6 +325,7 @@ const BASE_OPEN_FILES: u64 = 24;
 /// Files that a step may have open per thread.
 const OPEN_FILES_PER_JOB: u64 = 8;
 
+/// Returns the number of open files that `jobs` jobs need.
 pub fn open_files_of(jobs: u64) -> u64 {
     BASE_OPEN_FILES + OPEN_FILES_PER_JOB * jobs
 }
@@ -333,7 +337,9 @@ fn jobs_within(files: u64, wanted: usize) -> usize {
     wanted.min(possible).max(1)
 }
 
+/// The environment variables, directories and limits of the process.
 pub struct Environment {
+    /// Returns the value of an environment variable.
     pub variable: fn(&str) -> Option<OsString>,
     pub home: Option<PathBuf>,
     pub current_dir: Option<PathBuf>,
@@ -420,6 +426,7 @@ pub fn usable_memory() -> Option<(u64, MemoryLimit)> {
     limits.min_by_key(|(bytes, _)| *bytes)
 }
 
+/// Identifies the program's file by its version, length and modification time.
 fn program_stamp() -> String {
     let stamp = || {
         let file = std::env::current_exe().ok()?.metadata().ok()?;

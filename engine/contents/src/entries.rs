@@ -18,7 +18,7 @@ pub type VisitMember<'a> = &'a mut dyn FnMut(&Member<'_>, &mut dyn Read) -> Resu
 
 /// Calls `visit` for each file in the archive at `place`. Skips bytes that `visit` does not read.
 ///
-/// `budget` limits the number and size of the members. Error messages call the archive `path`.
+/// `budget` limits the number and size of the members. Error messages name the archive by `path`.
 pub fn of_archive(
     format: ArchiveFormat,
     place: &Path,
@@ -29,6 +29,7 @@ pub fn of_archive(
     visit_archive(format, place, path, budget, StoredForms::Skip, visit)
 }
 
+/// Same as [`of_archive`]. With [`StoredForms::Read`], `visit` also learns how the archive stores each member.
 fn visit_archive(
     format: ArchiveFormat,
     place: &Path,
@@ -78,7 +79,7 @@ pub struct Entry<'a> {
 pub type VisitEntry<'a> = &'a mut dyn FnMut(Entry<'_>, &mut dyn Read) -> Result<()>;
 
 /// Same as [`of_directory`], but also passes to `visit` how archives store their members. If an archive exceeds a limit,
-/// visits only some of its members. Returns the path of each such archive and the exceeded limit.
+/// skips the rest of its members. Returns the path of each such archive and the exceeded limit.
 pub fn of_directory_as_stored(
     root: &Path,
     resources: &Resources<'_>,
@@ -132,6 +133,7 @@ struct EntryWalk<'a> {
 }
 
 impl EntryWalk<'_> {
+    /// Visits a file, or the members of an archive.
     fn file(
         &mut self,
         place: &Path,
@@ -228,6 +230,7 @@ impl EntryWalk<'_> {
         }
     }
 
+    /// Visits a member. If the member is an archive, copies it to a temporary file and visits its members instead.
     fn member(
         &mut self,
         entry: Entry<'_>,

@@ -16,8 +16,9 @@ pub struct Listing {
 ///
 /// Entries other than files and directories are errors: a link could lead out of an untrusted tree, and a pipe never ends.
 pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) -> Result<()> {
-    let mut left = vec![(String::new(), None)];
-    while let Some((path, length)) = left.pop() {
+    // The paths that are still to be visited, and the lengths of files. A directory has no length.
+    let mut stack = vec![(String::new(), None)];
+    while let Some((path, length)) = stack.pop() {
         let place = root.join(&path);
         if let Some(length) = length {
             visit(&path, &place, length)?;
@@ -27,7 +28,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
             "" => String::new(),
             path => format!("{path}/"),
         };
-        let begin = left.len();
+        let begin = stack.len();
         for entry in place
             .read_dir()
             .map_err(ContentsError::system_error(&place))?
@@ -37,7 +38,7 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
                 let path = entry.path();
                 Err(ContentsError::Refused { path, reason })
             };
-            // These metadata are those of a link itself, not of its target.
+            // For a link, this returns the metadata of the link itself, not of its target.
             let metadata = entry
                 .metadata()
                 .map_err(ContentsError::system_error(&place))?;
@@ -52,10 +53,10 @@ pub fn walk(root: &Path, visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>) 
             let Ok(name) = entry.file_name().into_string() else {
                 return refused("has a name that is not UTF-8");
             };
-            left.push((format!("{prefix}{name}"), length));
+            stack.push((format!("{prefix}{name}"), length));
         }
         // Reverse order, so that the first name is on top of the stack.
-        let children = left.get_mut(begin..).unwrap_or_default();
+        let children = stack.get_mut(begin..).unwrap_or_default();
         children.sort_by(|(one, _), (other, _)| other.cmp(one));
     }
     Ok(())
@@ -72,6 +73,7 @@ impl Listing {
         Ok(listing)
     }
 
+    /// Returns the paths that both listings contain.
     pub fn common(&self, other: &Listing) -> Vec<String> {
         let common = self.files.keys();
         common
@@ -80,6 +82,7 @@ impl Listing {
             .collect()
     }
 
+    /// Returns the files that `other` does not contain.
     pub fn missing_from(&self, other: &Listing) -> BTreeMap<String, u64> {
         let own = self.files.iter();
         own.filter(|(path, _)| !other.files.contains_key(*path))

@@ -90,7 +90,7 @@ pub struct MemberTotals {
 pub type VisitDifference<'a> = &'a mut dyn FnMut(&str, MemberDifference<'_>) -> Result<()>;
 
 /// Compares the contents of the archives `theirs` and `ours`, and calls `visit` for each member that differs. Error
-/// messages call both archives `path`.
+/// messages name both archives by `path`.
 ///
 /// Members that differ are copied to the temporary directory. Zip archives allow random access, so only one pair of
 /// members is copied at a time. Other archives need copies of all differing members of `theirs`.
@@ -188,6 +188,7 @@ fn visit_one_sided_members(
             }
         }
     }
+    // A member is swapped if `theirs` has its content under the name of another member that differs.
     let mut elsewhere: HashMap<blake3::Hash, &MemberName> = HashMap::new();
     for name in &differ {
         if let Some(content) = there.get(name) {
@@ -222,6 +223,7 @@ fn visit_one_sided_members(
     Ok(differ)
 }
 
+/// Visits the differing members of two zip archives, whose members can be read in any order.
 fn compare_zip_members(
     differ: &BTreeSet<MemberName>,
     theirs: &Path,
@@ -265,6 +267,7 @@ struct ArchiveReader<'a> {
 }
 
 impl ArchiveReader<'_> {
+    /// Hashes the members of an archive.
     fn list(&self, place: &Path) -> Result<ArchiveMembers> {
         let mut listed = ArchiveMembers {
             members: MemberList::new(),
@@ -281,6 +284,8 @@ impl ArchiveReader<'_> {
         Ok(listed)
     }
 
+    /// Visits the differing members of archives that can only be read from front to back. Copies the members of
+    /// `theirs` to temporary files, and then reads `ours`.
     fn compare_in_sequence(
         &self,
         differ: &BTreeSet<MemberName>,
@@ -377,7 +382,8 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Returns the names of differing members, and the numbers of temporary and open files during the comparison.
+    /// Returns the names of differing members, and the maximum numbers of temporary files and of open files during the
+    /// comparison.
     fn differing(path: &str, theirs: &[u8], ours: &[u8]) -> (Vec<String>, usize, usize) {
         let directory = tempfile::tempdir().unwrap();
         let temp = tempfile::tempdir().unwrap();

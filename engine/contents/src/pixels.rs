@@ -17,7 +17,8 @@ pub struct Pixels {
     pub height: usize,
     /// Bytes per sample: 1, or 2 (big-endian).
     pub sample: usize,
-    /// The samples, pixel by pixel: red, green and blue, or grey; and alpha if the image has it.
+    /// The samples, pixel by pixel. A pixel of a PNG image has red, green, blue and alpha. A pixel of a JPEG image has red,
+    /// green and blue, or only grey.
     pub bytes: Vec<u8>,
 }
 
@@ -35,6 +36,7 @@ impl Pixels {
         Err(damaged("the image is neither PNG nor JPEG"))
     }
 
+    /// Returns the number of bytes per pixel.
     pub fn stride(&self) -> usize {
         self.bytes.len() / (self.width * self.height).max(1)
     }
@@ -93,8 +95,8 @@ fn jpeg(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 }
 
 fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
-    // Otherwise, equal images could have different bytes, for example with and without a palette.
     let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::classify)?;
+    // Palettes are expanded and alpha is added, so that images with equal pixels have equal bytes.
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
     decoder.set_ignore_text_chunk(true);
     let failed = |error: png::DecodingError| damaged(error.to_string());
@@ -108,6 +110,7 @@ fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
     let info = reader.next_frame(&mut bytes).map_err(failed)?;
     bytes.truncate(info.buffer_size());
     let sample = (info.bit_depth as usize / 8).max(1);
+    // Repeat each grey sample for red, green and blue.
     if info.color_type == png::ColorType::GrayscaleAlpha {
         let mut wide = Vec::with_capacity(2 * bytes.len());
         for pixel in bytes.chunks_exact(2 * sample) {
@@ -130,6 +133,7 @@ fn png(file: &[u8], limits: &DecodingLimits) -> Result<Pixels> {
 mod tests {
     use super::*;
 
+    /// Returns a PNG file that declares this size but contains no pixels.
     fn claim(width: u32, height: u32) -> Vec<u8> {
         let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
         let mut header = b"IHDR".to_vec();

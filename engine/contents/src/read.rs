@@ -20,11 +20,13 @@ thread_local! {
     static BUFFERS: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
+/// The result of comparing the bytes of two files, `theirs` and `ours`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bytes {
     Equal,
     /// `theirs` is empty, or the beginning of `ours`.
     TheirsIsBeginning,
+    /// Offset of the first byte that differs.
     Differ {
         at: u64,
     },
@@ -39,7 +41,7 @@ pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
         return Ok(Bytes::Equal);
     }
     BUFFERS.with_borrow_mut(|(one, two)| {
-        // Most files are small. The additional byte lets one read find the end.
+        // Most files are small. With one additional byte, the first read is short and thus finds the end of the file.
         let longest = first.len().max(second.len());
         let room = usize::try_from(longest + 1).unwrap_or(BUFFER).min(BUFFER);
         for buffer in [&mut *one, &mut *two] {
@@ -61,6 +63,7 @@ fn open(path: &Path) -> Result<File> {
     File::open(path).map_err(ContentsError::system_error(path))
 }
 
+/// Compares two open files in chunks, with the buffers `one` and `two`.
 fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8]) -> Result<Bytes> {
     let mut at = 0;
     loop {
@@ -104,7 +107,7 @@ pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPa
     Ok(file.into_temp_path())
 }
 
-/// Reads until the buffer is full or the input ends.
+/// Reads until the buffer is full or the input ends. Returns the number of bytes read.
 pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -142,6 +145,7 @@ pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Re
     }
 }
 
+/// Returns the hash of a file's content.
 pub fn content(path: &Path) -> Result<blake3::Hash> {
     hash(&mut open(path)?)
 }
@@ -152,6 +156,7 @@ pub fn hash(content: &mut dyn Read) -> Result<blake3::Hash> {
     Ok(hasher.finalize())
 }
 
+/// Returns the first `length` bytes of a file, or the entire file if it is shorter.
 pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     let mut head = vec![0; length];
     let count = fill(&mut open(path)?, &mut head).map_err(ContentsError::system_error(path))?;
@@ -159,6 +164,7 @@ pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
     Ok(head)
 }
 
+/// Returns up to `length` bytes of a file, from the offset `begin`.
 pub fn tail(path: &Path, begin: u64, length: usize) -> Result<Vec<u8>> {
     use std::io::{Seek, SeekFrom};
 

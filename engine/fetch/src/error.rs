@@ -406,10 +406,12 @@ pub enum Trouble {
     RangeIgnored { host: String },
 }
 
+/// The reason why a request or a download session ended without success.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The request, or the entire download, can be repeated. The string is the API's message, or empty.
     Trouble(Trouble, String),
+    /// The server now has a different object than the expected one.
     Changed,
     /// The server sends nothing that identifies the object, so the entire file must come from one response.
     NoValidator,
@@ -448,6 +450,7 @@ impl Trouble {
         }
     }
 
+    /// Returns whether fewer connections may avoid the failure.
     pub(crate) fn is_overload(&self) -> bool {
         matches!(
             self,

@@ -235,6 +235,7 @@ impl fmt::Debug for LazyNetwork {
     }
 }
 
+/// Waits until `cancel` is set.
 async fn cancelled(cancel: &Cancel) {
     while !cancel.is_cancelled() {
         sleep(CANCEL_CHECK_INTERVAL).await;

@@ -86,7 +86,7 @@ pub enum WaitReport {
     Silence {
         /// The server.
         host: String,
-        /// Duration after which the attempt ends, from its start.
+        /// Maximum duration of the attempt, from its start.
         until: Duration,
     },
     /// An attempt failed and will be repeated.
@@ -101,6 +101,7 @@ pub enum WaitReport {
 }
 
 impl WaitReport {
+    /// Creates the report about a pause. Returns `None` if the pause is too short to be reported.
     pub(crate) fn new(trouble: &Trouble, pause: Duration, until: Duration) -> Option<WaitReport> {
         let is_offline = matches!(trouble, Trouble::Unreachable { .. });
         (is_offline || pause >= MIN_REPORTED_PAUSE).then(|| WaitReport::Retry {

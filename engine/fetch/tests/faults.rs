@@ -9,6 +9,7 @@ use common::{Fixture, ID, Outcome, content};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
 use prep_fetch::Protocol;
 
+/// Number of runs per thread in a test whose outcome could depend on the order of responses.
 const RUNS: usize = 10;
 
 const LENGTH: usize = 1_000_003;
@@ -25,6 +26,7 @@ enum End {
     Error(&'static str),
 }
 
+/// Length of a range request with the options of the fixture.
 const RANGE: u64 = 64 << 10;
 
 fn status(code: u16, retry_after: &str) -> Kind {

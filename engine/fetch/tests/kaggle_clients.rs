@@ -28,6 +28,8 @@ const CURRENT_CLIENTS: [&str; 4] = [
 ];
 const OLDER_CLIENT: [&str; 1] = ["kaggle==1.6.17"];
 
+/// Returns a Python environment with these packages. Creates it if it does not exist. Returns `None` if this is
+/// impossible.
 fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
     // Tests may run in separate processes, and only one of them may install.

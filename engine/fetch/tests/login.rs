@@ -151,6 +151,7 @@ fn a_token_is_renewed_before_it_expires() {
                 "the new token is kept, including in other processes"
             );
             assert_eq!(renewed_at, Some(30), "ten minutes before it expires");
+            // The new token is valid for twelve hours, so it has to be renewed, too.
             fixture.set_time((30 + 12 * 60) * 60);
             access(&fixture.network(protocol)).unwrap();
             assert_eq!((fixture.renewals(), fixture.rejected_calls()), (2, 0));

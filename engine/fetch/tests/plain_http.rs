@@ -1,4 +1,5 @@
-//! Plain http is never used with credentials. It is used for a file that has a checksum, or does not leave this machine.
+//! Plain http is used for connections within this machine, and for files that have a checksum. Other connections with plain
+//! http are errors, and credentials never leave this machine over plain http.
 
 use crate::common;
 use common::{Fixture, ID, content, key, options, search};

@@ -56,6 +56,7 @@ fn a_missing_protocol_is_tried_once() {
         Kind::status(501),
         Kind::Drop,
     ] {
+        // `gone` and `good` are the HTTP methods of the missing protocol and of the other protocol.
         for (at, protocol, gone, good) in [
             (At::Rpc, Protocol::Rpc, "POST", "GET"),
             (At::Rest, Protocol::Rest, "GET", "POST"),

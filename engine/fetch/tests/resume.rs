@@ -29,6 +29,7 @@ fn interrupted() -> Fixture {
     fixture
 }
 
+/// Returns the number of bytes that the server sends during `work`.
 fn sent(fixture: &Fixture, work: impl FnOnce(&Fixture)) -> u64 {
     let before = fixture.server.sent();
     work(fixture);
@@ -109,7 +110,8 @@ fn inconsistent_partial_files_are_not_used() -> Outcome {
     Ok(())
 }
 
-/// Returns a record of the map: number, CRC-32 of the bytes, and CRC-32 of both and of the first line's CRC-32.
+/// Returns a record of the piece map: the index of the piece, the CRC-32 of its bytes, and a checksum of the record. The
+/// checksum is the CRC-32 of three numbers: the CRC-32 of the map's first line, the index, and the CRC-32 of the bytes.
 fn record(line: &[u8], piece: u32, bytes: &[u8]) -> Vec<u8> {
     let crc = crc32fast::hash(bytes);
     let parts = [crc32fast::hash(line), piece, crc].map(u32::to_le_bytes);
@@ -179,6 +181,7 @@ impl Fixture {
     }
 }
 
+/// Maximum length of a range in the killed process. A kill loses at most this number of bytes.
 const KILLED_RANGE: u64 = 1 << 20;
 
 /// The process that [`killed_downloads_keep_their_complete_pieces`] kills.
@@ -218,7 +221,7 @@ fn killed_downloads_keep_their_complete_pieces() -> Outcome {
     let bytes = content(usize::try_from(2_000_000 + kills * 1_000_000)?, 1);
     let throttle = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();
     let fixture = Fixture::new(Bundle::new(ID, bytes.clone()), vec![throttle]);
-    let mut met = 0;
+    let mut killed_while_running = 0;
     for kill in 0..kills {
         let mut child = start(&fixture);
         // One process in five is killed while it starts. The others are killed after a number of bytes.
@@ -231,7 +234,7 @@ fn killed_downloads_keep_their_complete_pieces() -> Outcome {
             }
         }
         if child.try_wait()?.is_none() {
-            met += 1;
+            killed_while_running += 1;
             child.kill()?;
         }
         child.wait()?;
@@ -243,7 +246,7 @@ fn killed_downloads_keep_their_complete_pieces() -> Outcome {
     assert!(File::open(fixture.partial()).is_err());
     let length = bytes.len() as u64;
     let sent = fixture.server.sent();
-    let most = length * 105 / 100 + met * KILLED_RANGE;
+    let most = length * 105 / 100 + killed_while_running * KILLED_RANGE;
     assert!(before > length / 4, "killed too early: {before}");
     assert!(sent <= most, "{sent} bytes sent, {most} allowed");
     Ok(())

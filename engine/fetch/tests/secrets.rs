@@ -22,6 +22,7 @@ fn assert_no_secret(place: &str, text: &str) {
     }
 }
 
+/// Returns a response whose message repeats all secrets.
 fn echo(code: u16) -> Kind {
     let [key, token, signature, pair] = secrets();
     Kind::Status {

@@ -14,9 +14,11 @@ use prep_fetch::{
 };
 use prep_formats::zip::{ZipMethod, ZipWriter};
 
+/// A call of the library that sends requests.
 type Call = fn(&Fixture) -> Result<(), String>;
 
-fn text<T>(result: Result<T, FetchError>) -> Result<(), String> {
+/// Drops the value, and converts the error to its text.
+fn without_value<T>(result: Result<T, FetchError>) -> Result<(), String> {
     result.map(drop).map_err(|error| prep_core::chain(&error))
 }
 
@@ -47,20 +49,20 @@ const CALLS: [(&str, Call); 8] = [
         )
     }),
     ("files", |fixture| {
-        text(fixture.network.files(ID, &Cancel::default()))
+        without_value(fixture.network.files(ID, &Cancel::default()))
     }),
     ("summary", |fixture| {
-        text(fixture.network.summary(ID, &Cancel::default()))
+        without_value(fixture.network.summary(ID, &Cancel::default()))
     }),
     ("account", |fixture| {
-        text(fixture.network.account(&Cancel::default()))
+        without_value(fixture.network.account(&Cancel::default()))
     }),
     ("access", |fixture| {
-        text(fixture.network.check_access(ID, &Cancel::default()))
+        without_value(fixture.network.check_access(ID, &Cancel::default()))
     }),
     ("length", |fixture| {
         let url = fixture.server.file(ID);
-        text(fixture.network.file_length("x", &url, &Cancel::default()))
+        without_value(fixture.network.file_length("x", &url, &Cancel::default()))
     }),
 ];
 
@@ -83,6 +85,7 @@ fn fixture(faults: Vec<Fault>) -> Fixture {
     Fixture::with(vec![Bundle::new(ID, archive())], faults, impatient)
 }
 
+/// The server stops at each of the first requests of a call, up to this number.
 const MAX_REQUESTS: usize = 8;
 
 #[test]
@@ -121,6 +124,7 @@ fn every_call_ends_if_the_server_sends_a_byte_now_and_then() {
     }
 }
 
+/// Returns an address at which no server listens any more.
 fn unused_endpoint() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("http://{}", listener.local_addr().unwrap())

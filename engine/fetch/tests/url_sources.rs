@@ -27,6 +27,7 @@ fn sha256(bytes: &[u8]) -> BundleChecksums {
     }
 }
 
+/// A server with one file, and the directories in which a source searches for this file.
 struct Place {
     fixture: Fixture,
     bytes: Vec<u8>,

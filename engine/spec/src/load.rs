@@ -84,6 +84,7 @@ pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
 /// A set of corrections. Bit N stands for the correction with index N in the file.
 type CorrectionSet = u32;
 
+/// Returns the name of the variant with these corrections.
 fn name_of(names: &[String], set: CorrectionSet) -> String {
     variant_name(names, |name| {
         let place = names.iter().position(|one| one == name);
@@ -102,6 +103,7 @@ fn combinations(count: usize) -> impl Iterator<Item = CorrectionSet> {
     ends.chain(1..full)
 }
 
+/// Parses all variants. A diagnostic that several variants have is reported once.
 fn all_variants(
     vocabulary: &Vocabulary,
     id: &str,
@@ -195,7 +197,8 @@ struct Inherited<'a> {
 }
 
 impl Inherited<'_> {
-    /// Changes the position and the help of a mistake. A change in the base would break the base.
+    /// Moves a mistake to the correction, and sets its help. The mistake must be corrected there, because a change of the
+    /// base would also change the variants without this correction.
     fn explain(&self, mut mistake: Diagnostic, source: &SourceFile) -> Diagnostic {
         mistake.span = self.correction;
         let key = self.key.filter(|_| mistake.code != "missing-key");
@@ -233,12 +236,13 @@ fn inherited<'a>(base: &'a YamlNode, patch: &YamlNode, span: Span) -> Option<Inh
     }
 }
 
+/// Returns the declarations that are unused in every variant that contains them.
 fn always_unused(
     corrections: &[MappingEntry],
     unused: Vec<(CorrectionSet, Vec<Diagnostic>)>,
 ) -> Vec<Diagnostic> {
     let sets: Vec<CorrectionSet> = unused.iter().map(|(set, _)| *set).collect();
-    let declaring = |one: &Diagnostic| {
+    let count_of_declaring_variants = |one: &Diagnostic| {
         let mut others = corrections.iter().enumerate();
         let home = others.find(|(_, other)| is_inside(one.span, other.value.span));
         let is_declared = |set: &&CorrectionSet| home.is_none_or(|(place, _)| has(**set, place));
@@ -248,7 +252,7 @@ fn always_unused(
     for one in unused.into_iter().flat_map(|(_, list)| list) {
         *counts.entry(one).or_default() += 1;
     }
-    counts.retain(|one, count| *count == declaring(one));
+    counts.retain(|one, count| *count == count_of_declaring_variants(one));
     counts.into_keys().collect()
 }
 
@@ -387,6 +391,7 @@ impl ParsedFile {
         Ok(pipeline)
     }
 
+    /// Returns the index of the variant with these corrections, ignoring corrections that the file does not have.
     fn position(&self, corrections: &Corrections) -> usize {
         let name = variant_name(&self.corrections, |name| corrections.has(name));
         let mut readings = self.readings.iter();

@@ -273,6 +273,7 @@ pub fn read_pack(file_name: &str, text: &str) -> Result<Pack, Diagnostics> {
     }
 }
 
+/// Converts the nodes of `pack.yaml`. Returns `None` if the name or the version is missing.
 fn pack(state: &mut ParseState, root: &YamlNode) -> Option<Pack> {
     let fields = state.fields(root, &PACK)?;
     let mut inner = |key, section| state.fields(fields.get(key)?, section);
@@ -305,6 +306,7 @@ fn pack(state: &mut ParseState, root: &YamlNode) -> Option<Pack> {
 
 type Competitions = BTreeMap<String, CompetitionFacts>;
 
+/// Parses the section `competitions`.
 fn competitions_of(state: &mut ParseState, node: &YamlNode) -> Option<Competitions> {
     let entries = state.entries(
         node,
@@ -313,10 +315,10 @@ fn competitions_of(state: &mut ParseState, node: &YamlNode) -> Option<Competitio
         "the competition",
     )?;
     let mut competitions = BTreeMap::new();
-    let mut folded: BTreeMap<String, &MappingEntry> = BTreeMap::new();
+    let mut by_lowercase_id: BTreeMap<String, &MappingEntry> = BTreeMap::new();
     for entry in entries {
         state.valid_name(entry, "the id of a competition");
-        if let Some(first) = folded.insert(entry.key.to_lowercase(), entry) {
+        if let Some(first) = by_lowercase_id.insert(entry.key.to_lowercase(), entry) {
             let message = format!(
                 "the ids `{}` and `{}` differ only in case",
                 first.key, entry.key
@@ -345,6 +347,7 @@ fn competitions_of(state: &mut ParseState, node: &YamlNode) -> Option<Competitio
     Some(competitions)
 }
 
+/// Parses the section `sets`.
 fn sets_of(
     state: &mut ParseState,
     node: &YamlNode,

@@ -11,6 +11,7 @@ const SEEDS: &[&str] = &[
     include_str!("diagnostics/bad-macro.yaml"),
 ];
 
+/// Strings that replace parts of a pipeline.
 const FRAGMENTS: &[&str] = &[
     "",
     " ",

@@ -58,7 +58,8 @@ pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
     ])
 }
 
-/// Returns Harbor's reward.json, whose values must be finite numbers.
+/// Returns Harbor's reward.json, whose values must be finite numbers. The number `medal` is 0 for no medal, 1 for bronze,
+/// 2 for silver and 3 for gold.
 pub fn reward(report: &CompetitionReport, reward: f64) -> String {
     let medals = ["-", "bronze", "silver", "gold"].iter();
     let medal = medals

@@ -187,6 +187,7 @@ fn option_text(option: RecalledOption) -> String {
     }
 }
 
+/// Returns the bytes of all files that must be read to compute digests.
 fn read_bytes(steps: &[PlannedStep]) -> u64 {
     let unread = steps.iter().filter_map(|step| match step.reason {
         Some(Reason::Unread { bytes }) => Some(bytes),
@@ -197,6 +198,7 @@ fn read_bytes(steps: &[PlannedStep]) -> u64 {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
+    /// A line per competition.
     Line,
     /// A line per competition, followed by the steps that run or may run.
     StepsToRun,

@@ -56,15 +56,13 @@ pub fn printable(text: impl Display) -> String {
     clean
 }
 
-/// Maximum number of printed errors or warnings of a kind.
+/// Maximum number of errors that are printed. Also the maximum number of printed warnings.
 const MAX_LISTED: usize = 50;
 
+/// Returns a message about the errors or warnings beyond [`MAX_LISTED`]. `unit` is for example `further error`.
 fn more_than_listed(count: usize, unit: &str) -> Option<String> {
     let more = count.checked_sub(MAX_LISTED).filter(|more| *more > 0)?;
-    Some(format!(
-        "{} of this kind not shown",
-        units::count(more, unit)
-    ))
+    Some(format!("{} not shown", units::count(more, unit)))
 }
 
 fn message_text(text: impl Display) -> String {
@@ -220,7 +218,7 @@ impl Printer {
         for error in errors.iter().take(MAX_LISTED) {
             self.error(error);
         }
-        if let Some(more) = more_than_listed(errors.len(), "error") {
+        if let Some(more) = more_than_listed(errors.len(), "further error") {
             self.print(
                 MessageLevel::Quiet,
                 &format!("{ERROR}error:{ERROR:#} {more}\n"),
@@ -233,7 +231,7 @@ impl Printer {
         for warning in warnings.iter().take(MAX_LISTED) {
             self.warning(warning);
         }
-        if let Some(more) = more_than_listed(warnings.len(), "warning") {
+        if let Some(more) = more_than_listed(warnings.len(), "further warning") {
             self.warning(more);
         }
     }

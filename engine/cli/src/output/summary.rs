@@ -295,6 +295,7 @@ fn waited(waited: &WaitTimes) -> String {
     ];
     let parts: Vec<String> = parts
         .into_iter()
+        // Shorter waiting times are not worth a place in the table.
         .filter(|(millis, _)| *millis >= 10)
         .map(|(millis, what)| format!("{what} {}", time(millis)))
         .collect();

@@ -18,6 +18,7 @@ pub struct PrintedTable {
     columns: Vec<(String, Align)>,
     /// All cells, row by row, in one string because a table may have millions of cells.
     cells: String,
+    /// The end of each cell in `cells`.
     ends: Vec<usize>,
     /// Columns that a narrow terminal omits, the least important one first.
     optional: &'static [&'static str],
@@ -111,6 +112,7 @@ impl PrintedTable {
         widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
     }
 
+    /// Formats the table without the columns in `left_out`. `first` is the maximum width of the first column.
     fn text(&self, left_out: &[&str], first: usize) -> String {
         let widths = self.widths();
         let names = self.columns.iter().map(|(name, _)| name.as_str());
@@ -141,6 +143,7 @@ impl PrintedTable {
     }
 }
 
+/// Returns a space in place of a control character.
 fn plain(c: char) -> char {
     if c.is_control() { ' ' } else { c }
 }

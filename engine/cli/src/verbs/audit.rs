@@ -31,7 +31,8 @@ Examples:
 
 The audit compares bundles and prepared files with their published MD5s, and a tree with the prepared files. For each \
 cause it shows the files, the harm (none, form, content, answers), the proof and the action to take; docs/audit.md \
-describes the causes. If a run published nothing because of a checksum, its outputs in the cache are compared. Without an ID it covers every competition that the data directory or the tree has.
+describes the causes. If a run published nothing because of a checksum, its outputs in the cache are compared. Without \
+an ID, the audit covers the competitions in the tree or, without --tree, in the data directory.
 
 The exit code is 0 if only bytes or spellings differ, and 5 if content or answers differ.")]
 pub struct AuditArgs {
@@ -105,7 +106,7 @@ impl AuditArgs {
     }
 }
 
-/// Different content is a failed check.
+/// Returns the exit code for a verdict. Different content is a failed check.
 pub fn exit(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Equal | Verdict::SameContent => Exit::Success,
@@ -200,6 +201,7 @@ const MAX_LINE: usize = 4_000;
 /// Maximum number of paths per block.
 const MAX_PATHS: usize = 3;
 
+/// Formats a cause of differences, with examples and the action to take.
 fn block(block: &Block, audit: &Audit) -> String {
     let mut paths: Vec<&str> = block.paths.iter().map(String::as_str).collect();
     let more = format!("and {} more", paths.len().saturating_sub(MAX_PATHS));
@@ -273,9 +275,9 @@ Examples:
   prep leaks random-acts-of-pizza --source ~/bundles
   prep leaks --lite --json | jq '.competitions[] | select(.worst == \"leak\") | .id'
 
-A leak gives answers away. A risk is a group, copy or order that train and test share. A note also occurs in sound data. \
-The detectors know the place of the answers and nothing else about a competition. If you have the bundle, they also \
-compare the test part with the test part of the bundle.
+A leak gives answers away. A risk is a group, copy or order that train and test share. A note also occurs in sound \
+data. The detectors know where the answers are, and nothing else about a competition. If you have the bundle, they \
+also compare the test part with the test part of the bundle.
 
 The exit code is 5 if there is a leak, and 1 if there is a risk and no leak.")]
 pub struct LeaksArgs {

@@ -32,7 +32,7 @@ parents, the prep.toml of the data directory, ~/.config/prep/prep.toml, and /etc
   memory = \"16GB\"
 
   [remote]
-  url = \"s3://bucket/team\"           # results are searched here, and sent here
+  url = \"s3://bucket/team\"           # prep searches for results here, and sends them here
   key = \"laptop\"                     # name of the key that signs results
   trusted = [\"ed25519:...\"]          # results signed with these keys are used
   mirror = true                      # downloaded bundles are sent to the remote

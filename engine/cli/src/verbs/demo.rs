@@ -125,6 +125,7 @@ impl DemoArgs {
     }
 }
 
+/// Summarizes the run of the demo.
 fn sentence(preparation: &Preparation) -> String {
     let sum = |steps: fn(&Summary) -> usize| -> u64 {
         preparation
@@ -276,7 +277,7 @@ fn submission(dir: &Path, id: &str, name: &str) -> PathBuf {
     dir.join("submissions").join(id).join(name)
 }
 
-/// Creates parent directories. Does not touch a file that already has this content.
+/// Writes a file, and creates its parent directories. Does not touch a file that already has this content.
 pub fn put(path: &Path, content: &[u8]) -> Result<(), CliError> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(());

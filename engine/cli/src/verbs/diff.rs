@@ -24,9 +24,9 @@ Examples:
   prep diff spaceship-titanic @1 @0
   prep diff spaceship-titanic v1 fixed --json | jq -r '.cells[] | [.path, .key, .column, .old, .new] | @csv'
 
-It compares the pipelines, then the outputs file by file, including files inside archives. Rows of tables are matched by their id \
-column. Outputs of variants are compared if both are prepared. @0 is the last run that changed something, @1 the one before \
-it; the cache has the outputs of recent runs.
+The command compares the pipelines, then the outputs file by file, including files inside archives. Rows of tables are \
+matched by their id column. Outputs of variants are compared if both are prepared. @0 is the last run that changed \
+something, @1 the one before it; the cache has the outputs of recent runs.
 
 The exit code is 0 if nothing differs, and 1 if something differs.")]
 pub struct DiffArgs {
@@ -60,7 +60,7 @@ impl DiffArgs {
         }
     }
 
-    /// Returns `None` if the operands are two pipeline files.
+    /// Returns the competition, or `None` if the operands are two pipeline files.
     fn id(&self) -> Option<&str> {
         match self.operands.as_slice() {
             [id, _, _] => Some(id),
@@ -148,7 +148,7 @@ fn run_number(word: &str) -> Option<usize> {
     word.strip_prefix('@')?.parse().ok()
 }
 
-/// Collects the changed cells of all tables in one list.
+/// Returns the differences as JSON, with the changed cells of all tables in one list.
 fn to_json(id: Option<&str>, found: &DataDifferences) -> Value {
     let files = found.outputs.iter().flatten();
     let cells: Vec<Value> = files

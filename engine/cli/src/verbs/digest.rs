@@ -22,12 +22,12 @@ Examples:
   prep digest --lite
   prep digest spaceship-titanic --json | jq -r .competitions[0].public.sha256
 
-The digests are SHA-256 of the public files, answers, leaderboard, and rules with metric. They are equal on every machine; \
-quote the first 12 digits of the first digest. The description is one of the public files: runs with an equal digest had \
-the same prompt. You can compute the digest of the public files without prep:
+The digests are SHA-256 of the public files, answers, leaderboard, and rules with metric. They are equal on every \
+machine; quote the first 12 digits of the first digest. The description is one of the public files. Runs whose \
+descriptions have the same digest had the same prompt. You can compute the digest of the public files without prep:
   cd DATA/ID/prepared/public
   find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
-Without an ID, it shows all prepared competitions.")]
+Without an ID, the command shows all prepared competitions.")]
 pub struct DigestArgs {
     #[command(flatten)]
     selection: Selection,
@@ -124,6 +124,7 @@ fn table(found: &[(&str, &DatasetDigests)]) -> PrintedTable {
     table
 }
 
+/// Formats all digests of a competition, unshortened.
 fn in_full(id: &str, facts: &DatasetDigests) -> String {
     let digest = facts.digest();
     let mut text = format!(

@@ -43,6 +43,7 @@ pub struct DoctorArgs {
     remote: RemoteArgs,
 }
 
+/// Pause between two requests to Kaggle.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(1500);
 
 /// Maximum difference between the clocks of this system and the server without a warning.
@@ -193,7 +194,7 @@ impl DoctorArgs {
             }
             return;
         }
-        // The remote can still be read.
+        // A key is needed only for sending. Without a usable key, the remote can still be read.
         let key = remote.signing(&session.places).unwrap_or_else(|error| {
             findings.add_error("key", Health::Warning, prep_app::Error::from(error));
             None
@@ -269,6 +270,7 @@ fn account_check(account: &Account) -> CheckResult {
     )
 }
 
+/// Compares this machine's clock with the server's. Returns `None` if the server did not state its time.
 fn clock(account: &Account) -> Option<CheckResult> {
     let server = account.server_time?;
     let now = SystemTime::now();
@@ -290,6 +292,7 @@ fn clock(account: &Account) -> Option<CheckResult> {
     })
 }
 
+/// Checks whether the account may download the bundles of the competitions.
 fn rules(
     session: &CliSession,
     network: &Network,
@@ -361,7 +364,7 @@ fn memory(session: &CliSession) -> CheckResult {
     memory_within(session.settings.memory, usable_memory())
 }
 
-/// `usable` is the memory that the process can use, and its limit.
+/// Checks the memory for steps, `memory`. `usable` is the memory that the process can use, and what limits it.
 fn memory_within(memory: u64, usable: Option<(u64, MemoryLimit)>) -> CheckResult {
     let text = format!("{} for steps", units::bytes(memory));
     let warning = |text, help| CheckResult::new("memory", Health::Warning, text).help(help);

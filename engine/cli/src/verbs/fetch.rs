@@ -24,7 +24,7 @@ use crate::select::{Selection, UnitArg};
 use crate::session::{CliSession, Directories, VerbResult};
 use crate::{process, request};
 
-/// Download bundles, list their files, or check rules
+/// Download bundles, list files, or list rules to accept
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -196,6 +196,7 @@ fn render_sources(rows: &[ListedSource]) -> String {
     table.render()
 }
 
+/// Returns for example `12 files in 3.40 GB (on Kaggle); the pipeline uses 1.20 GB`.
 fn sum(listing: &BundleListing) -> String {
     let place = match &listing.bundle {
         Some(path) => path.display().to_string(),
@@ -231,8 +232,10 @@ pub struct RulesArgs {
 
 const HEADING: &str = "Rules";
 
+/// Maximum number of pages that one command opens in the browser.
 const MAX_PAGES: usize = 10;
 
+/// Number of checked competitions after which a message shows the progress.
 const PROGRESS_INTERVAL: usize = 10;
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -249,7 +252,7 @@ enum State {
     NotAccepted,
     /// Kaggle refuses the bundle for another reason.
     Failed,
-    /// Kaggle accepts no more requests for now, so no request was sent.
+    /// The rules were not checked, because Kaggle accepts no more requests for now.
     NotAsked,
 }
 
@@ -282,7 +285,7 @@ fn as_json<S: Serializer>(error: &Option<CliError>, serializer: S) -> Result<S::
 const INSTRUCTIONS: &str = "\
 Open each address, signed in to Kaggle, and accept the rules. For a competition that is closed, its Rules tab (or its Data
 tab) may still offer this, to an account whose phone number is verified; the grey \"Late Submission\" button has nothing to
-do with it. Some old competitions may no longer admit new accounts: `prep run` prepares the others and lists these.";
+do with it. Some old competitions may no longer admit new accounts: `prep run` lists them and prepares the others.";
 
 impl RulesArgs {
     pub fn check(&self, session: &CliSession, ids: &[String]) -> VerbResult {
@@ -363,6 +366,7 @@ impl RulesArgs {
     }
 }
 
+/// Opens the pages of the rules that the user has not accepted.
 fn open(session: &CliSession, rows: &[Row]) {
     let pages: Vec<&Row> = rows
         .iter()

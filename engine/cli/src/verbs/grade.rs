@@ -174,7 +174,7 @@ fn require_file(path: &Path) -> Result<(), CliError> {
     }
 }
 
-/// A submission is a CSV. Other files are lists of submissions.
+/// Returns whether the file is a submission. Submissions are CSV files, and other files are lists of submissions.
 fn is_csv(path: &Path) -> bool {
     path.extension()
         .is_some_and(|suffix| suffix.eq_ignore_ascii_case("csv"))
@@ -275,7 +275,7 @@ fn grade_one(
     })
 }
 
-/// Returns the data, the report, and the score without rounding.
+/// Grades a submission. Returns the opened competition, the report, and the score without rounding.
 fn report(
     open: impl FnOnce() -> Result<Grading, CliError>,
     path: &Path,
@@ -352,8 +352,8 @@ fn grade_list(
 /// The path in a list for a run without a submission.
 const NO_PATH: &str = "None";
 
-/// Warns about files that a list names but that do not exist. If all files of the list are missing, returns an error,
-/// because the list was probably written for another directory.
+/// Prints the number of files that a list names but that do not exist. If all files of the list are missing, returns an
+/// error instead, because the list was probably written for another directory.
 fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> {
     let named = graded.results.iter();
     let named = named.filter(|(entry, _)| entry.submission_path != NO_PATH);
@@ -407,7 +407,7 @@ const HEADING: &str = "Runs";
 /// The list of submissions in the directory of the report.
 const LIST: &str = "submissions.jsonl";
 
-/// A directory of runs may also be named by its file `metadata.json`.
+/// Returns whether the path names a directory of runs: the directory itself, or its file `metadata.json`.
 fn is_runs_directory(path: &Path) -> bool {
     path.is_dir() || path.file_name().is_some_and(|name| name == "metadata.json")
 }
@@ -437,7 +437,7 @@ fn grade_runs(
 /// Maximum number of directories in a message.
 const MAX_NAMES: usize = 3;
 
-/// Returns the list of submissions as JSON Lines. Without a run of a known competition, this is an error.
+/// Returns the list of submissions as JSON Lines. Returns an error if no run is of a known competition.
 fn list(
     session: &CliSession,
     catalog: &Catalog,
@@ -463,7 +463,7 @@ fn list(
     };
     for path in paths {
         let found = prep_experiments::list(path, &places).map_err(CliError::of_experiments)?;
-        // Without this error, the runs of the groups would be left out.
+        // Without this error, the runs in the run groups would be left out silently.
         if !found.iter().any(is_known) && contains_groups(path) {
             let path = path.display();
             return Err(

@@ -93,12 +93,13 @@ impl ListArgs {
     }
 }
 
+/// Collects the state of a competition in all variants.
 fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
-    // Lists a pipeline with mistakes, too. `prep plan` shows its mistakes.
+    // A pipeline with mistakes is listed, too. `prep plan` shows the mistakes.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
     let (mut variants, mut shown, mut problem) = (Vec::new(), Vec::new(), None);
-    let (mut reasons, mut sealed) = (Vec::new(), None);
+    let (mut reasons, mut shown_answers) = (Vec::new(), None);
     let mut exit = Exit::Success;
     let mut shown_variant: Option<(String, Option<Comparability>)> = None;
     let mut is_changed = false;
@@ -151,9 +152,9 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         is_changed |= is_first_changed;
         if manifest.complete && (shown_variant.is_none() || is_first_changed) {
             shown_variant = Some((manifest.variant, comparability));
-            sealed = Some(answers);
+            shown_answers = Some(answers);
         }
-        sealed.get_or_insert(answers);
+        shown_answers.get_or_insert(answers);
     }
     let state = match (problem, &pipeline) {
         (Some(problem), _) => problem.to_owned(),
@@ -184,7 +185,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
         variant,
         variants,
-        answers: sealed,
+        answers: shown_answers,
         corrections: text
             .and_then(|text| prep_spec::corrections(text).ok())
             .unwrap_or_default(),
@@ -211,7 +212,7 @@ fn table(rows: &[Row]) -> PrintedTable {
             row.bytes.map_or_else(|| "-".to_owned(), units::bytes),
             or_dash(row.category.as_ref()),
             or_dash(row.name.as_ref()),
-            // The last column, because a long reason must not pad the other rows.
+            // The state is the last column, so that a long reason does not widen the other rows.
             match &row.reason {
                 Some(reason) => format!("{}: {reason}", row.state),
                 None => row.state.clone(),

@@ -1,4 +1,5 @@
-//! `prep pack add | list | remove | check`: competitions that others wrote.
+//! `prep pack add | list | remove | check`: installs, lists, removes and checks packs. A pack contains competitions that
+//! are not built in.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -281,8 +281,8 @@ Examples:
   prep plan lost-luggage --pipelines pipelines --source bundles
 
 The command reads the bundle and writes DIR/ID/pipeline.yaml: tables with columns and types, a guess of ids and target, a \
-split, checks, a metric. Comments mark the places where you must choose. The file loads and runs as it is. If you do not \
-have the bundle, prep asks Kaggle for its listing and for the first rows of its tables.")]
+split, checks and a metric. Comments mark the places where you must choose. The file loads and runs as it is. If you do not \
+have the bundle, prep requests the list of its files and the first rows of its tables from Kaggle.")]
 pub struct NewArgs {
     /// The competition, as in its address on Kaggle
     #[arg(value_name = "ID")]
@@ -462,6 +462,7 @@ fn shortened(cell: Option<&str>) -> String {
     }
 }
 
+/// Formats the number of rows, and a table with facts about each column.
 fn facts(rows: &Preview) -> String {
     let mut table = PrintedTable::with_header("column  type  >missing  >different");
     for column in &rows.columns {
@@ -479,13 +480,14 @@ fn facts(rows: &Preview) -> String {
     format!("{}\n\n{}", units::count(rows.rows, "row"), table.render())
 }
 
-/// Several pipelines become the documents of one YAML stream.
+/// Returns the text of the pipelines. Several pipelines become the documents of one YAML stream.
 fn texts(entries: &[&CatalogEntry]) -> Result<String, CliError> {
     let texts = entries.iter().map(|entry| entry.pipeline());
     let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;
     Ok(texts.join("---\n"))
 }
 
+/// Returns the pipelines as JSON, with facts of upstream and the lists of ids.
 fn whole(entries: &[&CatalogEntry]) -> String {
     let one = |entry: &&CatalogEntry| {
         let mut all = json!({ "id": entry.id, "pipeline": entry.pipeline.as_deref() });

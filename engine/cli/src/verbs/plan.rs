@@ -23,9 +23,9 @@ Examples:
   prep plan spaceship-titanic --source ~/bundles
   prep plan --all --json | jq '.competitions[] | {id, read_bytes, download}'
 
-One competition is shown with its steps, several with a line each; -v shows the steps of all. For a missing bundle, \
-prep asks Kaggle for its listing to show the size of the download, entirely and with --partial. With --no-download, \
-or without credentials, it shows published sizes.")]
+One competition is shown with its steps, several with a line each; -v shows the steps of all. If a bundle is missing, \
+prep requests the list of its files from Kaggle, and shows the size of the download with and without --partial. With \
+--no-download, or without credentials, it shows published sizes.")]
 pub struct PlanArgs {
     #[command(flatten)]
     selection: Selection,
@@ -186,6 +186,7 @@ fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
     text
 }
 
+/// Formats the changes behind a reason, such as changed parameters, one per line.
 fn details(reason: Option<&Reason>, indent: &str) -> String {
     let lines = reason.map(reasons::details).unwrap_or_default();
     lines

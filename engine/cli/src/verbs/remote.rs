@@ -54,9 +54,10 @@ Examples:
   prep remote push --remote s3://bucket/team
   prep remote push spaceship-titanic --remote s3://bucket/team
 
-Without an ID, the command sends all prepared competitions. It does not send what the remote has, so you can interrupt and \
-repeat it. Results are signed with the key of `prep remote key`. Bundles are sent if `[remote]` in prep.toml has \
-`mirror = true`. The options are those of the last run in this data directory, unless you give others.")]
+Without an ID, the command sends all prepared competitions. It does not send results that the remote already has, so \
+you can interrupt and repeat the command. Results are signed with the key of `prep remote key`. Bundles are sent if \
+`[remote]` in prep.toml has `mirror = true`. The options are those of the last run in this data directory, unless you \
+give others.")]
 pub struct PushArgs {
     #[command(flatten)]
     selection: Selection,
@@ -94,9 +95,9 @@ impl PushArgs {
                 .message(format!("nothing is sent for {count} without prepared data"));
         }
         let data_dir = task.data_dir();
-        let is_kept =
+        let must_not_be_sent =
             |id: &String| !self.unseal && AnswersState::of(&data_dir, id) != AnswersState::Plain;
-        let (sealed, ids): (Vec<String>, Vec<String>) = ids.into_iter().partition(is_kept);
+        let (sealed, ids): (Vec<String>, Vec<String>) = ids.into_iter().partition(must_not_be_sent);
         let sealed = (!sealed.is_empty()).then(|| {
             let message = format!(
                 "the answers of {} are sealed, and the remote would contain them unencrypted",
@@ -143,8 +144,8 @@ impl PushArgs {
         } else {
             session.printer.table(&table(&all))?;
         }
-        if let Some(pull) = self.pull(&all) {
-            session.printer.message(pull);
+        if let Some(advice) = self.advice_for_pull(&all) {
+            session.printer.message(advice);
         }
         Ok(Exit::combine([left_out, exit(&all)]))
     }
@@ -170,7 +171,7 @@ fn show_unless_last(
 impl PushArgs {
     /// Returns a message with the options that `prep remote pull` needs, and the bundles that the mirror lacks.
     /// Returns `None` if a pull needs no options and the mirror lacks no bundle.
-    fn pull(&self, all: &[PushResult]) -> Option<String> {
+    fn advice_for_pull(&self, all: &[PushResult]) -> Option<String> {
         let sent: Vec<&PushResult> = all
             .iter()
             .filter(|result| result.not_here.is_empty())
@@ -222,7 +223,8 @@ fn table(all: &[PushResult]) -> PrintedTable {
     table
 }
 
-/// A result that the remote rejects is a failed check, because two machines computed different results.
+/// Returns the exit code of a push. A result that the remote rejects is a failed check, because two machines computed
+/// different results.
 fn exit(all: &[PushResult]) -> Exit {
     Exit::combine(all.iter().filter_map(|result| match result {
         result if !result.refused.is_empty() => Some(Exit::Check),
@@ -238,9 +240,9 @@ Examples:
   prep remote pull --remote s3://bucket/team
   prep remote pull spaceship-titanic --remote s3://bucket/team
 
-Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published checksums \
-are verified here. You can interrupt and repeat it. You must accept the rules of each competition, even if somebody else \
-downloaded its data: `prep fetch --check-rules` lists the rules.")]
+Without an ID, the command gets all competitions that the remote knows. No step runs except checks, and published \
+checksums are verified here. You can interrupt and repeat the command. You must accept the rules of each competition, \
+even if somebody else downloaded its data: `prep fetch --check-rules` lists the rules.")]
 pub struct PullArgs {
     #[command(flatten)]
     selection: Selection,
@@ -289,10 +291,10 @@ fn absent_error(link: &Link, absent: &[String]) -> Result<Option<CliError>, CliE
     let Some(first) = absent.first() else {
         return Ok(None);
     };
-    // The plan treats errors of the remote as missing records.
+    // The plan treats errors of the remote as missing records. This request returns such an error.
     let is_known = link.source(first)?.is_some();
     let (remote, ids) = (link.remote().name(), absent.join(", "));
-    // Web servers cannot list records.
+    // A remote on a web server cannot list its records, so an error is treated as an empty list.
     let listed = link.sources().unwrap_or_default();
     let no_results = format!("the remote {remote} has no results of {ids}");
     if is_known {
@@ -472,7 +474,7 @@ struct Common {
     /// Time limit of a job in hours
     #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
     hours: usize,
-    /// Do not require a mirror and a key here
+    /// Do not check that a mirror and a key are configured on this machine
     ///
     /// Use it if the jobs have their own prep.toml.
     #[arg(long)]

@@ -27,8 +27,8 @@ Examples:
   prep report --lite --grading mine=a.json --grading mine=b.json --grading theirs=reports -o report.html
 
 The page shows files, splits, leaderboards and experiments. Without an ID it is about all prepared and graded \
-competitions. Grading reports with one NAME are the seeds of one experiment. The page is one file without scripts or \
-requests. It shows the distribution of test labels, unless the answers are sealed, so do not give it to agents.")]
+competitions. Grading reports with the same NAME are the seeds of one experiment. The page is one file without scripts \
+or requests. It shows the distribution of test labels, unless the answers are sealed, so do not give it to agents.")]
 pub struct ReportArgs {
     #[command(flatten)]
     selection: Selection,

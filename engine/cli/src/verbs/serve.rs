@@ -41,7 +41,7 @@ pub struct ServeArgs {
     /// Address to listen on; 0.0.0.0 for all addresses of this machine
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     host: String,
-    /// Also serve POST /grade with scores; never where an agent can reach it
+    /// Also serve POST /grade with scores; only if no agent can reach the server
     #[arg(long)]
     scores: bool,
     /// Largest upload, such as 1GB
@@ -152,7 +152,7 @@ Examples:
 The server speaks the Model Context Protocol on stdin and stdout. Its tools are `list`, `describe` and `validate`; with \
 --scores also `grade`. Use --scores only if agents may see scores during their search. Gradings are logged in DATA/grades.jsonl.")]
 pub struct McpArgs {
-    /// Also offer the tool `grade`, whose answers have scores and medals
+    /// Also offer the tool `grade`, which returns scores and medals
     #[arg(long)]
     scores: bool,
     /// Read submissions only below this directory [default: the current one]

@@ -165,7 +165,7 @@ impl SummarizeArgs {
         for experiment in &found {
             remarks(session, &self.label(experiment), experiment);
         }
-        Ok(self.complete(session, &found, per_competition || printer.json))
+        Ok(self.report_sets_without_figures(session, &found, per_competition || printer.json))
     }
 
     fn sets(&self) -> Result<Vec<Set>, CliError> {
@@ -261,9 +261,9 @@ impl SummarizeArgs {
         }
     }
 
-    /// Reports sets without figures. A set that the user named is an error.
-    /// Other sets are an error only if the experiment has no figures at all.
-    fn complete(
+    /// Reports sets without figures, and returns the exit code. If the user named the set, missing figures are an error.
+    /// For other sets, they are an error only if the experiment has no figures at all.
+    fn report_sets_without_figures(
         &self,
         session: &CliSession,
         found: &[Experiment],
@@ -536,7 +536,8 @@ fn with_detail(budget: &Budget, field: &str, detail: &str, prefix: &str) -> Stri
         .to_owned()
 }
 
-/// Prints from how many gradings the runs were chosen, and warns about copies of the answers.
+/// Prints from how many logged gradings the runs were chosen. Warns about mixed variants, copies of the answers, runs that
+/// were graded several times, and scores that are not comparable with upstream's.
 fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     let competitions = &experiment.competitions;
     let counted = competitions.iter().filter(|one| one.looks.is_some());
@@ -566,7 +567,7 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
         ));
     }
     warn_repeated(session, label, &experiment.repeated_runs);
-    // Other competitions than the benchmark's have no published scores.
+    // Other competitions than the benchmark's have no published scores with which to compare.
     let not_comparable = competitions
         .iter()
         .filter(|one| one.not_comparable > 0 && prep_app::definition(&one.competition).is_some());

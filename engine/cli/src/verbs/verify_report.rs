@@ -26,8 +26,8 @@ A line of the result is the claim of a report: score, data, rules, number of gra
 leaderboard are compared with the file of --lock. Without it, they are compared with the program's own competitions, and \
 with the prepared data if there are any.
 
-With --log, the hash chain of the log is checked, and each report must have its line in the log. A log that was cut after \
-its last report looks complete.
+With --log, the hash chain of the log is checked, and each report must have its line in the log. If lines are missing \
+at the end of the log, this is detected only if one of the reports belongs to a missing line.
 
 The exit code is 0 if all reports are valid, 1 if they are valid and a score is not comparable with MLE-bench, and 5 if a \
 report or the log is not valid.")]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::Result;
 use crate::table::{Row, TableReader};
 
-/// Number of rows in which renamed columns must agree.
+/// Number of rows that are compared to detect a renamed column. Its values must be equal in all of them.
 const MAX_SAMPLED_ROWS: usize = 10_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct IndexColumn {
 
 #[derive(Debug, Clone, Default)]
 pub struct ColumnComparison {
-    /// In the order of `ours`.
+    /// Columns of both tables, in the order of `ours`.
     pub common: Vec<CommonColumn>,
     pub index: Option<IndexColumn>,
     /// Columns with equal values but different names: name in `theirs`, name in `ours`.
@@ -35,6 +35,7 @@ pub struct ColumnComparison {
     pub missing: Vec<String>,
     /// Columns only of `theirs`.
     pub added: Vec<String>,
+    /// Whether the common columns have a different order in `theirs`.
     pub reordered: bool,
 }
 
@@ -134,6 +135,7 @@ impl ColumnComparison {
     }
 }
 
+/// Returns whether a name is one that pandas gives to a column with row numbers.
 fn is_index(name: &str) -> bool {
     name.is_empty()
         || name.starts_with("Unnamed: ")
@@ -166,6 +168,7 @@ fn has_integers(table: &dyn TableReader, place: usize) -> Result<bool> {
     Ok(true)
 }
 
+/// Returns whether the values of a column are 0, 1, 2 and so on.
 fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     let mut number = 0;
@@ -178,10 +181,10 @@ fn counts_rows(table: &dyn TableReader, place: usize) -> Result<bool> {
     Ok(true)
 }
 
-/// Column indices by the hash of the first values.
+/// Column indices by the hash of the column's first values.
 type ColumnsByValues = HashMap<blake3::Hash, VecDeque<usize>>;
 
-/// Hashes the first values of each column. Returns `None` for a column whose values are all equal.
+/// Hashes the first [`MAX_SAMPLED_ROWS`] values of each column. The hash is `None` if these values are all equal.
 fn values(table: &dyn TableReader, places: &[usize]) -> Result<Vec<Option<blake3::Hash>>> {
     let mut columns: Vec<(blake3::Hasher, Vec<u8>, bool)> = Vec::with_capacity(places.len());
     let (mut rows, mut row) = (table.rows()?, Row::default());

@@ -71,20 +71,27 @@ pub struct UnpairedKeys {
 
 #[derive(Debug)]
 pub struct PairingResult<D> {
+    /// Number of rows of `theirs` and of `ours`.
     pub rows: [u64; 2],
     /// Whether all rows are equal and in the same order.
     pub equal: bool,
     /// The receiver of the pairs that differ.
     pub differences: D,
+    /// The column by which rows were paired that have no equal row. `None` if no key was used.
     pub key: Option<CommonColumn>,
+    /// Rows only of `ours`.
     pub missing: Alone,
+    /// Rows only of `theirs`.
     pub added: Alone,
     /// Rows that `theirs` has more often than `ours`.
     pub repeated: Alone,
+    /// Number of pairs, including pairs of equal rows.
     pub pairs: u64,
+    /// Number of rows that would have to move to give both tables the same order.
     pub reordered: u64,
     /// The first pairs whose two positions differ.
     pub elsewhere: Vec<(u64, u64)>,
+    /// `None` if no key was used, or if every key was paired.
     pub moved: Option<UnpairedKeys>,
 }
 
@@ -106,7 +113,7 @@ pub fn pair_rows<D: RowDifferences>(
     let (mut their_hashes, mut our_hashes) = (Vec::new(), Vec::new());
     let mut in_place = InPlace::default();
     let mut rows = [0, 0];
-    let mut hard = 0;
+    let mut pairs_with_changed_values = 0;
     loop {
         let (more_there, more_here) = (their_rows.next(&mut one)?, our_rows.next(&mut two)?);
         let [a, b] = rows;
@@ -126,7 +133,7 @@ pub fn pair_rows<D: RowDifferences>(
         match (more_there, more_here) {
             (false, false) => break,
             (true, true) if !is_equal => {
-                hard += u64::from(by_place.pair(&RowPair {
+                pairs_with_changed_values += u64::from(by_place.pair(&RowPair {
                     there: a,
                     here: b,
                     theirs: &one,
@@ -156,8 +163,8 @@ pub fn pair_rows<D: RowDifferences>(
         return Ok(paired);
     }
     let mut found = pair(their_hashes, our_hashes);
-    let places_do = their_count == our_count && found.equal.is_empty();
-    if places_do && !keys.strict && hard * 2 < our_count.max(1) {
+    let no_row_moved = their_count == our_count && found.equal.is_empty();
+    if no_row_moved && !keys.strict && pairs_with_changed_values * 2 < our_count.max(1) {
         return Ok(paired);
     }
     let sides = UnpairedRows {
@@ -166,19 +173,19 @@ pub fn pair_rows<D: RowDifferences>(
         only_there: &found.only_there,
         only_here: &found.only_here,
     };
-    // A single common column is the key. Unpaired rows differ in it, so no key can pair them.
-    let key = match places_do && columns.len() == 1 && !keys.strict {
+    // A single common column would be the key itself. All unpaired rows differ in this column, so it cannot pair them.
+    let key = match no_row_moved && columns.len() == 1 && !keys.strict {
         true => None,
         false => sides.key(columns, keys)?,
     };
     let Some(key) = key else {
-        if places_do {
+        if no_row_moved {
             return Ok(paired);
         }
-        // Rows were added or removed, so drop the pairs by position.
+        // Rows moved, or were added or removed, so drop the pairs by position.
         paired.differences = new();
         sides.count_alone(&mut paired, &there, keys.examples)?;
-        in_order(&mut paired, &mut found.equal, &in_place);
+        count_pairs_and_moves(&mut paired, &mut found.equal, &in_place);
         return Ok(paired);
     };
     paired.differences = new();
@@ -190,25 +197,30 @@ pub fn pair_rows<D: RowDifferences>(
         ..sides
     };
     sides.count_alone(&mut paired, &there, keys.examples)?;
-    let names = &by_key.moved;
-    if !names.only_there.is_empty() || !names.only_here.is_empty() {
+    let unpaired = &by_key.moved;
+    if !unpaired.only_there.is_empty() || !unpaired.only_here.is_empty() {
         paired.moved = Some(UnpairedKeys {
             key: key.column.name.clone(),
             ..by_key.moved
         });
     }
     paired.key = Some(key.column);
-    in_order(&mut paired, &mut found.equal, &in_place);
+    count_pairs_and_moves(&mut paired, &mut found.equal, &in_place);
     Ok(paired)
 }
 
-fn in_order<D>(paired: &mut PairingResult<D>, pairs: &mut [(u64, u64)], in_place: &InPlace) {
+fn count_pairs_and_moves<D>(
+    paired: &mut PairingResult<D>,
+    pairs: &mut [(u64, u64)],
+    in_place: &InPlace,
+) {
     paired.pairs = in_place.count() + pairs.len() as u64;
     paired.reordered = count_moves(pairs, in_place);
     let elsewhere = pairs.iter().filter(|(there, here)| there != here);
     paired.elsewhere = elsewhere.take(2).copied().collect();
 }
 
+/// Returns the rows at the first `count` of these positions, which are sorted.
 fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Row>> {
     let mut wanted = places.iter().copied().take(count).peekable();
     let mut found = Vec::new();
@@ -224,6 +236,7 @@ fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Ro
     Ok(found)
 }
 
+/// Visits rows with their positions, until `visit` returns `false`.
 fn for_each_row(
     table: &dyn TableReader,
     mut visit: impl FnMut(u64, &Row) -> Result<bool>,
@@ -236,6 +249,7 @@ fn for_each_row(
     Ok(())
 }
 
+/// Visits the rows at these positions, which are sorted, until `visit` returns `false`.
 fn each_at(
     table: &dyn TableReader,
     places: &[u64],
@@ -254,6 +268,7 @@ fn each_at(
 /// The first unpaired rows of a table, kept in memory.
 struct Sample {
     rows: Vec<Row>,
+    /// Whether `rows` contains all unpaired rows.
     is_all: bool,
     /// Memory of all unpaired rows in bytes, including rows that are not kept.
     bytes: u64,
@@ -295,6 +310,7 @@ struct ByKey {
 }
 
 impl UnpairedRows<'_> {
+    /// Counts the rows that only one table has, by kind: missing, added and repeated.
     fn count_alone<D>(
         &self,
         paired: &mut PairingResult<D>,
@@ -314,25 +330,25 @@ impl UnpairedRows<'_> {
         if only_there.is_empty() {
             return Ok(());
         }
-        // A row that occurs several times in the table is repeated. Other rows are added.
-        let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
+        // An unpaired row that occurs several times in `theirs` is repeated. Other unpaired rows are added.
+        let mut counts: HashMap<u128, u32> = HashMap::new();
         let mut wanted = only_there.iter().copied().peekable();
         let mut hashes = Vec::with_capacity(only_there.len());
         for_each_row(theirs, |place, row| {
             if wanted.next_if_eq(&place).is_some() {
                 let hash = row.hash(columns);
-                counts.insert(hash, (0, false));
+                counts.insert(hash, 0);
                 hashes.push(hash);
             }
             Ok(wanted.peek().is_some())
         })?;
         for_each_row(theirs, |_, row| {
-            if let Some((count, _)) = counts.get_mut(&row.hash(columns)) {
+            if let Some(count) = counts.get_mut(&row.hash(columns)) {
                 *count += 1;
             }
             Ok(true)
         })?;
-        let is_repeated = |hash: &u128| counts.get(hash).is_some_and(|(count, _)| *count > 1);
+        let is_repeated = |hash: &u128| counts.get(hash).is_some_and(|count| *count > 1);
         let (mut repeated, mut added) = (Vec::new(), Vec::new());
         for (place, hash) in only_there.iter().zip(&hashes) {
             match is_repeated(hash) {
@@ -382,18 +398,18 @@ impl UnpairedRows<'_> {
                 }
                 Some(seen)
             };
-            let (Some(names), Some(own)) =
+            let (Some(their_values), Some(our_values)) =
                 (values(&theirs, column.there), values(&ours, column.here))
             else {
                 continue;
             };
-            let common = names.intersection(&own).count();
-            let telling = common * 2 >= names.len().min(own.len());
-            let repeats = names.len() < theirs.len() || own.len() < ours.len();
+            let common = their_values.intersection(&our_values).count();
+            let half_is_common = common * 2 >= their_values.len().min(our_values.len());
+            let repeats = their_values.len() < theirs.len() || our_values.len() < ours.len();
             let score = match (is_known, repeats) {
                 (true, false) => usize::MAX,
                 (true, true) => 1,
-                (false, _) if telling => common.saturating_add(1),
+                (false, _) if half_is_common => common.saturating_add(1),
                 (false, _) => 0,
             };
             found.push((score, column));
@@ -422,15 +438,17 @@ impl UnpairedRows<'_> {
         key(unique.or_else(|| Some((**columns.get(known?)?).clone())))
     }
 
+    /// Pairs rows with equal keys. If the rows of `theirs` do not fit in memory, divides the keys by hash into parts, and
+    /// reads both tables once for each part.
     fn by_key(&self, key: &Key, differences: &mut impl RowDifferences) -> Result<ByKey> {
-        let rows = (self.only_there.len() as u64).div_ceil(MAX_KEPT_ROWS);
-        let stretches = u128::from(rows.max(key.bytes.div_ceil(MAX_KEPT_BYTES)).max(1));
+        let parts_by_rows = (self.only_there.len() as u64).div_ceil(MAX_KEPT_ROWS);
+        let parts_by_bytes = key.bytes.div_ceil(MAX_KEPT_BYTES);
+        let parts = u128::from(parts_by_rows.max(parts_by_bytes).max(1));
         let key = &key.column;
         let mut found = ByKey::default();
-        for stretch in 0..stretches {
-            let is_within = |row: &Row, place: usize| {
-                stretches == 1 || row.hash(&[place]) % stretches == stretch
-            };
+        for part in 0..parts {
+            let is_within =
+                |row: &Row, place: usize| parts == 1 || row.hash(&[place]) % parts == part;
             let mut by_key: HashMap<Vec<u8>, (u64, Row)> = HashMap::new();
             each_at(self.theirs, self.only_there, |place, row| {
                 if is_within(row, key.there) {
@@ -477,7 +495,7 @@ impl UnpairedRows<'_> {
     }
 }
 
-/// The key column, and the size in bytes of the rows of `theirs` to pair.
+/// The key column, and the memory in bytes of the rows of `theirs` that it has to pair.
 struct Key {
     column: CommonColumn,
     bytes: u64,
@@ -492,22 +510,25 @@ fn first_unique(
     [theirs, ours]: [RowsOfTable<'_>; 2],
 ) -> Result<Option<CommonColumn>> {
     let mut at_once = 1;
-    let mut left = columns;
-    while !left.is_empty() {
-        let (some, rest) = left.split_at(at_once.min(left.len()));
-        let there: Vec<usize> = some.iter().map(|column| column.there).collect();
-        let here: Vec<usize> = some.iter().map(|column| column.here).collect();
+    let mut unchecked = columns;
+    while !unchecked.is_empty() {
+        let (checked, rest) = unchecked.split_at(at_once.min(unchecked.len()));
+        let there: Vec<usize> = checked.iter().map(|column| column.there).collect();
+        let here: Vec<usize> = checked.iter().map(|column| column.here).collect();
         let (unique_there, rows) = are_unique(theirs, &there)?;
         let (unique_here, other_rows) = are_unique(ours, &here)?;
         let unique = unique_there.iter().zip(&unique_here);
-        let found = unique.zip(some).find(|((one, other), _)| **one && **other);
+        let found = unique
+            .zip(checked)
+            .find(|((one, other), _)| **one && **other);
         if let Some((_, column)) = found {
             return Ok(Some((*column).clone()));
         }
-        // Usually the first column is unique, so check only one column in the first pass.
+        // Usually the first column is unique, so the first pass checks only one column. Each later pass checks as many
+        // columns as the memory for hashes permits.
         let most = MAX_KEPT_HASHES / rows.max(other_rows).max(1);
         at_once = usize::try_from(most).unwrap_or(usize::MAX).max(1);
-        left = rest;
+        unchecked = rest;
     }
     Ok(None)
 }

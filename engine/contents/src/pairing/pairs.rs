@@ -1,4 +1,6 @@
-//! Pairs equal rows at any position, and finds rows that moved.
+//! Pairs equal rows of two tables at any position, and counts the rows that moved.
+//!
+//! `there` is the position of a row in the table `theirs`, and `here` is a position in `ours`.
 
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
@@ -8,7 +10,8 @@ pub(super) struct Pairs {
     pub only_here: Vec<u64>,
 }
 
-/// Pairs rows with the same hash. The nth such row in `theirs` is paired with the nth in `ours`.
+/// Pairs rows with the same hash. Each table is a list of (hash of a row, its position). If rows repeat, the nth row with
+/// this hash in `theirs` is paired with the nth in `ours`.
 pub(super) fn pair(mut theirs: Vec<(u128, u64)>, mut ours: Vec<(u128, u64)>) -> Pairs {
     theirs.sort_unstable();
     ours.sort_unstable();
@@ -88,6 +91,7 @@ pub(super) fn count_moves(pairs: &mut [(u64, u64)], in_place: &InPlace) -> u64 {
     if pairs.is_empty() {
         return 0;
     }
+    // The element n is the smallest end of an increasing subsequence of n + 1 positions.
     let mut tails: Vec<u64> = Vec::new();
     let mut add = |here: u64| {
         let place = tails.partition_point(|tail| *tail < here);

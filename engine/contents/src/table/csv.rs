@@ -47,6 +47,7 @@ pub struct CsvTable {
     limits: DecodingLimits,
 }
 
+/// Number of bytes and of lines at the beginning of a file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 20;
 const SNIFFED_LINES: usize = 100;
 
@@ -163,6 +164,7 @@ pub fn guess_delimiter(begin: &[u8], expected: u8) -> u8 {
     others.into_iter().find(fits).unwrap_or(expected)
 }
 
+/// Returns the bytes of a line outside of double quotes.
 fn unquoted_part(line: &[u8]) -> Vec<u8> {
     let mut is_quoted = false;
     let outside = line.iter().filter(|byte| {
@@ -172,8 +174,8 @@ fn unquoted_part(line: &[u8]) -> Vec<u8> {
     outside.copied().collect()
 }
 
-/// Returns the format of a binary file, or `None` for a text file. A file without control characters is text, even if it
-/// begins with the signature of a binary format, such as `PAR1`.
+/// Returns the format of a binary file, or `None` for a text file or an unknown format. A file without control characters
+/// is text, even if it begins with the signature of a binary format, such as `PAR1`.
 fn other_format(head: &[u8]) -> Option<FileType> {
     let head = head.get(..SNIFF_BYTES.min(head.len())).unwrap_or_default();
     let looks = FileType::detect(head);
@@ -190,7 +192,7 @@ fn other_format(head: &[u8]) -> Option<FileType> {
     (!is_text && has_controls).then_some(looks)
 }
 
-/// Detects the properties that do not depend on the division into rows.
+/// Detects the encoding, the byte order mark and the line endings of a file. Does not divide it into rows.
 fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let mut file = open_buffered(path)?;
     let mut form = CsvDialect {
@@ -218,21 +220,23 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
     let wide = matches!(form.encoding, TextEncoding::Utf16Le | TextEncoding::Utf16Be);
     form.byte_order_mark |= wide;
     let mut valid = true;
+    // The bytes of a character that is divided between two chunks.
     let mut carry: Vec<u8> = Vec::new();
-    let mut before = 0;
+    let mut previous = 0;
     loop {
         let bytes = file.fill_buf()?;
         if bytes.is_empty() {
             break;
         }
+        // In UTF-16, a line ending contains a zero byte. Without it, the line endings look like those of ASCII.
         for byte in bytes.iter().copied().filter(|byte| !(wide && *byte == 0)) {
-            match (before, byte) {
+            match (previous, byte) {
                 (b'\r', b'\n') => form.crlf += 1,
                 (_, b'\n') => form.lf += 1,
                 (b'\r', _) => form.cr += 1,
                 _ => {}
             }
-            before = byte;
+            previous = byte;
         }
         if valid && !wide {
             carry.extend_from_slice(bytes);
@@ -247,10 +251,10 @@ fn detect_dialect(path: &Path) -> Result<CsvDialect> {
         let length = bytes.len();
         file.consume(length);
     }
-    if before == b'\r' {
+    if previous == b'\r' {
         form.cr += 1;
     }
-    form.final_newline = matches!(before, b'\r' | b'\n');
+    form.final_newline = matches!(previous, b'\r' | b'\n');
     if !valid || !carry.is_empty() {
         form.encoding = TextEncoding::Latin1;
     }

@@ -85,7 +85,8 @@ impl DetectedFile {
     }
 }
 
-/// Applies `each` to each row, with the index of the column `column`. Returns `None` if the column does not exist.
+/// Calls `each` for each row with the row and the index of `column`, and returns the results. Returns `None` if the column
+/// does not exist.
 pub fn column<T>(
     path: &Path,
     format: Format,
@@ -121,7 +122,9 @@ fn check_cells(limits: &DecodingLimits, bytes: u64, rows: u64, columns: usize) -
 /// The cells of a row. The memory is reused for the next row.
 #[derive(Debug, Default, Clone)]
 pub struct Row {
+    /// The bytes of all cells.
     bytes: Vec<u8>,
+    /// The end of each cell in `bytes`.
     ends: Vec<usize>,
 }
 
@@ -173,7 +176,7 @@ impl Row {
         checked.map_err(ContentsError::Limit)
     }
 
-    /// Returns whether `cells` of this row equal the cells `others` of `other`.
+    /// Returns whether the cells with the indices `cells` of this row equal the cells with the indices `others` of `other`.
     pub fn equals(&self, cells: &[usize], other: &Row, others: &[usize]) -> bool {
         let pairs = cells.iter().zip(others);
         cells.len() == others.len()
@@ -182,7 +185,8 @@ impl Row {
                 .all(|(cell, other_cell)| self.cell(*cell) == other.cell(*other_cell))
     }
 
-    /// Hashes the given cells in this order: 128 bits of BLAKE3, so that nobody can construct collisions.
+    /// Hashes the cells with these indices, in this order. Returns 128 bits of BLAKE3, because collisions of a weaker hash
+    /// could be constructed.
     pub fn hash(&self, cells: &[usize]) -> u128 {
         let mut hasher = blake3::Hasher::new();
         for cell in cells {
@@ -194,6 +198,7 @@ impl Row {
     }
 }
 
+/// Returns the first 128 bits of the hash.
 pub(crate) fn short(hasher: &blake3::Hasher) -> u128 {
     let hash = hasher.finalize();
     let first = hash.as_bytes().first_chunk();

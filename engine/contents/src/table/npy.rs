@@ -90,9 +90,11 @@ impl Rows for Blocks<'_> {
 
 struct Blocks<'a> {
     array: &'a ArrayFile,
+    /// Number of rows read from the file so far.
     read: u64,
     /// The current block, row by row.
     block: Vec<u8>,
+    /// Index of the next row in the block.
     next: usize,
 }
 
@@ -116,6 +118,7 @@ impl<'a> Blocks<'a> {
         Ok(row)
     }
 
+    /// Reads the next block, and stores its elements row by row.
     fn fill(&mut self) -> Result<()> {
         let (header, width) = (&self.array.header, self.array.columns.len() as u64);
         let size = header.item_size.max(1);
@@ -129,6 +132,7 @@ impl<'a> Blocks<'a> {
         self.next = 0;
         let length = wanted.saturating_mul(width).saturating_mul(size);
         let limits = &self.array.limits;
+        // A block of the usual size is always permitted. Only the bytes beyond it count against the limit.
         let checked = limits.check(Limit::Record, length.saturating_sub(BLOCK_BYTES));
         checked.map_err(ContentsError::Limit)?;
         self.block.resize(usize::try_from(length).unwrap_or(0), 0);
@@ -186,6 +190,7 @@ fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
     place
 }
 
+/// Appends an element as text. An element of an unsupported type is written in hexadecimal.
 fn print(header: &NpyHeader, element: &[u8], out: &mut Vec<u8>) {
     match header.value(element) {
         Some(Element::Bool(value)) => {

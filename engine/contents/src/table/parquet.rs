@@ -190,6 +190,7 @@ fn print(column: &ArrayRef, row: usize, limits: &DecodingLimits, out: &mut Vec<u
     Ok(())
 }
 
+/// Appends a string, in quotes only if it is empty or begins with a quote.
 fn push_text(text: &str, out: &mut Vec<u8>) {
     if text.is_empty() || text.starts_with('"') {
         out.extend_from_slice(format!("{text:?}").as_bytes());

@@ -299,6 +299,7 @@ fn push(value: &JsonValue, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
+/// Adds the keys of all objects in `value` to the hash, in their order.
 fn hash_keys(value: &JsonValue, order: &mut blake3::Hasher) {
     match value {
         JsonValue::Object(object) => {

@@ -1,4 +1,5 @@
-//! Reads arbitrary bytes as an archive of each kind. Members are visited or rejected, and never exceed the budget.
+//! Reads arbitrary bytes as an archive of each kind. Members are visited or rejected. Their total size never exceeds the
+//! budget.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The fuzz targets, which the fuzzer and the tests use.
+//! The checks of the fuzz targets. Both the fuzzer and `tests/fuzz.rs` call them.
 
 pub mod entries;
 pub mod pairing;

@@ -87,8 +87,8 @@ impl LocalDirectory {
     /// Returns all files below the directory: relative path, path on disk, and length in bytes.
     fn files(&self) -> Result<BTreeMap<String, (PathBuf, u64)>, StepError> {
         let mut files = BTreeMap::new();
-        let mut open = vec![(String::new(), self.path.clone())];
-        while let Some((inner, directory)) = open.pop() {
+        let mut unvisited = vec![(String::new(), self.path.clone())];
+        while let Some((inner, directory)) = unvisited.pop() {
             let entries =
                 fs::read_dir(&directory).map_err(|cause| self.failed(&directory, cause))?;
             for entry in entries {
@@ -108,7 +108,7 @@ impl LocalDirectory {
                 } else if is_link {
                     return Err(self.unsupported(&path, UnsupportedEntry::DirectoryLink));
                 } else {
-                    open.push((format!("{inner}{name}/"), path));
+                    unvisited.push((format!("{inner}{name}/"), path));
                 }
             }
         }

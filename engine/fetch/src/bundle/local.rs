@@ -19,9 +19,12 @@ use crate::error::FetchError;
 #[derive(Debug, Clone)]
 pub struct LocalBundle {
     what: FileLabel,
+    /// The name under which the cache records the content.
     name: String,
     candidates: Vec<PathBuf>,
+    /// The paths that an error about a missing file lists.
     looked: Vec<PathBuf>,
+    /// The published checksums.
     sums: BundleChecksums,
     /// The last used content of the file. Its results remain valid if the file no longer exists.
     stated: Option<Content>,
@@ -49,9 +52,12 @@ pub fn bundle_stem(id: &str) -> &str {
     id.rsplit_once('/').map_or(id, |(_, name)| name)
 }
 
+/// How errors describe a file.
 #[derive(Debug, Clone)]
 pub(crate) struct FileLabel {
+    /// The kind of file, for example `bundle`.
     pub(crate) title: String,
+    /// The provider of the file: Kaggle, or the host of a URL.
     pub(crate) owner: String,
     /// How the user can provide the file.
     pub(crate) remedy: Remedy,
@@ -74,6 +80,7 @@ impl BundleChecksums {
         self.md5.is_some() || self.sha256.is_some()
     }
 
+    /// Returns whether these checksums of a file equal all published ones.
     pub(crate) fn fits(&self, published: &BundleChecksums) -> bool {
         let pairs = [
             (&self.md5, &published.md5),
@@ -194,6 +201,8 @@ impl LocalBundle {
         self.absence(cause, has_results.then_some(Remedy::UseCachedResults))
     }
 
+    /// Returns the error for a file that was not found. Suggests the remedy for `cause`, providing the file, and
+    /// `further`.
     fn absence(&self, cause: FetchError, further: Option<Remedy>) -> StepError {
         let failure = cause.failure();
         let provide = self.what.remedy.clone();
@@ -213,6 +222,7 @@ impl LocalBundle {
         StepError::new(failure, WithRemedy::new(error, remedy))
     }
 
+    /// Records in the cache that the file at `path` has the content of `record`. Returns the value of the source.
     pub(crate) fn remember(
         &self,
         context: &Context,
@@ -224,6 +234,8 @@ impl LocalBundle {
         Ok(value(record))
     }
 
+    /// Returns the state of a source whose file does not exist. The source is known if the last used content of the file is
+    /// recorded and has the published checksums.
     pub(crate) fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
         let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
@@ -256,6 +268,7 @@ impl LocalBundle {
         }))
     }
 
+    /// Compares the checksums of `content`, the content of the file at `path`, with the published ones.
     fn check(&self, path: &Path, content: &Content) -> Result<(), StepError> {
         let sums = [
             ("MD5", &self.sums.md5, &content.md5),

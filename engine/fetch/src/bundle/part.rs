@@ -81,6 +81,8 @@ impl PartOfBundle {
         fetched
     }
 
+    /// Downloads the ranges of the selected members, and copies the members to the archive of the part. If ranges are
+    /// not possible, fetches the members one by one.
     fn fetch_into(
         &self,
         network: &Network,
@@ -120,6 +122,7 @@ impl PartOfBundle {
         Ok(())
     }
 
+    /// Copies the members from the partial file to the archive of the part.
     fn write(
         &self,
         partial: &Partial,
@@ -138,6 +141,7 @@ impl PartOfBundle {
         Ok(self.finish_archive(zip, &new, partial)?)
     }
 
+    /// Completes the archive `new`, moves it to the target, and removes the partial file.
     pub(super) fn finish_archive(
         &self,
         zip: ZipWriter<BufWriter<File>>,
@@ -153,6 +157,7 @@ impl PartOfBundle {
         partial.remove()
     }
 
+    /// Reads a member to check its CRC.
     fn check(&self, partial: &Partial, entry: &ZipEntry) -> Result<(), FetchError> {
         let checked = entry
             .open(&*partial.file)

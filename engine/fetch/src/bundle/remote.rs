@@ -102,6 +102,7 @@ impl Network {
     }
 }
 
+/// A bundle on the server that is read by range requests. Every range that was read is kept in memory.
 struct Remote<'a> {
     network: &'a Network,
     item: Item,
@@ -113,10 +114,13 @@ struct Remote<'a> {
 struct State {
     location: Option<Location>,
     object: Option<Identity>,
+    /// The bytes that were read, by their offset.
     blocks: BTreeMap<u64, Vec<u8>>,
     /// Range of the last read. Reads become longer while they are sequential.
     last: Range<u64>,
+    /// Number of bytes that were transferred.
     moved: u64,
+    /// The first error of a request. The zip reader reports only an I/O error in its place.
     failed: Option<FetchError>,
 }
 
@@ -156,6 +160,7 @@ impl<'a> Remote<'a> {
         })
     }
 
+    /// Requests `range`, and keeps its bytes as a block.
     fn fetch(&self, state: &mut State, range: Range<u64>) -> Result<(), FetchError> {
         let request = FirstRequest {
             shared: self.network.shared(),
@@ -173,6 +178,7 @@ impl<'a> Remote<'a> {
 }
 
 impl State {
+    /// Returns the bytes from `offset` to the end of their block. Returns `None` if they have not been read.
     fn read(&self, offset: u64) -> Option<&[u8]> {
         let (start, block) = self.blocks.range(..=offset).next_back()?;
         let rest = block.get(usize::try_from(offset - start).ok()?..)?;
@@ -194,7 +200,8 @@ impl ReadAt for Remote<'_> {
             } else {
                 options.piece
             };
-            // A reader of a zip archive needs its end, and then the bytes before its end. So fetch the entire last piece.
+            // A reader of a zip archive needs the end of the archive, and then the bytes before the end. Therefore a read in
+            // the last piece fetches this entire piece.
             let start = offset.min(total.saturating_sub(options.piece));
             let start = match state.read(start) {
                 Some(_) => offset,
@@ -216,6 +223,7 @@ impl ReadAt for Remote<'_> {
     }
 }
 
+/// Returns the bytes of `range`, and the object to which they belong. Retries after temporary failures.
 async fn fetch(
     mut request: FirstRequest<'_>,
     range: &Range<u64>,

@@ -128,8 +128,8 @@ impl WebFile {
         }
     }
 
-    /// Returns the name of the URL's record in the cache and in remotes. Unlike the names of bundles, the name
-    /// contains several slashes.
+    /// Returns the name of the URL's record in the cache and in remotes. The name contains several slashes, so it differs
+    /// from all names of bundles.
     pub fn record_name(id: &str, address: &WebAddress<'_>) -> String {
         let WebAddress {
             source, file, url, ..
@@ -143,7 +143,7 @@ impl WebFile {
         format!("member {path} of the bundle")
     }
 
-    /// Returns whether the file at the target has a different origin, for example an earlier URL.
+    /// Returns whether the file at the target was created from a different origin, for example an earlier URL.
     fn is_foreign(&self) -> bool {
         let named = self.member.as_deref().map(WebFile::origin_of_member);
         differs_from_origin(&self.target, &self.url)
@@ -190,7 +190,7 @@ impl WebFile {
         Ok(is_same.then_some((bundle, entry)))
     }
 
-    /// Extracts the file from the bundle, unless another process has just created it.
+    /// Extracts the file from the bundle, unless another process has just created the file.
     fn take(&self, bundle: &File, entry: &ZipEntry, context: &Context) -> Result<(), StepError> {
         let Some(partial) = lock(&self.target, context)? else {
             return Ok(());
@@ -210,9 +210,9 @@ impl WebFile {
         Ok(())
     }
 
-    /// Downloads the file, unless another process has just created it.
+    /// Downloads the file, unless another process has just created the file.
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
-        // Without encryption, only a checksum protects the file.
+        // Without an encrypted connection, only a verified checksum protects the file from modification.
         if !(self.item.is_private() || self.is_checked && self.published.is_some()) {
             let item = self.item.to_string();
             return Err(self
@@ -238,6 +238,7 @@ impl WebFile {
         }
     }
 
+    /// Creates the file at the target. Extracts the file from the bundle if possible, and otherwise downloads it.
     fn create(&self, context: &Context) -> Result<(), StepError> {
         let Some((bundle, entry)) = self.proven_member(context)? else {
             return self.fetch(context);

@@ -73,7 +73,7 @@ pub fn find_credentials(
     let (username, key) = (variable("KAGGLE_USERNAME"), variable("KAGGLE_KEY"));
     let given = (username.as_deref(), key.as_deref());
     let pair = pair(given.0, given.1);
-    // If a variable contains only the user or only the key, the file completes the pair.
+    // If only one of the two variables is set, the user or key in `kaggle.json` completes the pair.
     let (user_of_pair, key_of_pair) = match &pair {
         Ok(Some(_)) => (None, None),
         _ => given,
@@ -106,12 +106,15 @@ fn token_file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
 #[derive(Default)]
 struct Search {
     found: Option<(KaggleCredentials, Origin)>,
+    /// Later places that also contain credentials.
     others: Vec<Origin>,
     warnings: Vec<String>,
+    /// The error of the first defective place before the credentials that were found.
     defect: Option<CredentialsError>,
 }
 
 impl Search {
+    /// Adds the credentials in a file, if the file exists.
     fn file(&mut self, path: &Path, read: impl FnOnce(&str) -> ParsedCredentials) {
         let origin = Origin::File(path.to_path_buf());
         match std::fs::read_to_string(path) {
@@ -130,6 +133,7 @@ impl Search {
         }
     }
 
+    /// Adds the result of parsing a place. The first credentials are used.
     fn add(&mut self, origin: Origin, parsed: ParsedCredentials) {
         match parsed {
             Ok(None) => {}
@@ -139,12 +143,15 @@ impl Search {
         }
     }
 
+    /// Keeps the error of the first defective place, unless credentials were found before.
     fn defective(&mut self, error: CredentialsError) {
         if self.found.is_none() {
             self.defect.get_or_insert(error);
         }
     }
 
+    /// Returns the first credentials that were found. Otherwise returns the error of the first defective place, or the error
+    /// for missing credentials. `username` and `key` are whether `KAGGLE_USERNAME` and `KAGGLE_KEY` are set.
     fn end(
         mut self,
         username: bool,
@@ -158,7 +165,7 @@ impl Search {
         };
         match self.found {
             Some((credentials, origin)) => {
-                // The user may expect prep to use a skipped place.
+                // The user may expect prep to use the credentials in the defective place.
                 let skipped = self.defect.map(|defect| format!("skipped: {defect}"));
                 self.warnings.extend(skipped);
                 Ok(FoundCredentials {
@@ -238,6 +245,7 @@ pub(crate) fn json(text: &str, username: Option<&str>, key: Option<&str>) -> Par
     )
 }
 
+/// Parses the file that `kaggle auth login` writes. Returns `None` if the login cannot be renewed.
 pub(crate) fn login(path: &Path, text: &str) -> ParsedCredentials {
     if text.trim().is_empty() {
         return Ok(None);

@@ -87,7 +87,8 @@ impl Login {
         (expires > now + RENEWAL_MARGIN).then(|| Secret::new(token))
     }
 
-    /// Waits for other tasks that renew the token, and reads the file, because another process may have renewed it.
+    /// Waits until no other task renews the token. While the returned guard exists, no other task renews it. Reads the login
+    /// file again, because another process may have renewed the token.
     pub(crate) async fn renewing(&self) -> AsyncMutexGuard<'_, ()> {
         let guard = self.0.renewing.lock().await;
         let text = std::fs::read_to_string(&self.0.path).unwrap_or_default();

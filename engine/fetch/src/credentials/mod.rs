@@ -153,6 +153,7 @@ impl CredentialsError {
     }
 }
 
+/// Lists the files in which a user can save credentials, with their directories.
 fn files(dirs: &[PathBuf]) -> String {
     let dirs: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     let dirs = match dirs.split_last() {

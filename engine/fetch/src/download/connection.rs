@@ -28,7 +28,7 @@ pub(crate) struct Request<'a> {
     pub(crate) object: &'a Identity,
     /// The address of the object. `None` if all bytes must come from a response that has already arrived.
     pub(crate) location: Option<Location>,
-    /// Set to true once the location has sent bytes.
+    /// Set to true once the location has sent a valid response.
     pub(crate) has_served: &'a AtomicBool,
 }
 
@@ -91,6 +91,7 @@ pub(crate) async fn connection(
     }
 }
 
+/// The address that all connections of a session use.
 pub(crate) struct SessionAddress<'a> {
     pub(crate) location: &'a mut Option<Location>,
     /// Number of addresses that were rejected before this address. Each connection stores the number of its address. If
@@ -111,6 +112,8 @@ impl<'a> SessionAddress<'a> {
         }
     }
 
+    /// Returns whether another connection may use the address. Only one connection at a time tries an address that has not
+    /// served a request yet.
     pub(crate) fn is_usable(&self) -> bool {
         !self.is_tried || self.has_served.load(Ordering::Relaxed)
     }
@@ -124,6 +127,7 @@ impl<'a> SessionAddress<'a> {
         Ok(())
     }
 
+    /// Records the end of a connection that used the address `number`.
     pub(crate) fn end_connection(&mut self, number: u64) {
         if number == self.number {
             self.is_tried = false;
@@ -148,15 +152,19 @@ pub(crate) struct CompletePiece {
     pub(crate) crc: u32,
 }
 
+/// Bytes for the session to write at `offset`.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
+    /// The piece whose last byte is the last byte of this chunk.
     pub(crate) completes: Option<CompletePiece>,
 }
 
+/// Receives the bytes of all connections of a session.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
+    /// Length of a piece in bytes.
     pub(crate) size: u64,
     /// If the disk is slower than the network, the queue is full and connections wait.
     pub(crate) chunks: Sender<Chunk>,
@@ -177,6 +185,7 @@ pub(crate) async fn receive(
     let expected = answer.expected;
     let mut body = Body::new(answer);
     while let Some(chunk) = body.next(shared, rate).await? {
+        // A file that must be a zip archive is rejected at its first bytes.
         if cursor.offset == 0
             && expected == Expected::Zip
             && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk))
@@ -216,6 +225,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Sends bytes to the session, in chunks that end at the ends of pieces.
     async fn pass_on(&mut self, mut bytes: Bytes) {
         let size = self.sink.size;
         while !bytes.is_empty() {

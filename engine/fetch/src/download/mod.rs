@@ -25,6 +25,7 @@ use crate::wire::queries::address;
 use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::Shared;
 
+/// Number of times that the server replaces the file during a download after which the download fails.
 const MAX_REPLACEMENTS: u32 = 3;
 
 /// Number of complete downloads with a wrong MD5 after which a download fails.
@@ -91,7 +92,7 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
     }
 }
 
-/// Returns the expected MD5 if the digests are wrong.
+/// Returns the expected MD5 if the file has a different one. If no MD5 is known, checks that a zip archive has a directory.
 fn verify_digests(
     order: &Order,
     digests: &Digests,
@@ -109,7 +110,7 @@ fn verify_digests(
     }
 }
 
-/// A zip archive has its directory at the end, so this check detects truncated archives.
+/// Checks that a downloaded zip archive has a directory. The directory is at the end, so this detects truncated archives.
 fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     let listing = ZipDirectory::read(
         &*order.partial.file,
@@ -127,6 +128,7 @@ fn require_zip_directory(order: &Order, total: u64) -> Result<(), FetchError> {
     }
 }
 
+/// The first request of a session or of a listing, which finds the location of the item if necessary.
 pub(crate) struct FirstRequest<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) item: &'a Item,
@@ -173,6 +175,7 @@ impl FirstRequest<'_> {
     }
 }
 
+/// A file to download, or ranges of it, and the partial file that receives the bytes.
 #[derive(Clone)]
 pub(crate) struct Order {
     pub(crate) shared: Arc<Shared>,

@@ -30,10 +30,10 @@ use crate::wire::retry::{Retry, RetryAction};
 
 const ADJUSTMENT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A chunk has at most a few hundred kilobytes.
+/// Limits the memory of a session to a few megabytes, because a chunk has at most a few hundred kilobytes.
 const MAX_QUEUED_CHUNKS: usize = 16;
 
-/// The end of a connection. `round` and `address` are the session's values at its start.
+/// The end of a connection. `round` and the number of the `address` are the session's values at the connection's start.
 struct ConnectionEnd {
     range: Range<u64>,
     round: u64,
@@ -45,6 +45,7 @@ pub(crate) struct Session<'a> {
     order: &'a Order,
     address: SessionAddress<'a>,
     object: Identity,
+    /// Whether all bytes must come from the first response.
     whole: bool,
     stored: StoredPieces<'a>,
     sink: Sink,
@@ -57,6 +58,7 @@ pub(crate) struct Session<'a> {
     /// If many connections fail at once, for example because the server is overloaded, only the first failure is counted.
     /// After it, the rounds of the other connections are below this number, so their failures are ignored.
     round: u64,
+    /// The time before which no connection is started.
     pause: Option<Instant>,
 }
 
@@ -77,7 +79,7 @@ impl<'a> Session<'a> {
         let mut retry = Retry::default();
         let start = match partial::load(&order.partial, order.wanted())? {
             Some((object, state)) => {
-                Start::again(order, &mut request, &mut retry, object, state).await?
+                Start::resume(order, &mut request, &mut retry, object, state).await?
             }
             None => Start::from_beginning(order, &mut request, &mut retry, ranges).await?,
         };
@@ -122,6 +124,7 @@ impl<'a> Session<'a> {
         Ok((end?, session.object))
     }
 
+    /// Runs the session until all requested bytes are on disk. Returns the digests if the order is for an entire file.
     async fn serve(&mut self, mut chunks: Receiver<Chunk>) -> Result<Option<Digests>, Stop> {
         let mut ticks = interval(ADJUSTMENT_INTERVAL);
         let mut before = 0;
@@ -131,8 +134,8 @@ impl<'a> Session<'a> {
             }
             self.connect().await?;
             let pause = self.pause.unwrap_or_else(Instant::now);
-            let can_follow = self.stored.can_follow();
-            if self.whole && self.connections.is_empty() && !can_follow {
+            let can_digest = self.stored.can_digest();
+            if self.whole && self.connections.is_empty() && !can_digest {
                 return Err(self.lost_bytes().into());
             }
             tokio::select! {
@@ -151,9 +154,11 @@ impl<'a> Session<'a> {
                     }
                 }
                 // Yields before each piece, so that a task that watches for Ctrl-C can run.
-                () = yield_now(), if can_follow => if let Some(digests) = self.stored.follow()? {
-                    return Ok(Some(digests));
-                },
+                () = yield_now(), if can_digest => {
+                    if let Some(digests) = self.stored.digest_next_piece()? {
+                        return Ok(Some(digests));
+                    }
+                }
                 _ = ticks.tick() => {
                     let received = self.sink.received.load(Ordering::Relaxed);
                     if !self.whole && self.connections.len() >= self.pace.connections() {
@@ -166,6 +171,7 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Starts connections up to the current number, unless the session pauses or another connection tries the address.
     async fn connect(&mut self) -> Result<(), Stop> {
         if self.whole || self.pause.is_some() {
             return Ok(());
@@ -196,6 +202,7 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Starts a connection that receives `range`. If the request was already sent, `ready` is its response.
     fn spawn(&mut self, range: Range<u64>, ready: Option<ReadyAnswer>) {
         let shared = Arc::clone(&self.order.shared);
         let sink = self.sink.clone();
@@ -243,6 +250,7 @@ impl<'a> Session<'a> {
                 return Ok(());
             }
         } else {
+            // Another connection of the same round already failed and was counted.
             if ended.round < self.round {
                 return Ok(());
             }
@@ -272,7 +280,7 @@ struct Start {
 
 impl Start {
     /// Continues an earlier session. Requests the first missing range.
-    async fn again(
+    async fn resume(
         order: &Order,
         request: &mut FirstRequest<'_>,
         retry: &mut Retry,
@@ -295,6 +303,7 @@ impl Start {
         })
     }
 
+    /// Starts a download without an earlier session.
     async fn from_beginning(
         order: &Order,
         request: &mut FirstRequest<'_>,
@@ -333,6 +342,7 @@ impl Start {
     }
 }
 
+/// Returns the help for a download that gave up: the number of bytes on disk.
 fn describe_state(order: &Order, pieces: &Pieces) -> String {
     let requested = pieces.requested_bytes();
     let existing = requested - pieces.missing_bytes();
@@ -372,14 +382,17 @@ fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
     }
 }
 
-/// Number of times that pieces may be read back with different bytes than were written.
+/// Number of pieces that may be fetched again because the disk returned different bytes than were written.
 const MAX_REREADS: u32 = 3;
 
+/// The pieces of the partial file, their map, and the digests of the file.
 pub(crate) struct StoredPieces<'a> {
     order: &'a Order,
     pub(crate) pieces: Pieces,
     map: Map,
+    /// `None` if the order requests only ranges of the file.
     digester: Option<Digester>,
+    /// Number of pieces that were fetched again.
     rereads: u32,
 }
 
@@ -403,7 +416,8 @@ impl<'a> StoredPieces<'a> {
         self.digester.is_none() && self.pieces.is_complete()
     }
 
-    pub(crate) fn can_follow(&self) -> bool {
+    /// Returns whether the piece that the digests need next is on disk.
+    pub(crate) fn can_digest(&self) -> bool {
         self.digester.as_ref().is_some_and(Digester::is_ready)
     }
 
@@ -417,6 +431,7 @@ impl<'a> StoredPieces<'a> {
         Ok(chunk.completes.is_some())
     }
 
+    /// Records that a piece is on disk.
     fn record(&mut self, written: CompletePiece) -> Result<(), FetchError> {
         let CompletePiece { piece, crc } = written;
         let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
@@ -434,7 +449,7 @@ impl<'a> StoredPieces<'a> {
 
     /// Adds the next piece to the digests. Returns the digests after the last piece. A piece whose bytes on disk do not
     /// match its CRC is fetched again.
-    pub(crate) fn follow(&mut self) -> Result<Option<Digests>, FetchError> {
+    pub(crate) fn digest_next_piece(&mut self) -> Result<Option<Digests>, FetchError> {
         let Some(digester) = &mut self.digester else {
             return Ok(None);
         };
@@ -446,6 +461,8 @@ impl<'a> StoredPieces<'a> {
         }
     }
 
+    /// Marks a piece as missing, because the disk returned different bytes than were written. Fails after
+    /// [`MAX_REREADS`] such pieces, once no other piece is missing.
     fn reread(&mut self, piece: usize) -> Result<(), FetchError> {
         let range = self.pieces.range(piece);
         self.rereads += 1;
@@ -470,12 +487,14 @@ const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 /// Number of ticks after an unsuccessful increase of the number of connections before the next increase.
 const HOLD_TICKS: u32 = 20;
 
+/// Controls the number of connections: increases it while the throughput rises.
 #[derive(Debug)]
 pub(crate) struct Pace {
     connections: usize,
     max_connections: usize,
     /// Number of connections and throughput before the last increase.
     before: Option<(usize, f64)>,
+    /// Number of ticks during which the number of connections does not change.
     hold: u32,
 }
 
@@ -494,7 +513,7 @@ impl Pace {
         self.connections
     }
 
-    /// Reports a tick in which all connections were busy and `bytes` bytes arrived.
+    /// Adjusts the number of connections after a tick in which all connections were busy and `bytes` bytes arrived.
     pub(crate) fn tick(&mut self, bytes: u64) {
         #[allow(clippy::cast_precision_loss, reason = "a throughput, not a count")]
         let rate = bytes as f64;

@@ -34,8 +34,11 @@ pub(crate) struct Partial {
 
 #[derive(Debug)]
 pub(crate) enum LockOutcome {
+    /// This process holds the lock.
     Ours(Partial),
+    /// Another process holds the lock.
     Busy,
+    /// The final file exists.
     Complete,
 }
 
@@ -46,6 +49,7 @@ pub(crate) fn with_suffix(target: &Path, suffix: &str) -> PathBuf {
 }
 
 impl Partial {
+    /// Locks the partial file of `target`, unless `target` exists or another process holds the lock.
     pub(crate) fn try_lock(target: &Path) -> Result<LockOutcome, FetchError> {
         if target.exists() {
             return Ok(LockOutcome::Complete);
@@ -85,6 +89,7 @@ impl Partial {
         }))
     }
 
+    /// Renames the partial file to its final name, removes its map, and releases the lock.
     pub(crate) fn finish(&self) -> Result<Arc<File>, FetchError> {
         self.check_lock()?;
         commit(&self.file, &self.path, &self.target)?;
@@ -145,10 +150,12 @@ impl Partial {
     }
 }
 
+/// The file to download, and the ranges of it that are required.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// Digest of the address of the file.
     pub(crate) source: Digest,
+    /// `None` requires the entire file.
     pub(crate) ranges: Option<&'a [Range<u64>]>,
 }
 
@@ -162,17 +169,19 @@ impl Wanted<'_> {
     }
 }
 
+/// The state of a download: its piece map, and the pieces that exist and that are missing.
 pub(crate) struct State {
     pub(crate) map: Map,
     pub(crate) pieces: Pieces,
+    /// Length of a piece in bytes.
     pub(crate) size: u64,
     /// Index and CRC-32 of each existing piece.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
-/// Returns the object and the state of an earlier session. Returns `None` if the piece map is missing or for another
-/// address, or if the partial file has the wrong length. Also returns `None` if the server cannot confirm that the object is
-/// unchanged.
+/// Returns the object and the state of an earlier session. Returns `None` if the piece map is missing or belongs to another
+/// address, or if the partial file has the wrong length. Also returns `None` if the object has no strong validator, because
+/// the server then cannot confirm that the object is unchanged.
 pub(crate) fn load(
     partial: &Partial,
     wanted: Wanted<'_>,
@@ -213,6 +222,8 @@ pub(crate) fn load(
     Ok(Some((object, state)))
 }
 
+/// Discards the content of the partial file, gives the file the length of `object`, and creates an empty piece map. `piece`
+/// is the length of a piece in bytes.
 pub(crate) fn begin(
     partial: &Partial,
     wanted: Wanted<'_>,
@@ -260,7 +271,7 @@ pub(crate) struct Digests {
 #[derive(Debug)]
 pub(crate) enum DigestProgress {
     Digests(Digests),
-    /// The piece with this number must be fetched again.
+    /// The piece with this index does not match its CRC-32, so it must be fetched again.
     Bad(usize),
 }
 
@@ -269,9 +280,11 @@ pub(crate) enum DigestProgress {
 pub(crate) struct Digester {
     file: Arc<File>,
     total: u64,
+    /// Length of a piece in bytes.
     size: u64,
     /// The CRC-32 of each written piece.
     crcs: Vec<Option<u32>>,
+    /// Index and offset of the next piece to add to the digests.
     piece: usize,
     offset: u64,
     blake3: blake3::Hasher,
@@ -306,10 +319,12 @@ impl Digester {
         }
     }
 
+    /// Returns whether the next piece is on disk, or all pieces are processed.
     pub(crate) fn is_ready(&self) -> bool {
         self.offset >= self.total || self.crcs.get(self.piece).is_some_and(Option::is_some)
     }
 
+    /// Adds the next piece to the digests, if it is on disk. Returns the digests after the last piece, and `None` before.
     pub(crate) fn process_next_piece(&mut self) -> io::Result<Option<DigestProgress>> {
         if let Some(crc) = self.crcs.get_mut(self.piece)
             && let Some(expected) = *crc

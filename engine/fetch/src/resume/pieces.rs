@@ -17,9 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::identity::Identity;
 
-/// Limits the memory, because the server determines the file's length. Pieces of 256 KiB allow 8 TiB.
+/// Maximum number of pieces of a file. Limits the memory, because the server determines the file's length. With pieces of
+/// 256 KiB, a file may have 8 TiB.
 const MAX_PIECES: u64 = 1 << 25;
 
+/// Returns the maximum length of a file whose pieces have `size` bytes.
 pub(crate) fn max_bytes(size: u64) -> u64 {
     size.saturating_mul(MAX_PIECES)
 }
@@ -27,7 +29,9 @@ pub(crate) fn max_bytes(size: u64) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
     Missing,
+    /// A connection is fetching the piece.
     Taken,
+    /// The piece is on disk.
     Done,
     NotRequired,
 }
@@ -92,6 +96,7 @@ impl Pieces {
         start..start.saturating_add(self.size).min(self.total)
     }
 
+    /// Returns the length of all required pieces that are not on disk.
     pub(crate) fn missing_bytes(&self) -> u64 {
         let last = self.pieces.last();
         self.bytes_of(
@@ -100,6 +105,7 @@ impl Pieces {
         )
     }
 
+    /// Returns the length of all required pieces.
     pub(crate) fn requested_bytes(&self) -> u64 {
         let last = self.pieces.last();
         self.bytes_of(
@@ -179,29 +185,36 @@ const RECORD_BYTES: usize = 12;
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
     format: u32,
+    /// Length of a piece in bytes.
     piece: u64,
+    /// Digest of the address of the file.
     source: Digest,
     object: Identity,
 }
 
 const FORMAT_VERSION: u32 = 2;
 
+/// A piece map that is open for appending records.
 #[derive(Debug)]
 pub(crate) struct Map {
     file: File,
+    /// The CRC-32 of the first line, which is part of the checksum of each record.
     seed: u32,
 }
 
 #[derive(Debug)]
 pub(crate) struct MapContent {
+    /// Digest of the address of the file.
     pub(crate) source: Digest,
     pub(crate) object: Identity,
+    /// Length of a piece in bytes.
     pub(crate) piece: u64,
-    /// Pieces and their CRC-32. Later records of a piece replace earlier ones.
+    /// Index and CRC-32 of each piece on disk. Later records of a piece replace earlier ones.
     pub(crate) records: Vec<(u32, u32)>,
 }
 
 impl Map {
+    /// Creates a map without records. Replaces an existing map.
     pub(crate) fn create(
         path: &Path,
         source: Digest,
@@ -224,6 +237,8 @@ impl Map {
         })
     }
 
+    /// Opens an existing map, and removes an incomplete record at its end. Returns `None` if the file does not exist or is
+    /// not a valid map.
     pub(crate) fn open(path: &Path) -> io::Result<Option<(Map, MapContent)>> {
         let mut file = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
@@ -275,6 +290,7 @@ fn record_checksum(seed: u32, piece: u32, crc: u32) -> u32 {
     hasher.finalize()
 }
 
+/// Encodes a record of the map: the index of a piece, its CRC, and the checksum of the record.
 fn encode(seed: u32, piece: u32, crc: u32) -> [u8; RECORD_BYTES] {
     let mut record = [0; RECORD_BYTES];
     let parts = [piece, crc, record_checksum(seed, piece, crc)];
@@ -284,6 +300,7 @@ fn encode(seed: u32, piece: u32, crc: u32) -> [u8; RECORD_BYTES] {
     record
 }
 
+/// Returns the index of a piece and its CRC, or `None` if the checksum of the record is wrong.
 fn decode(seed: u32, record: &[u8; RECORD_BYTES]) -> Option<(u32, u32)> {
     let [piece, crc, sum] = record.as_chunks::<4>().0 else {
         return None;

@@ -39,6 +39,7 @@ pub(crate) struct RangeRequest<'a> {
 pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 
 impl RangeRequest<'_> {
+    /// Sends the request, follows redirects, and checks that the response contains the requested bytes.
     pub(crate) async fn send(&self, shared: &Shared) -> Result<Answer, Stop> {
         // Without a strong validator, no response could prove that it contains the expected object.
         if self
@@ -140,6 +141,7 @@ impl RangeRequest<'_> {
         expected.is_some_and(|expected| expected.compare(object) != Sameness::Same)
     }
 
+    /// Converts a response with a part of the object (status 206).
     fn part(&self, response: Response, host: String) -> Result<Answer, Stop> {
         let requested = &self.range;
         let other = |what: String| {
@@ -182,6 +184,7 @@ impl RangeRequest<'_> {
         }
     }
 
+    /// Converts a response with the entire object (status 200).
     fn whole(&self, response: Response, host: String) -> Result<Answer, Stop> {
         let Some(total) = response.content_length() else {
             return Err(Stop::Fatal(FetchError::NoLength { host }));

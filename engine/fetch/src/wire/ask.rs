@@ -22,6 +22,7 @@ pub(crate) const MAX_REDIRECTS: usize = 5;
 pub(crate) enum Reply {
     /// A redirect to a host that is not Kaggle's.
     Elsewhere(Url),
+    /// The API's own response, and the request that it answers.
     Answer(Response, Message),
 }
 
@@ -39,6 +40,7 @@ pub(crate) fn unexpected(url: &Url) -> Stop {
     Stop::Fatal(FetchError::Unexpected { host: host(url) })
 }
 
+/// Returns whether a call may have failed because the server does not support the protocol.
 fn may_be_of_protocol(stop: &Stop) -> bool {
     matches!(
         stop,
@@ -72,7 +74,8 @@ pub(crate) async fn ask<T>(
     }
 }
 
-/// Makes one attempt with the preferred protocol, and one with the other protocol if that may avoid the failure.
+/// Makes one attempt with the preferred protocol. If this fails because the server may not support the protocol, makes one
+/// attempt with the other protocol.
 async fn attempt_with_both_protocols<T>(
     shared: &Shared,
     call: Call<'_>,
@@ -99,7 +102,7 @@ async fn attempt_with_both_protocols<T>(
     }
 }
 
-/// Returns whether the API itself responded, and not a web page or an overloaded server in its place.
+/// Returns whether the API itself responded. A web page or an overloaded server may respond in its place.
 fn is_of_api<T>(ended: &Result<T, Stop>) -> bool {
     match ended {
         Ok(_) => true,
@@ -114,6 +117,7 @@ fn is_of_api<T>(ended: &Result<T, Stop>) -> bool {
     }
 }
 
+/// Sends a call with credentials. Follows redirects to hosts that may receive the credentials.
 async fn follow_redirects(
     shared: &Shared,
     mut message: Message,
@@ -147,7 +151,7 @@ async fn follow_redirects(
             let host = host(&to);
             return Err(Stop::Fatal(FetchError::LoginPage { host }));
         }
-        // Only these two statuses keep the method, as in browsers.
+        // As in browsers, only these two statuses keep the method POST. All others change it to GET.
         if !matches!(status.as_u16(), 307 | 308) {
             message.body = None;
         }
@@ -161,11 +165,13 @@ async fn follow_redirects(
     }))
 }
 
+/// Returns whether the URL is that of a login page.
 fn is_login(url: &Url) -> bool {
     let mut segments = url.path_segments().into_iter().flatten();
     segments.any(|segment| matches!(segment.to_ascii_lowercase().as_str(), "login" | "signin"))
 }
 
+/// Converts a response to a reply. Web pages, encoded responses and error responses become errors.
 async fn classify_answer(
     shared: &Shared,
     answer: Response,
@@ -276,6 +282,8 @@ struct NewToken {
     expires_in: u64,
 }
 
+/// Requests a new access token and stores it. Uses the other protocol if the server of the preferred protocol cannot be
+/// reached or does not support the call.
 async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Stop> {
     let expired = |message| {
         let path = login.path().to_path_buf();

@@ -1,4 +1,4 @@
-//! Reads response bodies, all with [`chunk`], so that a server that stops or sends too slowly blocks no request.
+//! Reads response bodies. All functions read with [`chunk`], which fails if the server stops or sends too slowly.
 
 use std::time::SystemTime;
 
@@ -12,6 +12,7 @@ use crate::error::{Trouble, transport_cause};
 use crate::wire::retry;
 use crate::wire::shared::Shared;
 
+/// The server that sends a body, and the offset of the next byte. Errors state both.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Position<'a> {
     pub(crate) host: &'a str,
@@ -120,6 +121,7 @@ pub(crate) async fn first_bytes(
         .unwrap_or_default())
 }
 
+/// Reads a response as text until it ends, fails, or has [`MAX_TEXT_BYTES`] bytes. Also returns the failure.
 async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String, Option<Trouble>) {
     let time = shared.options.stall;
     let mut bytes = Vec::new();

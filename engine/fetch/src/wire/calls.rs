@@ -61,6 +61,7 @@ impl Call<'_> {
         Message { url, body }
     }
 
+    /// Returns the service, the method and the body of the call in the RPC protocol.
     fn method(&self) -> (&'static str, &'static str, Value) {
         let competitions = "competitions.CompetitionApiService";
         match self {

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
+    /// Length of the object in bytes.
     pub(crate) total: u64,
     /// The ETag as in the header, with quotes. It may be weak.
     pub(crate) etag: Option<String>,

@@ -12,10 +12,11 @@ use reqwest::{Client, RequestBuilder, Url};
 
 use crate::error::FetchError;
 
+/// The type of file that a response should contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     Zip,
-    /// A web page. In place of another type, it usually comes from a login or a proxy.
+    /// A web page. If another type is expected, a web page is an error, because it usually comes from a login or a proxy.
     Page,
     Anything,
 }
@@ -83,7 +84,7 @@ pub(crate) fn is_private(url: &Url) -> bool {
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
-/// Returns the target of a redirect from `from`, whose header `Location` is `to`. HTTPS to HTTP is an error.
+/// Returns the target of a redirect from `from`, whose header `Location` is `to`. A redirect from HTTPS to HTTP is an error.
 pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
     let refuse = |to: String, reason| {
         Err(FetchError::Redirect {
@@ -104,7 +105,7 @@ pub(crate) fn follow(from: &Url, to: Option<&str>) -> Result<Url, FetchError> {
     Ok(to)
 }
 
-/// The last signed address of each bundle, until the object store rejects it.
+/// The last address of each bundle and member, by [`Item::key`]. An address is removed when a server rejects it.
 #[derive(Default)]
 pub(crate) struct Addresses(Mutex<HashMap<String, Location>>);
 
@@ -149,21 +150,19 @@ impl Message {
     }
 }
 
+/// A file that can be downloaded.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Item {
     /// The bundle of the competition with this name on Kaggle.
     Bundle(String),
-    Member {
-        id: String,
-        file: String,
-    },
-    File {
-        name: String,
-        location: Location,
-    },
+    /// One file of this bundle.
+    Member { id: String, file: String },
+    /// A file at a URL of the pipeline.
+    File { name: String, location: Location },
 }
 
 impl Item {
+    /// Creates the item for the file at a URL.
     pub(crate) fn file(name: &str, url: &str) -> Result<Item, FetchError> {
         let wrong = |cause| FetchError::Setup {
             cause: format!("the address of `{name}` {cause}"),
@@ -184,6 +183,7 @@ impl Item {
         })
     }
 
+    /// Returns a string that identifies the file.
     pub(crate) fn key(&self) -> String {
         match self {
             Item::Bundle(id) => id.clone(),
@@ -193,6 +193,7 @@ impl Item {
         }
     }
 
+    /// Returns the provider of the file: Kaggle, or the host of the URL.
     pub(crate) fn owner(&self) -> String {
         match self {
             Item::Bundle(_) | Item::Member { .. } => "Kaggle".to_owned(),

@@ -156,7 +156,8 @@ pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
     .await
 }
 
-/// Returns the location of an item, for a bundle or its file the cached signed address or a new one.
+/// Returns the location of an item. For a bundle or one of its files, this is the cached address, or a new one if none is
+/// cached.
 pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, FetchError> {
     if let Item::File { location, .. } = item {
         return Ok(location.clone());

@@ -21,7 +21,9 @@ const MAX_IGNORED_RANGES: u32 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Retry {
     failures: u32,
+    /// Number of rejected addresses.
     addresses: u32,
+    /// Number of responses that ignored the requested range.
     ignored: u32,
     /// Whether the first response "too many requests" is an error.
     stops_when_limited: bool,
@@ -140,6 +142,7 @@ pub(crate) fn later_pauses(failures: u32, options: &DownloadOptions) -> Duration
         .sum()
 }
 
+/// Returns the pause `first`, doubled for each further failure, but at most `limit`.
 fn max_pause(failures: u32, first: Duration, limit: Duration) -> Duration {
     first
         .saturating_mul(1 << failures.saturating_sub(1).min(20))
@@ -167,13 +170,13 @@ pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// Maximum time without transfers for which the unused bytes may be transferred later.
+/// After a time without transfers, the bytes that the rate allows in this duration may be transferred at once.
 const BURST: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     rate: Option<u64>,
-    /// The time at which the rate allows more bytes than have been taken so far.
+    /// The time until which the bytes taken so far use the rate. Later bytes must wait until then.
     used_until: Mutex<Option<Instant>>,
 }
 
@@ -185,6 +188,7 @@ impl RateLimit {
         }
     }
 
+    /// Waits until the rate limit allows `bytes` more bytes.
     pub(crate) async fn take(&self, bytes: u64) {
         let Some(rate) = self.rate else { return };
         let until = {

@@ -22,12 +22,12 @@ use crate::wire::calls::Endpoint;
 use crate::wire::location::{Addresses, host};
 use crate::wire::retry::RateLimit;
 
-/// Short, so that an unreachable host is reported soon.
+/// The timeout is short, so that an unreachable host is reported soon.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 const RUNTIME_THREADS: usize = 2;
 
-/// The thread for blocking work must never end.
+/// The thread for blocking work must never end, because the system may not be able to start another thread later.
 const THREAD_KEEP_ALIVE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 pub(crate) struct Shared {
@@ -36,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) endpoint: Endpoint,
     credentials: OnceLock<FoundCredentials>,
     find: Box<CredentialsFinder>,
+    /// Locked during a search for credentials, so that only one thread searches at a time.
     finding: Mutex<()>,
     pub(crate) rate: RateLimit,
     pub(crate) addresses: Addresses,
@@ -107,6 +108,7 @@ impl Shared {
         self.runtime.as_ref()
     }
 
+    /// Waits until another connection may be opened.
     pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, FetchError> {
         let semaphore = Arc::clone(&self.connections);
         semaphore
@@ -174,6 +176,7 @@ pub(crate) async fn send(
         sleep(REPORT_SILENCE_AFTER).await;
         let host = host.clone();
         (shared.options.watcher)(&WaitReport::Silence { host, until: time });
+        // This future never ends, so that only the response or the timeout ends the wait.
         std::future::pending::<()>().await;
     };
     let answer = tokio::select! {
@@ -200,6 +203,7 @@ pub(crate) async fn send(
     }
 }
 
+/// Whether each host has responded to a request of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Contacts(Mutex<HashMap<String, Contact>>);
 

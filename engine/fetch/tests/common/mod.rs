@@ -18,6 +18,7 @@ pub type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 pub const ID: &str = "spooky-author-identification";
 
+/// Returns random bytes that begin like a zip archive.
 pub fn content(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes: Vec<u8> = std::iter::repeat_with(|| {
@@ -32,6 +33,7 @@ pub fn content(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
+/// Returns options with small pieces, short timeouts and few attempts.
 pub fn options(endpoint: &str) -> DownloadOptions {
     DownloadOptions {
         endpoint: endpoint.to_owned(),
@@ -55,6 +57,7 @@ pub fn key() -> KaggleCredentials {
     }
 }
 
+/// A server with bundles, and an empty data directory and cache that use it.
 pub struct Fixture {
     pub server: FaultServer,
     pub dir: TempDir,
@@ -67,6 +70,7 @@ impl Fixture {
         Fixture::with(vec![bundle], faults, |_| {})
     }
 
+    /// Creates a fixture whose options are changed by `change`.
     pub fn with(
         bundles: Vec<Bundle>,
         faults: Vec<Fault>,
@@ -108,6 +112,7 @@ impl Fixture {
         self.target().with_extension("zip.partial")
     }
 
+    /// Checks that the bundle has these bytes, that its digest is recorded, and that no other file is left.
     pub fn assert_complete(&self, bytes: &[u8]) {
         assert!(
             std::fs::read(self.target()).unwrap() == bytes,

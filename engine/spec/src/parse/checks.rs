@@ -94,6 +94,7 @@ impl ParseState {
     }
 }
 
+/// Returns the help for a named check that is not valid.
 fn help(kind: &str, text: &str) -> String {
     let form = match kind {
         "unique" => "labelled.id",
@@ -112,6 +113,7 @@ fn help(kind: &str, text: &str) -> String {
     }
 }
 
+/// Returns the query of a named check, and the tables that it reads. `kind` is the name of the check.
 fn sql<'t>(kind: &str, text: &'t str) -> Result<(String, Vec<&'t str>), String> {
     let (separator, operator) = match kind {
         "disjoint" => (" and ", "INTERSECT"),
@@ -158,6 +160,7 @@ fn quoted(name: &str) -> String {
     format!("\"{name}\"")
 }
 
+/// Parses `TABLE.COLUMN` or `TABLE.(COLUMN, COLUMN)`.
 fn reference(text: &str) -> Result<Reference<'_>, String> {
     let text = text.trim();
     let wrong = || format!("`{text}` is not a column in the form `TABLE.COLUMN`");

@@ -24,6 +24,8 @@ fn percentage(node: &YamlNode) -> Option<f64> {
 }
 
 impl ParseState {
+    /// Parses a mapping that declares a table or an output. `forms` are the possible kinds, and `place` is the name of the
+    /// table or the path of the output. `what` describes the declaration in messages, for example `a table`.
     pub fn declared(
         &mut self,
         node: &YamlNode,
@@ -133,6 +135,7 @@ impl ParseState {
         sound
     }
 
+    /// Returns the kind whose first key the mapping has.
     fn form(
         &mut self,
         entries: &[&MappingEntry],
@@ -170,6 +173,7 @@ impl ParseState {
         }
     }
 
+    /// Returns the method that the key `method` names. Reports a missing or unknown method.
     fn method(
         &mut self,
         entries: &[&MappingEntry],
@@ -194,6 +198,7 @@ impl ParseState {
         found.copied()
     }
 
+    /// Parses the value of a key by the key's type.
     pub fn setting(&mut self, key: &'static SectionKey, node: &YamlNode) -> Option<Setting> {
         let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
         match &key.value {

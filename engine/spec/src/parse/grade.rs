@@ -39,9 +39,9 @@ impl ParseState {
             let help = "write the path of a private output, for example `private/answers.csv`";
             self.report(Diagnostic::error("public-answers", answers.span, message).help(help));
         }
-        for (path, section) in [(&answers, "private/"), (&sample, "public/")] {
+        for (path, expected_prefix) in [(&answers, "private/"), (&sample, "public/")] {
             if let Some(path) = path {
-                self.check_made(path, section, public, private);
+                self.check_made(path, expected_prefix, public, private);
             }
         }
         let own = |key: &str| words::GRADE.key(key).is_some();
@@ -69,12 +69,12 @@ impl ParseState {
         })
     }
 
-    /// Reports a path that no output creates. Any path below an output directory is accepted. Suggests an output of the
-    /// section in which it should be.
+    /// Reports a path that no output creates. Any path below an output directory is accepted. Suggests an output whose path
+    /// begins with `expected_prefix`: `public/` or `private/`.
     fn check_made(
         &mut self,
         path: &Spanned<String>,
-        usual: &str,
+        expected_prefix: &str,
         public: &[Output],
         private: &[Output],
     ) {
@@ -97,7 +97,7 @@ impl ParseState {
         let message = format!("no output creates `{}`", path.value);
         let found = Diagnostic::error("unknown-output", path.span, message);
         // An output with the same file name is a better suggestion than an output with a similar path.
-        all.retain(|output| output.starts_with(usual));
+        all.retain(|output| output.starts_with(expected_prefix));
         let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let same = all.iter().find(|output| name(output) == name(&path.value));
         let same = same.map(String::as_str);

@@ -48,7 +48,7 @@ impl ParseState {
     }
 
     fn item(&mut self, node: &YamlNode, sections: &'static [&'static Section]) -> Option<Item> {
-        let entries = self.keys(node, "this")?;
+        let entries = self.keys(node, "the item")?;
         let Some((first, rest)) = entries.split_first() else {
             self.error("missing-key", node.span, "the mapping is empty");
             return None;
@@ -105,6 +105,7 @@ impl ParseState {
     }
 }
 
+/// Adds the comparisons that are joined by AND. Returns `None` if the expression contains anything else.
 fn collect_comparisons(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option<()> {
     let ExprKind::Operation { op, operands } = &expr.kind else {
         return None;
@@ -133,6 +134,7 @@ fn collect_comparisons(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option
     Some(())
 }
 
+/// Converts one side of a comparison. Returns `None` if it is neither a column nor a number.
 fn side(expr: &Expr) -> Option<Operand> {
     match &expr.kind {
         ExprKind::Column { table: None, name } => Some(Operand::Column(name.text.clone())),

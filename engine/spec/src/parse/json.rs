@@ -39,7 +39,7 @@ pub fn tree(
             if let Some(name) = named_list(node) {
                 return list(context, name).into();
             }
-            let entries = context.keys(node, "this").unwrap_or_default();
+            let entries = context.keys(node, "the value").unwrap_or_default();
             let members = entries.into_iter().map(|entry| {
                 let key = entry.key.replace('~', "~0").replace('/', "~1");
                 let place = format!("{pointer}/{key}");

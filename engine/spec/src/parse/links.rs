@@ -170,17 +170,19 @@ fn report_not_drawn(context: &mut ParseState, tables: &[Table]) {
     context.diagnostics.extend(found);
 }
 
+/// Adds to `used` all tables that the tables in `used` read, directly or indirectly.
 fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize>) {
-    let mut open: Vec<usize> = used.iter().copied().collect();
-    while let Some(source) = open.pop() {
-        for (target, _) in edges.get(&source).into_iter().flatten() {
-            if used.insert(*target) {
-                open.push(*target);
+    let mut unvisited: Vec<usize> = used.iter().copied().collect();
+    while let Some(reader) = unvisited.pop() {
+        for (read, _) in edges.get(&reader).into_iter().flatten() {
+            if used.insert(*read) {
+                unvisited.push(*read);
             }
         }
     }
 }
 
+/// Maximum number of tables of a cycle that a message lists.
 const MAX_CHAIN: usize = 20;
 
 /// Reports cycles of tables. A reference to a table on the current path closes a cycle.

@@ -11,6 +11,7 @@ use crate::text::suggest::nearest;
 use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
 use crate::words::{KindSpec, Section, SectionKey, Vocabulary, Word};
 
+/// A part of the pipeline that reads a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TableUser {
     /// The table with this name, and the tables that are created together with it.
@@ -31,7 +32,8 @@ pub struct ParseState {
     pub defaults: BTreeMap<&'static str, KindDefaults>,
     /// Tables with errors. Errors that follow from these errors are not reported.
     pub unread: BTreeSet<String>,
-    /// For a mapping and a suggested key, the position of the unknown key whose value is used.
+    /// The positions of unknown keys that are probably misspelled, by the start of their mapping and the suggested key. The
+    /// suggested key gets the value of the unknown key.
     suggested: BTreeMap<(usize, &'static str), usize>,
     /// Paths of outputs with errors, which are not also reported as missing.
     pub unread_outputs: BTreeSet<String>,
@@ -44,18 +46,25 @@ pub struct ParseState {
 /// Maximum number of names that are compared to find suggestions, because the number of pairs is quadratic.
 const MAX_COMPARISONS: usize = 50_000;
 
+/// The section `lists`.
 #[derive(Default)]
 pub struct DeclaredLists {
+    /// The strings of each list.
     pub texts: Arc<BTreeMap<String, Vec<String>>>,
+    /// The position of each list's name.
     pub places: BTreeMap<String, Span>,
+    /// The names of the lists that were used so far.
     pub used: BTreeSet<String>,
 }
 
+/// The section `sources`.
 #[derive(Default)]
 pub struct DeclaredSources {
+    /// The position of each source's name.
     pub places: BTreeMap<String, Span>,
     /// The file name of each source that consists of a single file.
     pub files: BTreeMap<String, String>,
+    /// The names of the sources that were used so far.
     pub used: BTreeSet<String>,
 }
 
@@ -68,6 +77,7 @@ pub struct TableReads {
     pub reader: TableUser,
 }
 
+/// The values of the keys of a section, by key.
 pub struct Fields<'n> {
     section: &'static Section,
     entries: BTreeMap<&'static str, &'n YamlNode>,
@@ -111,7 +121,8 @@ impl ParseState {
         candidates: impl Iterator<Item = &'a str>,
     ) -> Option<&'a str> {
         let left = self.comparisons_left.get();
-        // One name more than `left` shows that there are too many. In this case no comparisons are left.
+        // Takes one name more than the remaining comparisons allow, to detect that there are too many names. In this case,
+        // no comparisons are left.
         let candidates: Vec<&str> = candidates.take(left + 1).collect();
         let is_affordable = candidates.len() <= left;
         self.comparisons_left
@@ -225,7 +236,7 @@ impl ParseState {
             }
             self.report(match near {
                 Some(key) => found.suggest(Some(key)),
-                // Usually the rest of a query after its first comma.
+                // Such a key is usually the rest of a query after its first comma.
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }`, a comma ends a value; put the query in quotes, or write the mapping on separate lines",
                 ),
@@ -274,6 +285,7 @@ impl ParseState {
         fields
     }
 
+    /// Returns the text of a scalar. Reports another node as an error, in which `expected` describes the text.
     pub fn text(&mut self, node: &YamlNode, expected: &str) -> Option<Spanned<String>> {
         let text = text(node);
         if text.is_none() {
@@ -320,6 +332,7 @@ impl ParseState {
         None
     }
 
+    /// Returns the word of a fixed list that a scalar contains.
     pub fn word(&mut self, node: &YamlNode, words: &'static [Word]) -> Option<&'static str> {
         let names = || words.iter().map(|word| word.name);
         let expected = format!("one of {}", quoted(names()));
@@ -373,7 +386,8 @@ impl ParseState {
         None
     }
 
-    /// Parses the name of a table, which must have the same meaning in SQL with and without quotes.
+    /// Parses the name of a table, list or source, which must have the same meaning in SQL with and without quotes. `what`
+    /// describes the name in messages, for example `the name of a table`.
     pub fn name(&mut self, name: &str, span: Span, what: &str) -> Spanned<String> {
         if !is_name(name) {
             let message = format!("`{name}` cannot be {what}");
@@ -401,6 +415,7 @@ fn example_of(section: &Section) -> String {
     format!("{{ {} }}", keys.join(", "))
 }
 
+/// Returns the position of a mapping's first key, or of another node.
 fn start_of(node: &YamlNode) -> Span {
     match &node.kind {
         Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
@@ -424,13 +439,16 @@ pub fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
+/// The default values of a kind's optional keys.
 pub struct KindDefaults {
     pub span: Span,
+    /// The default value of each key.
     pub values: BTreeMap<&'static str, YamlNode>,
     pub is_used: bool,
 }
 
 impl ParseState {
+    /// Parses the section `defaults`.
     pub(super) fn defaults(&mut self, node: &YamlNode) {
         let entries = self.entries(node, "defaults by kind", "duplicate-key", "key");
         let forms: Vec<&'static KindSpec> = self.vocabulary.kinds_with_options().collect();
@@ -479,6 +497,7 @@ impl ParseState {
         self.defaults.insert(form.head(), defaults);
     }
 
+    /// Returns the default value of a key, and records that the defaults of the kind are used.
     pub(super) fn default_of(&mut self, form: &KindSpec, key: &SectionKey) -> Option<YamlNode> {
         let defaults = self.defaults.get_mut(form.head())?;
         let value = defaults.values.get(key.name)?;

@@ -31,7 +31,7 @@ impl ParseState {
                 }
                 _ => self.query(&entry.value).map(TableOrigin::Query),
             };
-            // Other declarations can still refer to a table that has an error.
+            // A table with an error is replaced by an empty one, so that other declarations can still refer to it.
             let known = made.is_some();
             let made = made.unwrap_or(TableOrigin::List(Vec::new()));
             if known {
@@ -60,6 +60,8 @@ impl ParseState {
         names
     }
 
+    /// Returns the span of `part`, which begins at byte `at` of the key. If the key is written with escapes, returns the span
+    /// of the entire key.
     fn part(&self, entry: &MappingEntry, at: usize, part: &str) -> Span {
         let written = self.source.slice(entry.key_span);
         match written.find(&entry.key) {
@@ -71,6 +73,7 @@ impl ParseState {
         }
     }
 
+    /// Reports a key that names more or fewer tables than its value creates.
     fn check_count(&mut self, names: &[Spanned<String>], made: &TableOrigin) {
         let makes = match made {
             TableOrigin::Declared(declaration) => declaration.form.tables(),
@@ -130,6 +133,7 @@ impl ParseState {
         self.query_of(node, QueryUse::Files)
     }
 
+    /// Parses a query, and records the tables and lists that it uses. Reports an error at its position in the file.
     fn query_of(&mut self, node: &YamlNode, purpose: QueryUse) -> Option<Query> {
         let help = "write a SELECT after the name, for example `NAME: SELECT id FROM train`";
         let text = self.text_or_help(node, "a query", help)?.value;

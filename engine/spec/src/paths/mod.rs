@@ -4,9 +4,10 @@ mod pattern;
 
 pub use pattern::{FILE_COLUMNS, FilePattern, path_glob};
 
+/// The words after `the path` in a message, for example `is absolute`, and the help.
 pub type PathFault = (&'static str, &'static str);
 
-/// Checks a path. The path may end with one `/`, which denotes a directory, and may be `./`.
+/// Returns the fault of an invalid path. A valid path may end with one `/`, which denotes a directory, and may be `./`.
 pub fn fault(path: &str) -> Option<PathFault> {
     if path == "./" {
         return None;

@@ -39,6 +39,7 @@ const MAX_BYTES: usize = 4096;
 /// Maximum depth of nested braces in a pattern.
 const MAX_BRACES: usize = 16;
 
+/// An error in a pattern: the message and its help.
 pub type PatternFault = (String, &'static str);
 
 const NAME_HELP: &str = "use lower-case letters, digits and `_`, as in `train/{case}/{day}/*.png`";
@@ -140,6 +141,7 @@ impl FilePattern {
     }
 }
 
+/// Returns the maximum depth of nested braces.
 fn braces(text: &str) -> usize {
     let (mut depth, mut most) = (0_usize, 0);
     for byte in text.bytes() {

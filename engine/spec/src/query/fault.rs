@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::tree::Position;
 use crate::text::suggest::nearest;
 
+/// An error in a query, at a position in the text of the query.
 #[derive(Debug)]
 pub struct Fault {
     pub at: Position,
@@ -46,4 +47,5 @@ impl Fault {
     }
 }
 
+/// The pipeline's lists of strings, by name.
 pub type Lists = BTreeMap<String, Vec<String>>;

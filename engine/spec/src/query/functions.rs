@@ -8,7 +8,8 @@ const ALIASES: &str = "array_cat array_concat, array_contains array_has, array_e
     stddev_samp stddev, string_to_list string_to_array, substring substr, trim btrim, \
     var_population var_pop, var_samp var, var_sample var";
 
-/// Scalar functions that need little memory. The list is incomplete.
+/// Functions that compute a value from a single row and need little memory. The list is incomplete: other functions are
+/// treated as if they need several rows.
 const ROW_FUNCTIONS: &str = "abs array_element array_slice btrim cardinality ceil character_length coalesce concat ends_with floor greatest least left lower \
     lpad ltrim make_array md5 nullif nvl overlay power regexp_like regexp_replace replace reverse right round rpad rtrim \
     split_part sqrt starts_with strpos substr upper";

@@ -65,18 +65,18 @@ impl Operator {
         found.map(|(op, ..)| *op)
     }
 
-    fn written(self) -> (u8, &'static str) {
+    fn power_and_symbol(self) -> (u8, &'static str) {
         let found = OPERATORS.iter().find(|(op, ..)| *op == self);
         found.map_or((power::ANY, ""), |(_, power, symbol)| (*power, symbol))
     }
 
     pub(super) fn power(self) -> u8 {
-        self.written().0
+        self.power_and_symbol().0
     }
 
     /// Returns the symbol of the operator.
     pub fn symbol(self) -> &'static str {
-        self.written().1
+        self.power_and_symbol().1
     }
 
     /// Returns whether NOT is written within the operation, as in `a NOT IN (b)` and `a IS NOT NULL`.
@@ -86,6 +86,7 @@ impl Operator {
 }
 
 impl Expr {
+    /// Returns the binding power of the outermost operator, as the expression is printed.
     pub(super) fn power(&self) -> u8 {
         match &self.kind {
             ExprKind::Integer(..0) => power::SIGN,

@@ -67,6 +67,7 @@ impl Display for Body {
     }
 }
 
+/// Returns the SQL keyword of an enum variant: its name in upper case.
 fn upper(variant: &impl fmt::Debug) -> String {
     format!("{variant:?}").to_uppercase()
 }
@@ -200,6 +201,7 @@ impl Expr {
     }
 }
 
+/// An operand, which is printed in parentheses if its binding power is below `power`.
 struct Operand<'e> {
     expr: &'e Expr,
     power: u8,

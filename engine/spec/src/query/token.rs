@@ -15,6 +15,7 @@ pub(super) enum TokenKind {
     Word,
     /// A name in quotes.
     Name,
+    /// A string literal.
     Text,
     Number,
     Symbol,
@@ -47,6 +48,7 @@ impl Position {
 }
 
 impl Tokens {
+    /// Splits the text of a query into tokens and comments.
     pub(super) fn read(text: &str) -> Result<Tokens, Fault> {
         let mut cursor = Cursor {
             rest: text,
@@ -96,6 +98,7 @@ impl<'t> Cursor<'t> {
         self.rest.chars().next()
     }
 
+    /// Skips and returns the next character.
     fn next(&mut self) -> Option<char> {
         let mut rest = self.rest.chars();
         let next = rest.next()?;
@@ -113,6 +116,7 @@ impl<'t> Cursor<'t> {
         Some(next)
     }
 
+    /// Skips `text` if the rest begins with it. Returns whether it does.
     fn skip(&mut self, text: &str) -> bool {
         let is_next = self.rest.starts_with(text);
         if is_next {
@@ -154,6 +158,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// Skips and returns the next token.
     fn token(&mut self) -> Result<(TokenKind, String), Fault> {
         let start = self.at;
         let Some(first) = self.peek() else {
@@ -207,6 +212,7 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// Reads a string literal in which a backslash begins an escape, after its prefix `e`.
     fn escaped(&mut self) -> Result<String, Fault> {
         let start = self.at;
         self.next();

@@ -95,6 +95,7 @@ fn visit_select<'t>(select: &'t Select, visit: &mut dyn FnMut(Node<'t>)) {
     visit_exprs(select.having.iter().chain(&select.qualify), visit);
 }
 
+/// Visits the expressions and queries directly in an expression.
 fn visit_operands<'t>(kind: &'t ExprKind, visit: &mut dyn FnMut(Node<'t>)) {
     match kind {
         ExprKind::Column { .. }
@@ -306,6 +307,7 @@ impl QueryTree {
         names
     }
 
+    /// Returns the tables that the query reads, and the numbers that limit its size.
     pub(super) fn reads(&self) -> Reads<'_> {
         let mut reads = Reads::default();
         reads.visit(Node::Query(self));
@@ -367,6 +369,7 @@ impl QueryTree {
     }
 }
 
+/// The tables that a query reads, and the numbers that limit its size.
 #[derive(Default)]
 pub(super) struct Reads<'t> {
     /// Every mention of a table that is not a part of WITH, in the order of the text.
@@ -382,6 +385,7 @@ pub(super) struct Reads<'t> {
 }
 
 impl<'t> Reads<'t> {
+    /// Counts the tables, joins and parts of a node and of its children.
     fn visit(&mut self, node: Node<'t>) {
         let outer = self.defined.len();
         match node {

@@ -56,6 +56,7 @@ pub fn place(source: &SourceFile, span: Span, style: Style, text: &str, offset: 
     start + inner.trim_end().len()
 }
 
+/// A pass through the text in the file, in parallel to the scalar's text.
 struct Walk<'a> {
     characters: Peekable<CharIndices<'a>>,
     len: usize,
@@ -63,6 +64,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Moves past the next character of the scalar, which is `expected`. Returns its offset in the file's text.
     fn find(&mut self, expected: char) -> usize {
         if expected.is_whitespace() {
             return self.white_space(expected);
@@ -94,6 +96,8 @@ impl Walk<'_> {
         }
     }
 
+    /// Moves past the white-space character `expected`, which may be written as a line break or as an escape. Returns
+    /// its position.
     fn white_space(&mut self, expected: char) -> usize {
         let Some(&(at, character)) = self.characters.peek() else {
             return self.len;

@@ -30,6 +30,7 @@ fn plain(word: &str) -> String {
     kept.flat_map(char::to_lowercase).collect()
 }
 
+/// Returns the candidate that replaces a foreign word. Returns `None` if the word is not foreign or no candidate replaces it.
 fn synonym<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let ours = SYNONYMS.get(&plain(word))?;
     let mut found = ours

@@ -72,8 +72,10 @@ impl YamlNode {
     }
 }
 
+/// A collection whose end has not been parsed.
 enum OpenCollection {
     Sequence(Span, Vec<YamlNode>),
+    /// The last field is a key whose value has not been parsed.
     Mapping(Span, Vec<MappingEntry>, Option<(String, Span)>),
 }
 
@@ -214,6 +216,7 @@ const YAML_HELP: [(&str, &str); 7] = [
     ),
 ];
 
+/// Creates the node of a scalar. Its span excludes spaces and line breaks at the end.
 fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span) -> YamlNode {
     let style = match style {
         ScalarStyle::Plain => Style::Plain,
@@ -229,6 +232,7 @@ fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span)
     }
 }
 
+/// Creates the node of a collection whose end was parsed at `end`.
 fn close(done: OpenCollection, end: Span) -> YamlNode {
     // Only flow collections have an explicit end. A block ends with its last item.
     let until = |last: Option<Span>, start: Span| match last {
@@ -279,6 +283,7 @@ impl Offsets {
         Offsets::Table(starts.chain([text.len()]).collect())
     }
 
+    /// Converts the index of a character to the offset of its first byte.
     fn byte(&self, character: usize) -> usize {
         match self {
             Offsets::Ascii(len) => character.min(*len),

@@ -206,7 +206,7 @@ impl Declaration {
         }
     }
 
-    /// Returns whether the table is drawn from a random generator, which another table can continue to use.
+    /// Returns whether the table is created with a random generator, which another table can continue to use.
     pub fn is_drawn(&self) -> bool {
         let mut keys = self.form.keys(self.method);
         keys.any(|key| matches!(key.value, KeyType::Drawn))

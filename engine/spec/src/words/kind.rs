@@ -66,9 +66,9 @@ pub enum Produces {
     Same(&'static str),
     /// Two tables with the columns of the table that this key names.
     Parts(&'static str),
-    /// A file. A query without a key has this kind if the output's path ends with one of these suffixes.
+    /// A file. An output that is only a query has this kind if the output's path ends with one of these suffixes.
     File(&'static [&'static str]),
-    /// A directory of files. A query without a key has this kind if the output's path ends with `/`.
+    /// A directory of files. An output that is only a query has this kind if the output's path ends with `/`.
     Folder,
     /// An empty directory.
     Empty,
@@ -129,7 +129,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Returns the kind of an output that is written as a query without a key, by the output's path.
+    /// Returns the kind of an output that is only a query. The output's path determines this kind.
     pub fn by_path(&self, path: &str) -> Option<&'static KindSpec> {
         let ends = |ending: &&str| path.to_ascii_lowercase().ends_with(*ending);
         self.outputs.iter().copied().find(|form| match form.makes {

@@ -129,7 +129,7 @@ pub enum KeyType {
     Table,
     /// The name of a table whose column `file` contains files of the bundle.
     Files,
-    /// The name of a table that is drawn from a random generator.
+    /// The name of a table that was created with a random generator, which the table with this key continues to use.
     Drawn,
     /// The name of a column of the table that another key names.
     Column,

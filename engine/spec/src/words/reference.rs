@@ -52,7 +52,7 @@ Four functions create several columns. `one_hot`, `multi_hot` and `constants` mu
 | item | columns |
 |---|---|
 | `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each string a column with that name: 1 if the cell equals the string, otherwise 0 |
-| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each string a column with that name: 1 if the cell contains the string, otherwise 0. The cell contains strings separated by commas, or a JSON list, or it is a list of texts |
+| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each string a column with that name: 1 if the cell contains the string, otherwise 0. The cell contains strings separated by commas, or a JSON list, or it is a list of strings |
 | `constants(value, list)`, `constants(value, 'a', 'b')` | for each string a column with that name, which contains the value in every row |
 | an expression with `columns(list)`, `columns('a', 'b')` or `table.columns(list)` | for each string a column with that name: the expression for the column of this name, as in `columns(votes) / total` |
 
@@ -190,6 +190,7 @@ fn kind(key: &SectionKey) -> String {
     }
 }
 
+/// Returns the description of a type that has no list of words.
 fn simple(value: &KeyType) -> &'static str {
     match value {
         KeyType::Text => "text",

@@ -241,12 +241,14 @@ fn mapping(values: Json) -> Json {
     json!({ "type": "object", "additionalProperties": values })
 }
 
+/// Returns the schema of a query, or of a mapping of one of these kinds.
 fn query_or(forms: &[&'static KindSpec]) -> Json {
     let kinds = forms.iter().flat_map(|form| kinds(form));
     let all: Vec<Json> = std::iter::once(reference("query")).chain(kinds).collect();
     json!({ "anyOf": all })
 }
 
+/// Returns one schema for each method of a kind, or the only schema of a kind without methods.
 fn kinds(form: &KindSpec) -> Vec<Json> {
     if form.methods.is_empty() {
         return vec![section(&form.section)];

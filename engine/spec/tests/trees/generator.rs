@@ -106,6 +106,7 @@ const KEYWORDS: &[&str] = &[
     "XOR",
 ];
 
+/// Parts of random names and string literals.
 const FRAGMENTS: &[&str] = &[
     "a", "B", "z1", "_", "'", "''", "\"", "\"\"", "\\", "\\'", "\n", " ", "--", "/*", "*/", ";",
     ".", "`", "$", "%", "(", "ü", "e\u{301}", "🦀", "0", "SELECT", "E'",
@@ -159,6 +160,7 @@ const FUNCTIONS: &[&str] = &[
 pub struct Generator(pub u64);
 
 impl Generator {
+    /// Returns a random number below `limit` (SplitMix64).
     pub fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -174,6 +176,7 @@ impl Generator {
         &choices[self.below(choices.len() as u64) as usize]
     }
 
+    /// Returns the value of `make` with a probability of `percent`, otherwise `None`.
     fn some<T>(&mut self, percent: u64, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
         self.chance(percent).then(|| make(self))
     }

@@ -39,7 +39,7 @@ fn printed_trees_are_parsed_to_the_same_trees() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Changes a random place of a string.
+/// Replaces one to three characters at a random place of a string.
 fn mutate(text: &str, random: &mut Generator) -> String {
     let mut characters: Vec<char> = text.chars().collect();
     let place = random.below(characters.len() as u64) as usize;

@@ -8,6 +8,7 @@ use prep_core::units;
 
 use crate::output::printer::{Printer, Ticker};
 
+/// Time of work after which the first message appears.
 const FIRST: Duration = Duration::from_secs(2);
 /// Further messages follow after every `REPEAT` intervals of `FIRST`.
 const REPEAT: u32 = 5;

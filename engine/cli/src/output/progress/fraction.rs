@@ -45,7 +45,7 @@ impl Fraction {
         }
     }
 
-    /// Returns the step's estimated bytes.
+    /// Records that a step starts. Returns the estimated bytes of the step.
     pub fn start(&mut self, step: &StepName) -> u64 {
         self.waiting.remove(step).unwrap_or_default()
     }
@@ -55,7 +55,7 @@ impl Fraction {
         self.ended += bytes + STEP_BYTES;
     }
 
-    /// The fraction is at most 1.
+    /// Computes the fraction, which is at most 1, from the bytes of the running steps.
     pub fn update(&mut self, running: impl Iterator<Item = StepBytes>) {
         let (mut done, mut left) = (self.ended, 0);
         for step in running {

@@ -20,11 +20,14 @@ pub(super) const MAX_LINES: usize = 5;
 
 pub(super) struct State {
     begun: Instant,
+    /// Number of steps that may run.
     pub(super) steps: usize,
+    /// Number of steps that have ended.
     pub(super) ended: usize,
     pub(super) running: BTreeMap<StepName, Running>,
     pub(super) fraction: Fraction,
     competitions: HashMap<String, CompetitionProgress>,
+    /// Bytes and files that ended steps have processed.
     bytes: u64,
     files: u64,
     remote: Option<Link>,
@@ -39,7 +42,9 @@ pub(super) struct Running {
 
 #[derive(Debug, Default, Clone)]
 struct CompetitionProgress {
+    /// Number of steps that have not ended.
     remaining: usize,
+    /// Number of steps that have run.
     ran: usize,
     failed: bool,
     stopped: bool,
@@ -48,6 +53,7 @@ struct CompetitionProgress {
     /// Whether a line reported the end of the competition. Steps can end after that line, because the engine reruns a
     /// step if its result was lost from the cache.
     is_shown: bool,
+    /// Start of the first step, and end of the last step so far.
     first: Option<Instant>,
     last: Option<Instant>,
 }
@@ -200,6 +206,7 @@ impl State {
 }
 
 impl Running {
+    /// Returns the bytes so far, and the total. The total is an estimate until the step states it.
     fn bytes(&self) -> StepBytes {
         let done = self.counters.bytes.load(Ordering::Relaxed);
         match self.counters.total_bytes.load(Ordering::Relaxed) {
@@ -244,7 +251,7 @@ impl Running {
     }
 }
 
-/// Omits zeros.
+/// Formats the number of bytes, the number of files, and the bytes per second. Omits zeros.
 fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
     let mut amounts = Vec::new();
     if bytes > 0 {

@@ -176,6 +176,7 @@ fn steps(runs: &[LoggedRun]) -> PrintedTable {
     table
 }
 
+/// Returns the time and the result of a step, as cells of the table.
 fn outcome(step: &LoggedStep) -> (String, String) {
     match &step.outcome {
         StepOutcome::Done { millis } => {

@@ -150,8 +150,8 @@ fn stat_table(stat: &StoreStat) -> String {
         ("objects", stat.objects),
         ("entries", stat.ledger),
         ("last runs", stat.history),
-        ("files outside", stat.sources),
-        ("bundles' members", stat.bundles),
+        ("records of sources", stat.sources),
+        ("member lists", stat.bundles),
         ("temporary", stat.temporary),
         ("quarantine", stat.quarantine),
     ] {
@@ -182,7 +182,7 @@ fn verify(session: &CliSession, store: &Store, repair: bool) -> VerbResult {
     })
 }
 
-fn texts(errors: &[prep_cache::StoreError]) -> Vec<String> {
+fn messages(errors: &[prep_cache::StoreError]) -> Vec<String> {
     errors.iter().map(|error| chain(error)).collect()
 }
 
@@ -197,7 +197,7 @@ fn verify_json(report: &VerifyReport) -> Value {
         "dangling": report.dangling,
         "garbled": report.garbled,
         "foreign": report.foreign,
-        "failed": texts(&report.failed),
+        "failed": messages(&report.failed),
     })
 }
 
@@ -251,7 +251,7 @@ fn gc(session: &CliSession, store: &Store, options: &GcOptions) -> VerbResult {
             "removed_bytes": report.removed_bytes,
             "freed_bytes": report.freed_bytes,
             "kept": amount(report.kept),
-            "failed": texts(&report.failed),
+            "failed": messages(&report.failed),
         })
     };
     let text = || gc_text(&report, options.dry_run);
@@ -430,7 +430,7 @@ fn difference_text(name: &str, difference: &Difference) -> String {
     )
 }
 
-/// A difference takes precedence over steps that could not run.
+/// Returns the exit code of a rerun. A difference takes precedence over steps that could not run.
 fn exit(all: &[Rerun]) -> Exit {
     if sum(all, differs) > 0 {
         return Exit::No;

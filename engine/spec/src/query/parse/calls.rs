@@ -39,6 +39,7 @@ impl Parser<'_> {
         let text = canonical(&written);
         let mut call = Call::new(Name { text, at }, Vec::new());
         call.distinct = self.take("DISTINCT");
+        // ALL is the default.
         let _ = !call.distinct && self.take("ALL");
         if self.is("* )") {
             self.next += 1;
@@ -84,6 +85,7 @@ impl Parser<'_> {
 
     fn null_treatment(&mut self) -> bool {
         let ignores = self.take("IGNORE NULLS");
+        // RESPECT NULLS is the default.
         let _ = !ignores && self.take("RESPECT NULLS");
         ignores
     }
@@ -96,6 +98,7 @@ impl Parser<'_> {
         }
         match written {
             "position" => {
+                // `position(a IN b)` becomes `strpos(b, a)`.
                 call.args.push(self.operand(power::COMPARISON)?);
                 if self.take("IN") {
                     call.args.insert(0, self.expr()?);
@@ -103,6 +106,7 @@ impl Parser<'_> {
                 }
             }
             "trim" => {
+                // `trim(LEADING a FROM b)` becomes `ltrim(b, a)`.
                 let sides = [
                     ("BOTH", "btrim"),
                     ("LEADING", "ltrim"),
@@ -128,6 +132,7 @@ impl Parser<'_> {
             _ => &[],
         };
         for word in words {
+            // `substring(a FOR 2)` becomes `substr(a, 1, 2)`.
             if *word == "FOR" && call.args.len() == 1 && self.is(word) {
                 call.args.push(ExprKind::Integer(1).at(call.name.at));
             }
@@ -167,6 +172,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses the bounds of a window's frame. If only one bound is written, the frame ends at the current row.
     fn frame(&mut self, units: FrameUnits) -> Parsed<Frame> {
         let at = self.at();
         let (start, end) = match self.take("BETWEEN") {
@@ -188,6 +194,7 @@ impl Parser<'_> {
         Ok(Frame { units, start, end })
     }
 
+    /// Parses a bound, such as `2 PRECEDING`. UNBOUNDED is a bound without a distance.
     fn bound(&mut self) -> Parsed<FrameBound> {
         if self.take("CURRENT ROW") {
             return Ok(FrameBound::CurrentRow);

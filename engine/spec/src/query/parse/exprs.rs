@@ -13,6 +13,7 @@ use super::{MAX_COPIED, MAX_DEPTH, Parenthesized, Parsed, Parser, is_reserved, v
 /// The digits of -2^63, the least integer. Without the minus sign, they exceed the range of integers.
 const LEAST_DIGITS: &str = "9223372036854775808";
 
+/// The help for SQL that reads a member of a struct.
 const STRUCT_HELP: &str = "write each member as a column of its own";
 
 impl Parser<'_> {
@@ -23,6 +24,7 @@ impl Parser<'_> {
     /// Parses an operand of an operator with the binding power `min`.
     pub(super) fn operand(&mut self, min: u8) -> Parsed<Expr> {
         self.nested(|inner| {
+            // The depth of the operand is counted from 0, and does not add to the depth of the expressions around it.
             let outer = std::mem::take(&mut inner.depth);
             let first = inner.prefix()?;
             inner.deepen()?;
@@ -32,6 +34,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses the rest of an expression, whose first operand is already parsed.
     pub(super) fn expr_after(&mut self, first: Expr) -> Parsed<Expr> {
         self.infix(first, power::ANY)
     }
@@ -109,7 +112,7 @@ impl Parser<'_> {
                 }
                 ("IS", _) => {
                     negated = self.take("NOT");
-                    self.is_value(left)?
+                    self.operator_after_is(left)?
                 }
                 ("::", _) => ExprKind::Cast {
                     expr: Box::new(left),
@@ -131,6 +134,7 @@ impl Parser<'_> {
         }
     }
 
+    /// Parses a list of the pipeline, a subquery, or expressions in parentheses after `expr IN`.
     fn in_list(&mut self, expr: Expr) -> Parsed<ExprKind> {
         let mut operands = vec![expr];
         if let Some(name) = self.next_name(true).filter(|_| !self.is_ahead(1, "(")) {
@@ -158,7 +162,8 @@ impl Parser<'_> {
         Ok(ExprKind::operation(Operator::In, operands))
     }
 
-    fn is_value(&mut self, operand: Expr) -> Parsed<ExprKind> {
+    /// Parses the rest of an operator that begins with IS, after IS and NOT.
+    fn operator_after_is(&mut self, operand: Expr) -> Parsed<ExprKind> {
         if self.take("DISTINCT FROM") {
             let operands = [operand, self.operand(power::IS)?];
             return Ok(ExprKind::operation(Operator::IsDistinct, operands));
@@ -203,13 +208,15 @@ impl Parser<'_> {
         Ok(call.kind)
     }
 
+    /// Parses an operand, without the operators after it.
     fn prefix(&mut self) -> Parsed<Expr> {
         let at = self.at();
         let Some(token) = self.token(0) else {
             return Err(self.unexpected("an expression"));
         };
+        // Some unsupported expressions begin with two tokens, for example `INTERVAL '...'` and `MAP {`.
         if ["(", "'", "{"].iter().any(|after| self.is_ahead(1, after)) {
-            self.supported(2)?;
+            self.reject_unsupported(2)?;
         }
         let kind = match token.kind {
             TokenKind::Text => {
@@ -230,6 +237,7 @@ impl Parser<'_> {
         Ok(kind.at(at))
     }
 
+    /// Parses an operand that begins with a symbol, such as `(` or `-`.
     fn symbol(&mut self) -> Parsed<ExprKind> {
         if self.take("(") {
             return Ok(match self.parenthesized()? {
@@ -359,6 +367,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses the elements of a list after `[`.
     fn list_of_values(&mut self, at: Position) -> Parsed<ExprKind> {
         let elements = match self.is("]") {
             true => Vec::new(),
@@ -368,6 +377,7 @@ impl Parser<'_> {
         Ok(plain_call("make_array", elements, at).kind)
     }
 
+    /// Parses an operand that begins with a name: a column, or a call of a function or of the macro `columns`.
     fn named(&mut self) -> Parsed<Expr> {
         let at = self.at();
         let is_function = self.is_any("LEFT RIGHT") && self.is_ahead(1, "(");
@@ -417,8 +427,10 @@ impl Parser<'_> {
                 "types are VARCHAR, BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP",
             ),
         };
+        // Skips words that do not change the type: DOUBLE PRECISION is DOUBLE.
         let _ = written == "DOUBLE" && self.take("PRECISION");
         let _ = written == "TIMESTAMP" && self.take("WITHOUT TIME ZONE");
+        // A length, UNSIGNED, `[]` or WITH TIME ZONE after the name makes a different type.
         let is_longer = self.is_any("( UNSIGNED") || self.is("[ ]") || self.is("WITH TIME ZONE");
         match to.filter(|_| !is_longer) {
             Some(to) => Ok(to),

@@ -38,6 +38,7 @@ pub(super) struct Repetition {
 }
 
 impl Parser<'_> {
+    /// Parses an item of a select list that is not a wildcard, and adds the columns that it creates to `items`.
     pub(super) fn columns(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         let (start, at) = (self.next, self.at());
         if let Some((name, first)) = self.macro_ahead() {
@@ -81,6 +82,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Returns the entry of [`MACROS`] whose call begins here.
     fn macro_ahead(&self) -> Option<(&'static str, &'static str)> {
         let mut macros = MACROS.into_iter();
         macros.find(|(name, _)| self.is_ahead(0, name) && self.is_ahead(1, "("))
@@ -124,6 +126,7 @@ impl Parser<'_> {
         Ok(Some(column(table, Name { text, at }).at(at)))
     }
 
+    /// Parses a call of the macro `name`, and adds its columns to `items`. `first` describes the first argument.
     fn expand(&mut self, name: &str, first: &str, items: &mut Vec<Item>) -> Parsed<()> {
         let at = self.at();
         self.next += 2;
@@ -214,6 +217,7 @@ fn equals(column: Expr, text: &str, at: Position) -> Expr {
     ExprKind::operation(Operator::Equal, [column, quoted(text, at)]).at(at)
 }
 
+/// Returns an expression that is 1 if the condition is true, and 0 if it is false or NULL.
 fn as_integer(condition: Expr, at: Position) -> Expr {
     let otherwise = ExprKind::Boolean(false).at(at);
     let known = plain_call("coalesce", vec![condition, otherwise], at);

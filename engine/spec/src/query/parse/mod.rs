@@ -23,6 +23,7 @@ use super::walk::Reads;
 use crate::text::suggest::nearest;
 use macros::Repetition;
 
+/// Maximum number of tokens in a query.
 const MAX_TOKENS: usize = 4000;
 
 /// Keywords that begin clauses, for suggestions.
@@ -134,6 +135,7 @@ pub(super) struct ParsedTree {
     pub used_lists: BTreeSet<String>,
 }
 
+/// Parses the tokens of a single query, and checks the query's names and size.
 pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
     if tokens.all.len() > MAX_TOKENS + 1 {
         let message = format!("the query has more than {MAX_TOKENS} words");
@@ -159,6 +161,7 @@ pub(super) fn query(tokens: &Tokens, lists: &Lists) -> Parsed<ParsedTree> {
     })
 }
 
+/// Rejects a query that reads or combines too many tables.
 fn check_size(tree: &QueryTree) -> Parsed<()> {
     let Reads {
         count,
@@ -196,11 +199,13 @@ pub(crate) fn expression(text: &str) -> Option<Expr> {
     parser.is_end().then_some(expr)
 }
 
+/// The content of parentheses.
 enum Parenthesized {
     Query(QueryTree),
     Expr(Expr),
 }
 
+/// Returns the expression for a query in parentheses, whose value is the only cell of the query.
 fn value_of(query: QueryTree) -> ExprKind {
     let (kind, query) = (SubqueryKind::Value, Box::new(query));
     ExprKind::Subquery { kind, query }
@@ -208,13 +213,16 @@ fn value_of(query: QueryTree) -> ExprKind {
 
 struct Parser<'p> {
     tokens: &'p [Token],
+    /// The index of the next token.
     next: usize,
+    /// The pipeline's lists of strings, by name.
     lists: &'p Lists,
     used_lists: BTreeSet<String>,
     /// The item of a select list that is being parsed, for `columns(list)`.
     repetition: Option<Repetition>,
     /// The depth of the deepest parsed part of the current expression.
     depth: usize,
+    /// Number of nodes that were copied, for example for BETWEEN.
     copied: usize,
     /// Number of queries and expressions that enclose the current token.
     nesting: usize,
@@ -298,8 +306,9 @@ impl<'p> Parser<'p> {
         }
     }
 
+    /// Returns the error for a next token that is not `expected`.
     fn unexpected(&self, expected: &str) -> Fault {
-        if let Err(fault) = self.supported(1) {
+        if let Err(fault) = self.reject_unsupported(1) {
             return fault;
         }
         let found = self.token(0).map_or("", |token| token.text.as_str());
@@ -333,7 +342,7 @@ impl<'p> Parser<'p> {
     }
 
     /// Rejects entries of `unsupported.txt` with at least `min` words.
-    fn supported(&self, min: usize) -> Parsed<()> {
+    fn reject_unsupported(&self, min: usize) -> Parsed<()> {
         let is_next = |words: &[&str]| {
             let mut words = words.iter().enumerate();
             words.all(|(ahead, word)| self.is_ahead(ahead, word))
@@ -362,6 +371,7 @@ impl<'p> Parser<'p> {
         parsed
     }
 
+    /// Parses one or more elements that are separated by commas.
     fn list<T>(&mut self, mut parse: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut elements = vec![parse(self)?];
         while self.take(",") {
@@ -419,7 +429,7 @@ impl<'p> Parser<'p> {
         match self.next_name(false) {
             None => Ok(None),
             Some(name) => {
-                self.supported(1)?;
+                self.reject_unsupported(1)?;
                 self.next += 1;
                 Ok(Some(name))
             }

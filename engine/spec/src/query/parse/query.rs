@@ -11,13 +11,16 @@ use super::super::tree::{
 use super::super::{RESERVED_ROW, is_row};
 use super::{Parenthesized, Parsed, Parser, value_of};
 
+/// The help for a sort or group key that is a constant.
 const NAME_A_COLUMN: &str = "write a column name without quotes, or in double quotes: `\"b\"`";
 const NO_CONDITION: &str = "this JOIN has no condition";
 
+/// Words that can follow the first branch of a query.
 const AFTER_BRANCH: &str = "UNION EXCEPT INTERSECT MINUS ORDER LIMIT OFFSET";
 
 impl Parser<'_> {
     pub(super) fn query(&mut self) -> Parsed<QueryTree> {
+        // A subquery is not a part of the repeated item that contains it.
         let repetition = self.repetition.take();
         let query = self.nested(|inner| {
             let at = inner.at();
@@ -89,6 +92,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses a part of WITH.
     fn part(&mut self) -> Parsed<Part> {
         let alias = Alias {
             name: self.name()?,
@@ -102,6 +106,7 @@ impl Parser<'_> {
         Ok(Part { alias, query })
     }
 
+    /// Parses an operand of a set operation: a SELECT, VALUES, or a query in parentheses.
     fn branch(&mut self) -> Parsed<Body> {
         let at = self.at();
         if self.take("SELECT") {
@@ -135,12 +140,14 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses the content of parentheses and the closing parenthesis.
     pub(super) fn parenthesized(&mut self) -> Parsed<Parenthesized> {
         let content = self.content()?;
         self.expect(")")?;
         Ok(content)
     }
 
+    /// Parses the content of parentheses: a query or an expression.
     pub(super) fn content(&mut self) -> Parsed<Parenthesized> {
         let at = self.at();
         if self.is_query() {
@@ -175,15 +182,15 @@ impl Parser<'_> {
             let Some((_, mut op, power)) = next.filter(|(.., power)| *power > min) else {
                 return Ok(left);
             };
-            // Rejects, for example, `EXCEPT ALL` and `UNION BY NAME`.
-            self.supported(2)?;
+            // Rejects, for example, `EXCEPT ALL` and `UNION BY NAME`. After this, ALL can only follow UNION.
+            self.reject_unsupported(2)?;
             self.next += 1;
             if self.take("ALL") {
                 op = SetOperator::UnionAll;
             } else {
                 self.take("DISTINCT");
             }
-            self.supported(2)?;
+            self.reject_unsupported(2)?;
             let at = self.at();
             let right = self.branch()?;
             let right = self.operations(right, power)?;
@@ -201,8 +208,9 @@ impl Parser<'_> {
     }
 
     fn select(&mut self, at: Position) -> Parsed<Select> {
-        self.supported(2)?;
+        self.reject_unsupported(2)?;
         let distinct = self.take("DISTINCT");
+        // ALL is the default.
         let _ = !distinct && self.take("ALL");
         if self.is("FROM") || self.is_end() {
             return Err(Fault::new(
@@ -233,6 +241,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Parses an item of a select list: a wildcard with EXCLUDE and REPLACE, or an expression.
     fn item(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         let table = self
             .next_name(true)
@@ -268,9 +277,10 @@ impl Parser<'_> {
                 "write `* EXCLUDE (a, b)`",
             ));
         }
-        let mut gone: BTreeSet<&str> = exclude.iter().map(|name| name.text.as_str()).collect();
+        let mut excluded_or_replaced: BTreeSet<&str> =
+            exclude.iter().map(|name| name.text.as_str()).collect();
         for (name, _) in &replace {
-            if !gone.insert(&name.text) {
+            if !excluded_or_replaced.insert(&name.text) {
                 let message = format!("`{name}` is already excluded or replaced");
                 let help = "exclude or replace each column only once";
                 return Err(Fault::new("unsupported-sql", name.at, message).help(help));
@@ -316,7 +326,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Rejects literals as sort or group keys. With `positions`, integers are valid.
+    /// Rejects constants as sort or group keys. With `positions`, integers are valid. The message names the `clause` and its
+    /// `effect` on the rows, for example `orders`.
     pub(super) fn check_key(
         &self,
         key: &Expr,
@@ -342,6 +353,7 @@ impl Parser<'_> {
         Ok(number)
     }
 
+    /// Parses an item of FROM with its joins.
     fn from(&mut self) -> Parsed<From> {
         let mut from = From {
             first: self.source()?,
@@ -355,7 +367,7 @@ impl Parser<'_> {
                 _ if self.take("ON") => Condition::On(self.expr()?),
                 _ if self.take("USING") => Condition::Using(self.names()?),
                 _ => {
-                    self.supported(1)?;
+                    self.reject_unsupported(1)?;
                     let fault = Fault::new("unsupported-sql", at, NO_CONDITION);
                     return Err(fault.help("add ON or USING, or write CROSS JOIN"));
                 }
@@ -370,6 +382,7 @@ impl Parser<'_> {
         Ok(from)
     }
 
+    /// Parses the words of a join, such as LEFT JOIN. Returns `None` if no join follows.
     fn join_kind(&mut self) -> Parsed<Option<JoinKind>> {
         let kinds = [
             ("JOIN", JoinKind::Inner),
@@ -511,6 +524,7 @@ impl QueryTree {
         self.with.is_empty() && self.order_by.is_empty() && self.limit.is_none() && self.offset == 0
     }
 
+    /// Converts the query to an operand of a set operation.
     fn into_branch(self) -> Body {
         match self.is_plain() {
             true => self.body,
