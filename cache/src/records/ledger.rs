@@ -38,7 +38,19 @@ impl Store {
     ///
     /// # Errors
     /// If an entry exists but cannot be read.
-    pub fn lookup<R: DeserializeOwned>(
+    pub fn lookup(&self, key: &Digest) -> Result<Option<LedgerEntry>, StoreError> {
+        self.entry_of(key)
+    }
+
+    /// Same as [`lookup`](Self::lookup), but does not parse the key record.
+    ///
+    /// # Errors
+    /// If an entry exists but cannot be read.
+    pub fn lookup_result(&self, key: &Digest) -> Result<Option<StepResult>, StoreError> {
+        self.entry_of(key)
+    }
+
+    fn entry_of<R: DeserializeOwned>(
         &self,
         key: &Digest,
     ) -> Result<Option<LedgerEntry<R>>, StoreError> {
@@ -60,7 +72,7 @@ impl Store {
     /// # Errors
     /// The errors of `lookup`, and an error if an entry of the tier cannot be stored.
     pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<StepResult>, StoreError> {
-        match self.lookup(key)? {
+        match self.lookup_result(key)? {
             None => Ok(self
                 .lookup_in_tier(key, competition)?
                 .map(LedgerEntry::without_record)),

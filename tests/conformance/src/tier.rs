@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prep_cache::{Digest, LedgerEntry, Offer, Store, StoreError};
+use prep_cache::{Digest, LedgerEntry, Offer, StepResult, Store, StoreError};
 use prep_core::chain;
 
 use crate::Violation;
@@ -110,7 +110,7 @@ fn offer(store: &Store, content: &[u8]) -> Result<(Digest, LedgerEntry), Violati
 const COMPETITION: &str = "competition";
 const STEP: &str = "step";
 
-fn find(store: &Store, key: &Digest) -> Result<Option<LedgerEntry>, Violation> {
+fn find(store: &Store, key: &Digest) -> Result<Option<StepResult>, Violation> {
     let found = store.find(key, COMPETITION);
     found.or_violation("a tier handles its own errors")
 }

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use prep_cache::{Digest, LedgerEntry, Store};
+use prep_cache::{Digest, StepResult, Store};
 use prep_core::{
     Action, Cancel, Context, Failure, NodeId, NodeState, NullReporter, RunOptions, RunReport,
     StepOutcome, resolve, run,
@@ -228,7 +228,7 @@ impl Rerunning<'_> {
         is_shared: bool,
         scratch: &Store,
     ) -> Result<RerunResult, Error> {
-        let mut entries = vec![(RerunPlace::Cache, self.recorded.lookup(key)?)];
+        let mut entries = vec![(RerunPlace::Cache, self.recorded.lookup_result(key)?)];
         if let Some(link) = self.task.settings.remote.as_ref().filter(|_| is_shared) {
             // This store is empty, so a lookup finds only entries of the remote.
             let empty_store = Store::open_or_empty(&scratch.root().join("nothing"))?;
@@ -255,7 +255,7 @@ impl Rerunning<'_> {
 /// Returns the outputs that differ between `entry`, the recorded result of a step, and `made`, the result of the rerun.
 fn differing_outputs(
     recorded_in: RerunPlace,
-    entry: &LedgerEntry,
+    entry: &StepResult,
     made: &BTreeMap<String, Digest>,
 ) -> Vec<Difference> {
     let further = made

@@ -20,7 +20,6 @@ use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span, nearest};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
 use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
 use serde::Serialize;
-use serde::de::IgnoredAny;
 
 use crate::bundles::BorrowedBundle;
 use crate::catalog::CatalogEntry;
@@ -375,7 +374,7 @@ impl<'a> Loader<'a> {
         let (vocabulary, id, file) = (prep_steps::vocabulary(), &entry.id, &entry.file_name);
         let check_record = self.check_record(entry, text);
         if let Some(store) = self.store
-            && store.lookup::<IgnoredAny>(&check_record.key())?.is_some()
+            && store.lookup_result(&check_record.key())?.is_some()
             && let Some(pipeline) = prep_spec::load_checked(vocabulary, id, file, text, variant)
         {
             return Ok(pipeline);
@@ -833,12 +832,7 @@ grade:
         loader.load(&entry(text), "v1").unwrap();
         assert_eq!(store.stat().unwrap().ledger.files, 1);
         let check_record = loader.check_record(&entry(text), text);
-        assert!(
-            store
-                .lookup::<IgnoredAny>(&check_record.key())
-                .unwrap()
-                .is_some()
-        );
+        assert!(store.lookup_result(&check_record.key()).unwrap().is_some());
         let other = Loader::new(&store, "q").check_record(&entry(text), text);
         assert_ne!(check_record.key(), other.key());
     }

@@ -258,7 +258,7 @@ fn state_with(
     let is_shared = matches!(&node.action, Action::Step(step) if step.is_shared());
     let found = match is_shared {
         true => context.store.find(&key, &node.competition)?,
-        false => context.store.lookup(&key)?,
+        false => context.store.lookup_result(&key)?,
     };
     let Some(result) = found else {
         let reason = reason(last, node, &record, Reason::ResultMissing)?;

@@ -277,7 +277,7 @@ impl PreparedTask {
             (Action::Step(step), Some(record)) => {
                 let key = record.key();
                 // Another process may have computed the result while this process waited for the lock.
-                if let Some(entry) = context.store.lookup(&key)?
+                if let Some(entry) = context.store.lookup_result(&key)?
                     && context.missing(&entry).is_empty()
                 {
                     return Ok(NodeResult::from_entry(record, entry));

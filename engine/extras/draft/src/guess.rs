@@ -164,7 +164,7 @@ pub(crate) fn guess<'b>(
     });
     let rows = rows.or_else(|| {
         let table = candidates().next()?;
-        if wished.is_empty() && is_lookup(bundle, table) {
+        if chosen.is_empty() && is_lookup(bundle, table) {
             notes.push(format!(
                 "{} is treated as a lookup table: most files are in directories of classes, and no column of the table contains names of files",
                 table.path

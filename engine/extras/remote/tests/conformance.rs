@@ -248,9 +248,10 @@ fn untrusted_entries_are_ignored_and_reported_once() {
             "{}",
             two.messages()
         );
+        assert!(two.store.find(&good, "c").unwrap().is_some());
         let put = block_on(two.link.remote().put_entry(
             &unsigned,
-            &two.store.find(&good, "c").unwrap().unwrap(),
+            &two.store.lookup(&good).unwrap().unwrap(),
             "c",
         ));
         assert_eq!(put.unwrap(), PutOutcome::Rejected(Rejection::Unsigned));

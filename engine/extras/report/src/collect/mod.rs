@@ -8,7 +8,7 @@ mod tables;
 use prep_app::{
     Comparability, Error, FailedRun, Plan, PreparedData, PreparedState, Runs, Task, reasons,
 };
-use prep_cache::{Digest, StepResult, Store};
+use prep_cache::{Digest, Store};
 use prep_experiments::GradedRun;
 use prep_grade::report::medals::Leaderboard;
 use prep_spec::{BASE_VARIANT, CompetitionFacts, Pipeline, variant_directory};
@@ -311,6 +311,6 @@ pub fn steps(plan: &Plan, id: &str, store: &Store, at: Option<i64>) -> Result<Ve
 /// Returns when a result was computed, in seconds since 1970, and how many milliseconds that took.
 fn creation(store: &Store, key: &Digest) -> Option<(i64, u64)> {
     // If an entry cannot be read, the next run computes the result again.
-    let entry: StepResult = store.lookup(key).ok().flatten()?;
+    let entry = store.lookup_result(key).ok().flatten()?;
     Some((i64::try_from(entry.created).ok()?, entry.millis))
 }
