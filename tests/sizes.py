@@ -17,9 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
-    "leaks": 8_099,
+    "leaks": 8_106,
     "remote": 3_065,
-    "report": 2_560,
+    "report": 2_566,
     "draft": 1_877,
     "serve": 1_392,
     "trust": 830,

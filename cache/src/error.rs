@@ -15,8 +15,12 @@ const READING: [&str; 4] = ["read", "open", "examine", "find"];
 pub enum StoreError {
     /// The file system is full, or the user's quota is used up.
     #[error(
-        "no space left to {action} {path}: {needed} bytes needed, {} free on {}",
-        .free.map_or_else(|| "unknown".to_owned(), |free| free.to_string()),
+        "no space left to {action} {path}: {}{} free on {}",
+        match needed {
+            0 => String::new(),
+            needed => format!("{needed} bytes needed, "),
+        },
+        .free.map_or_else(|| "an unknown number of bytes".to_owned(), |free| format!("{free} bytes")),
         match is_outside {
             true => "this disk, which is not the disk of the cache",
             false => "the disk of the cache",

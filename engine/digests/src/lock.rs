@@ -53,7 +53,7 @@ pub enum LockfileError {
     )]
     Newer {
         /// The version in the file.
-        found: String,
+        found: u32,
     },
     /// A line is malformed, or repeats a fact.
     #[error(
@@ -273,9 +273,10 @@ impl Lockfile {
                 let found = line
                     .strip_prefix("version ")
                     .ok_or(LockfileError::NoVersion)?;
-                if !matches!(found.parse(), Ok(1..=VERSION)) {
-                    let found = found.to_owned();
-                    return Err(LockfileError::Newer { found });
+                match found.parse::<u32>() {
+                    Ok(1..=VERSION) => {}
+                    Ok(0) | Err(_) => return Err(LockfileError::NoVersion),
+                    Ok(found) => return Err(LockfileError::Newer { found }),
                 }
                 version = Some(());
                 continue;

@@ -22,7 +22,7 @@ pub enum PrintfArgument<'a> {
 pub enum PrintfError {
     /// `%` is followed by an unsupported conversion.
     #[error(
-        "`{conversion}` is not a supported conversion; write %d, %s, %f, %e, %g, %x, %o, or %% for a percent sign"
+        "`{conversion}` is not a supported conversion; write %d, %i, %u, %s, %f, %e, %g, %x, %o, or %% for a percent sign"
     )]
     UnknownConversion {
         /// The conversion, beginning with `%`.

@@ -71,10 +71,10 @@ pub enum CsvError {
         /// Maximum number of fields.
         limit: usize,
     },
-    /// Short rows lack more fields than the file has bytes. Adding these fields would need too much memory.
+    /// Short rows lack many more fields than the rows before them have bytes. Adding these fields would need too much memory.
     #[error(
         "the rows up to row {row} (byte {offset}) are too short: they lack {missing} fields of the {width} columns, \
-         more than the file has bytes; the header may belong to another file"
+         many more than these rows have bytes; the header may belong to another file"
     )]
     TooManyMissing {
         /// The row, counted from 1.

@@ -144,7 +144,7 @@ fn exact_relation(
     let fraction = fraction_on_a_line(&numbers, &truth);
     let fraction = fraction.filter(|_| channel != Channel::Sample || equal * 20 > pairs.len())?;
     let how = format!(
-        "is, for {:.0} % of items, a linear function of",
+        "is, for {:.0} % of the different answers, a linear function of",
         100.0 * fraction
     );
     // The p-value is not computed, because an exact linear function hardly occurs by chance.

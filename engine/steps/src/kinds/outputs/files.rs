@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use prep_core::{Context, Failure, Inputs, StepError, Value};
+use prep_core::{Context, Failure, Inputs, Quoted, StepError, Value};
 use prep_formats::paths;
 use prep_spec::joined;
 use prep_spec::model::Query;
@@ -50,8 +50,8 @@ enum FilesError {
     },
     #[error("`{path}` cannot be below `{file}`, which is a file of the same query")]
     Below { path: String, file: String },
-    #[error("row {row} of the query has NULL in `{column}`")]
-    Missing { row: u64, column: &'static str },
+    #[error("the query has a row with NULL in `{column}`{of}")]
+    Missing { column: &'static str, of: String },
 }
 
 pub(crate) const FILES: StepKind = StepKind {
@@ -81,12 +81,14 @@ fn place_files(run: QueryRun<'_>) -> Result<Value, StepError> {
     let (trees, query) = (trees(run.context, run.inputs)?, run.query);
     let context = run.context;
     let mut rows = PlacedFiles::default();
-    let mut read = 0;
-    query_values(run, ["file", "path"], &mut |[file, path]| {
-        read += 1;
-        let (Some(file), Some(path)) = (file, path) else {
-            let column = if file.is_none() { "file" } else { "path" };
-            let error = FilesError::Missing { row: read, column };
+    query_values(run, ["file", "path"], &mut |values| {
+        let [Some(file), Some(path)] = values else {
+            let (column, of) = match values {
+                [Some(file), _] => ("path", format!(", for the file {}", Quoted(file))),
+                [None, Some(path)] => ("file", format!(", for the path {}", Quoted(path))),
+                [None, None] => ("file", String::new()),
+            };
+            let error = FilesError::Missing { column, of };
             return Err(located(query, Failure::Input, error));
         };
         let normal = paths::normalize(path);
