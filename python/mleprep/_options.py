@@ -275,7 +275,7 @@ def verb(function: _Function) -> _Function:
 
 
 def _listed(name: str, value: Any) -> Any:
-    """Returns competitions that can be read only once as a list, and any other value unchanged."""
+    """Converts an iterator of competitions to a list, because an iterator can be read only once. Returns other values unchanged."""
     return [*value] if name in _COMPETITIONS and isinstance(value, Iterator) else value
 
 

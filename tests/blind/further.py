@@ -387,8 +387,8 @@ def test_rows_name_train_items(seed, strength):
 
 
 @leak
-def ids_in_their_first_order(seed, strength):
-    """A list of all ids in an order in which answers change slowly."""
+def ids_in_original_order(seed, strength):
+    """A list of all ids in their original order, in which answers change slowly."""
     comp = Competition(seed, task=task_of(seed, False))
     order = slow_classes(comp, 6)
     comp.add_tables(comp.features())

@@ -56,7 +56,7 @@ def pictures(seed, make=None, **options):
 
 
 def number_of(comp, guess):
-    """Returns a number that rises with the answer, and its standard deviation."""
+    """Returns the numbers `guess`, shifted to the mean 0 and scaled to the standard deviation 1."""
     return (guess - np.mean(guess)) / (np.std(guess) or 1)
 
 

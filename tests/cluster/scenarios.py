@@ -291,7 +291,8 @@ def pull_time(world):
                 shutil.rmtree(two.home)
             ratio, pulled, copied = sorted(times)[1]
             messages.append(f"{name}, {moved / 1e6:.0f} MB in {len(wanted)} objects: pulled in {pulled[0]:.2f} s (processor {pulled[1]:.2f} s), "
-                        f"copied in {copied[0]:.2f} s (processor {copied[1]:.2f} s), {ratio:.2f} and {pulled[1] / copied[1]:.2f} times")
+                        f"copied in {copied[0]:.2f} s (processor {copied[1]:.2f} s); pulling takes {ratio:.2f} times the time and "
+                        f"{pulled[1] / copied[1]:.2f} times the processor time of copying")
     return "; ".join(messages) + " (at most 1.3)"
 
 
@@ -539,7 +540,7 @@ class Slurm:
         return done.stdout
 
     def wait(self, seconds):
-        """Waits until no job is left and returns the state of the queue."""
+        """Waits until no job is left. Fails if there are still jobs after `seconds`."""
         end = time.time() + seconds
         while time.time() < end:
             left = self.output_of("squeue", "-h", "-r", "-o", "%i %T %r")

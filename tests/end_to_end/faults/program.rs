@@ -156,7 +156,7 @@ const MISTAKES: &str = "public:
 /// Kills a run at each access to the data directory.
 /// A run of the corrected pipeline must remove everything that the killed run published.
 #[test]
-fn every_file_of_a_killed_publication_belongs_to_it() {
+fn the_next_run_removes_everything_that_a_killed_run_published() {
     let Some(library) = worker::preloaded() else {
         return;
     };

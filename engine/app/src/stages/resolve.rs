@@ -208,7 +208,8 @@ impl Plan {
     }
 }
 
-/// Returns the `ids` with a missing bundle or source, if the task prepares only available competitions, and the other `ids`.
+/// Splits `ids` into those that the run leaves out, and the others. The run leaves out competitions whose bundle or source is
+/// missing, but only if the task prepares only available competitions.
 pub(crate) fn left_out(task: &Task, plan: &Plan, ids: &[String]) -> (Vec<String>, Vec<String>) {
     let missing: HashSet<&str> = match task.options.available_only {
         true => plan.without_sources(),

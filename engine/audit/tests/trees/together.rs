@@ -20,8 +20,8 @@ fn contents(root: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// If the changes affect different files, the audit must report the cause of each. In one file, the reported harm must
-/// not be lower than that of the last change. `ROUNDS=20000 SEED=7 cargo test ...` tests more combinations.
+/// If the changes affect different files, the audit must report the cause of each. If they affect the same file, the reported
+/// harm must be at least that of the last change. `ROUNDS=20000 SEED=7 cargo test ...` tests more combinations.
 #[test]
 fn combined_changes_do_not_hide_each_other() {
     let of_environment = |name: &str, default: u32| {
@@ -34,7 +34,8 @@ fn combined_changes_do_not_hide_each_other() {
     let roles = Roles::default();
     let temp = home.path().join("temp");
     let options = options_without_split(&roles, &temp);
-    // Changes that write the entire tree again undo other changes. Other changes cannot read lines that end with CR.
+    // Changes that write the entire tree again undo other changes. The code of the other changes cannot
+    // read lines that end with CR.
     let is_excluded = |case: &&Case| {
         if case.0 == "line endings CR" {
             return true;

@@ -39,10 +39,10 @@ pub struct BundleContent {
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
-/// Files in one directory with the same suffix.
+/// Files with the same suffix, in one directory or below it.
 #[derive(Debug)]
 pub(crate) struct FileGroup {
-    /// The pattern of the files in a pipeline: `train/*/*.jpg`.
+    /// The pattern with which a pipeline selects these files, such as `train/*/*.jpg`.
     pub pattern: String,
     /// The last part of the directory's path.
     pub folder: String,

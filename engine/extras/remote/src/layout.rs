@@ -68,7 +68,8 @@ pub(crate) fn source_of(file: &str) -> Option<String> {
     (source(&name).strip_prefix(SOURCES)?.strip_prefix('/') == Some(file)).then_some(name)
 }
 
-/// Returns the competition of a source with the name `ID` or `ID/SOURCE/DIGEST/FILE`. `ID` can be `PACK/ID`.
+/// Returns the id of the competition to which a source belongs. The name of a source is the id for the bundle, and otherwise
+/// `ID/SOURCE/DIGEST/FILE`. The id of a competition in a pack has the form `PACK/ID`.
 pub(crate) fn competition_of(source: &str) -> &str {
     let mut slashes = source.match_indices('/').map(|(place, _)| place);
     let is_of_pack = matches!(slashes.clone().count(), 1 | 4);

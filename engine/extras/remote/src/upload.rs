@@ -80,7 +80,8 @@ impl Link {
     /// Sends a source record immediately. If `file` is given, also sends the bytes of this file to the mirror. Returns
     /// whether the mirror has the bytes of the source.
     ///
-    /// Results must have been computed from `content`, because other machines search the remote for these results.
+    /// `content` must be the content from which this machine computed its step results: other machines that know only the record
+    /// search the remote for these results.
     pub fn send_source(
         &self,
         name: &str,

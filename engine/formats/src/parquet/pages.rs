@@ -278,7 +278,7 @@ impl<V: Visitor> Walk<'_, V> {
                 0 => usize::from(u16::try_from(self.zigzag()?).ok()?),
                 step => field + usize::from(step),
             };
-            // A field that repeats an earlier one would replace its value in the crate.
+            // Rejects a repeated field, because the crate `parquet` would use the last value, which may differ from the first one.
             if next <= field {
                 return None;
             }

@@ -19,7 +19,7 @@ use super::numbers::number;
 use super::threads::both;
 use crate::refusal::{Refusal, RefusalKind};
 
-/// The rows of a column in the sorted order of its cells, the keys.
+/// The rows of a column, sorted by their cells. The cell of a row is its key.
 pub(crate) struct SortedRows<'a> {
     order: RowOrder,
     /// Positions of the rows whose keys are missing, in their original order.
@@ -28,13 +28,13 @@ pub(crate) struct SortedRows<'a> {
 }
 
 enum RowOrder {
-    /// All keys are different. Each position has a chunk of its key.
+    /// All keys are different. Each row's position is stored with a chunk of its key.
     Distinct(Vec<SortItem>),
     Positions(Vec<u32>),
 }
 
-/// Determines an entire key from its only chunk. A column of strings has no `ChunkMeaning` if the strings have different
-/// lengths, or more than one chunk after their common prefix.
+/// Converts a chunk back into its key. A column of strings has no `ChunkMeaning` if the strings have different lengths, or
+/// more than one chunk after their common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChunkMeaning<'a> {
     /// The key is a number of this type.

@@ -304,7 +304,8 @@ impl ParseState {
         Some(number)
     }
 
-    /// Parses a fraction or a number of rows. A number with a decimal point is a fraction.
+    /// Parses the size of a part as a fraction or a number of rows. A number with a decimal point is a fraction. The caller has
+    /// already parsed a size that is a query.
     fn share(&mut self, node: &YamlNode) -> Option<SplitSize> {
         if scalar_style(node) != Some(Style::Plain) {
             self.wrong_type(node, "a number or a query");

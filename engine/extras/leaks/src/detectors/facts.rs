@@ -313,7 +313,7 @@ impl MeasuredFact<'_> {
     }
 }
 
-/// Maximum number of different values of a fact for the message that its values determine the answers.
+/// A finding does not state that the values of a fact determine the answers if the fact has more different values than this.
 const MAX_CODES: usize = 20;
 
 /// Counts the items that have the most frequent answer among the items with the same value. Returns `None` if there are

@@ -82,14 +82,14 @@ fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
     }
 }
 
-/// Maximum number of different values of a column that names a quantity in each row.
+/// A column with more different values is not treated as a column with names of quantities, such as `height` and `weight`.
 const MAX_QUANTITIES: usize = 12;
 
 /// Maximum number of columns of a table with several rows per item.
 const MAX_LONG_COLUMNS: usize = 12;
 
 /// Adds facts of tables with several rows per item: the sum and the mean of each column. If a column contains
-/// names of quantities, such as `height` and `weight`, the row's other cells are also facts, one for each quantity.
+/// names of quantities, such as `height` and `weight`, each other column gives one further fact for each quantity.
 fn long(shown: &PublicTableFile, key: usize, rows: &[(usize, usize)], facts: &mut ItemFacts) {
     let items: HashSet<usize> = rows.iter().map(|(_, item)| *item).collect();
     if items.len() * 2 > rows.len() || items.is_empty() {

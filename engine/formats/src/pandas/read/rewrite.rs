@@ -42,16 +42,17 @@ impl RewriteResult {
     }
 }
 
-/// Scans a file chunk by chunk and returns its text. Keeps the longest row and a few chunks in memory.
+/// Scans a CSV file chunk by chunk, and returns its text with the quotes and line endings of `to_csv`. Keeps the longest row
+/// and a few chunks in memory.
 pub struct Rewriter {
     options: ReadOptions,
     rows: RowReader,
     sink: ScanSink,
-    /// Chunks of the file that may be part of the text.
+    /// Chunks of the file that may be returned unchanged.
     pending: VecDeque<Vec<u8>>,
     /// Offset of the first pending chunk in the file.
     from: u64,
-    /// The next chunks of the text.
+    /// The next chunks of the returned text.
     ready: VecDeque<Vec<u8>>,
 }
 

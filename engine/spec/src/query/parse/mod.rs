@@ -218,7 +218,8 @@ struct Parser<'p> {
     /// The pipeline's lists of strings, by name.
     lists: &'p Lists,
     used_lists: BTreeSet<String>,
-    /// The item of a select list that is being parsed, for `columns(list)`.
+    /// Set while an item of a select list is parsed: `columns(NAME)` in the item repeats the item for each column name in the
+    /// list NAME.
     repetition: Option<Repetition>,
     /// The depth of the deepest parsed part of the current expression.
     depth: usize,

@@ -7,17 +7,18 @@
 //!
 //! a chunk: number of files, then columns; a column contains values only for the files named in its line:
 //!   kind       0 directory, 1 object, 2 slice, 3 stored member, 4 deflated member, 5 row of a table of files;
-//!              in an archive inside compressed data (the base is the object of its layers, see `layered`):
+//!              in an archive inside compressed data (the base is an object that describes how to decompress it, see
+//!              `layered`):
 //!              6 stored member, 7 deflated member, 8 slice, 9 slice with a checksum
 //!   path       of all files: string
 //!   bytes      of all files except directories
 //!   base       of all files except directories and rows: index of the base, minus the index of the previous file's base
 //!   offset     of slices and members: offset in the base, relative to the end of the previous file's bytes
 //!   compressed of members: compressed length, minus the uncompressed length
-//!   limit      of members: end of the member's record, minus the end of the same record without extra fields
+//!   limit      of members: end of the member's record, minus the end that the record would have without extra fields
 //!   crc        of members and of kind 9: CRC-32, 4 bytes, not compressed
-//!   name       of members: the offset in the path of the suffix that path and name share, and the rest of the name as a
-//!              string
+//!   name       of members: the name may end like the path; the offset of this common end in the path, and the rest of the
+//!              name as a string
 //! strings: lengths shared with the start and with the end of the previous string, length of the middle, and its bytes
 //! ```
 //!
