@@ -109,7 +109,7 @@ def _failure(competition_id: str, found: dict[str, Any]) -> Exception | None:
     messages = [one["message"] for one in found["failures"]] or [f"it is {found['state']}"]
     helps = advice.translate_all("\n".join(f"help: {one['help']}" for one in found["failures"] if one["help"]))
     text = f"`{competition_id}` was not prepared: " + "; ".join(messages) + ("\n" + helps if helps else "")
-    differs = any(one["failure"] == "check" for one in found["failures"])
+    differs = any(one["kind"] == "check" for one in found["failures"])
     return ValueError(text) if differs else RuntimeError(text)
 
 
