@@ -69,7 +69,7 @@ def main():
             report = (out if isinstance(out, list) else out["competitions"])[0]["tree"]["report"]
         except Exception:
             return one, None, [("failed", ended.stderr[:200])]
-        blocks = [(b["cause"], b["harm"]) for b in report["blocks"]]
+        blocks = [(b["kind"], b["harm"]) for b in report["blocks"]]
         worst = max((["none", "form", "content", "answers"].index(h) for _, h in blocks), default=-1)
         named = [c for c, _ in blocks]
         right = all(any(c in one for c in named) for one in causes) and all(any(c in one for one in causes) for c in named)

@@ -407,7 +407,7 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     assert_eq!(both.code, Some(4));
     let both = both.json();
     assert!(
-        both["competitions"][0]["failure"].is_string()
+        both["competitions"][0]["failure"]["message"].is_string()
             && both["competitions"][1]["is_reproducible"] == true
     );
     check(&["harbor"])

@@ -75,7 +75,7 @@ pub struct PlannedStep {
     pub step: String,
     pub kind: &'static str,
     pub runs: Runs,
-    #[serde(flatten)]
+    #[serde(serialize_with = "crate::reasons::serialize")]
     pub reason: Option<Reason>,
 }
 

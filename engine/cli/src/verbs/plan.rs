@@ -131,15 +131,13 @@ fn as_json(step: &PlannedStep, last: Option<&LastRun>) -> Value {
     let last = last.map(|last| {
         let mut record = last.record.to_json();
         reasons::print_queries(&mut record);
-        json!({ "key": last.record.key(), "record": record, "reason": last.reason.clone().map(reasons::readable), "failed": last.failed })
+        let mut last = json!({ "key": last.record.key(), "record": record, "reason": last.reason.as_ref().map(reasons::json), "failure": last.failed });
+        reasons::state(&mut last, "failure", "failed");
+        last
     });
-    json!({
-        "step": step.step,
-        "kind": step.kind,
-        "runs": step.runs,
-        "reason": step.reason,
-        "last": last,
-    })
+    let mut step = json!(step);
+    step["last"] = json!(last);
+    step
 }
 
 /// Formats a table of steps, with the changes of a step below its row.
