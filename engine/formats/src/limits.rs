@@ -159,7 +159,7 @@ const MIN_MEMBERS: u64 = 1 << 16;
 const BYTES_PER_MEMBER: u64 = 4;
 /// Number of cells that even the table in the shortest file may have.
 const MIN_CELLS: u64 = 1 << 24;
-/// Maximum number of cells for each byte of a longer file.
+/// A longer file may have this number of cells for each of its bytes.
 const CELLS_PER_BYTE: u64 = 64;
 const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
 const DEFAULT_DISK_BYTES: u64 = 16 << 30;

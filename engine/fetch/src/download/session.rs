@@ -481,10 +481,10 @@ impl<'a> StoredPieces<'a> {
     }
 }
 
-/// Minimum ratio of the throughput after an increase to the throughput before it.
+/// If more connections do not multiply the throughput by at least this factor, their number is reduced again.
 const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 
-/// Number of ticks after an unsuccessful increase of the number of connections before the next increase.
+/// After the number of connections was reduced, it stays unchanged for this number of ticks.
 const HOLD_TICKS: u32 = 20;
 
 /// Controls the number of connections: increases it while the throughput rises.

@@ -71,7 +71,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a regular expression with sorted options, without unknown ones.
+    /// Writes a regular expression. Sorts its options, and drops unknown options.
     pub fn regex(&mut self, key: &str, pattern: &str, options: &str) {
         self.head(kind::REGEX, key);
         self.c_string(pattern);
