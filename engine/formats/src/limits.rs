@@ -146,7 +146,7 @@ pub struct DecodingLimits {
     pub record: u64,
 }
 
-/// Maximum depth of nested archives. Kaggle's archives have up to three levels.
+/// More deeply nested archives are an error. Kaggle's archives have up to three levels.
 const MAX_NESTING: u64 = 8;
 /// Number of bytes to which even the shortest archive may unpack.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;

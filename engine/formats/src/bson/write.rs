@@ -6,7 +6,8 @@
 
 use super::{BsonError, kind};
 
-/// Maximum depth of nested documents. A level takes up to 1 KB of stack. MongoDB stores at most 100 levels.
+/// Documents that are nested more deeply are an error. A level takes up to 1 KB of stack. MongoDB stores at most 100
+/// levels.
 pub(super) const MAX_DEPTH: usize = 200;
 
 /// Range of Python's `datetime`, in milliseconds since 1970.

@@ -313,7 +313,7 @@ impl Inflater {
         }))
     }
 
-    /// Decodes one code length, or a repetition of code lengths, of literals, lengths and distances.
+    /// Decodes the next entry in the code lengths of a block: the length of one code, or a repetition of a length.
     fn code_length(&mut self, mut index: usize) -> Result<Option<State>, Damaged> {
         let total = self.header.literals + self.header.distances;
         if index == total {

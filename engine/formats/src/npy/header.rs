@@ -7,7 +7,7 @@ use prep_failure::Quoted;
 use super::NpyError;
 use crate::sniff::FileType;
 
-/// Maximum length of a header in bytes. NumPy's limit is 10,000.
+/// A header with more bytes is an error. NumPy's limit is 10,000.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// If rows have no bytes, the length of the file does not limit their number. More rows than this are then an error.
 const MAX_EMPTY_ROWS: u64 = 1 << 20;

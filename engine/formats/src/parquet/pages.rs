@@ -396,7 +396,7 @@ mod thrift_tests {
     use super::*;
 
     #[test]
-    fn nesting_and_lists_that_take_no_bytes_are_errors() {
+    fn deep_nesting_and_elements_without_bytes_are_errors() {
         struct Ignored;
         impl Visitor for Ignored {}
         let parsed = |bytes: &[u8]| walk(bytes, &[FieldKind::Integer], &mut Ignored);

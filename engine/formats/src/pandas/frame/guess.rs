@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn long_tables_are_not_kept() {
+    fn cells_beyond_the_memory_limit_are_not_kept() {
         let text = format!("a\n{}", "1\n".repeat(2 * ROWS_PER_CHECK as usize));
         let scan = |max_bytes| scan(&text, &ReadOptions::default(), max_bytes).0;
         assert!(
