@@ -332,6 +332,7 @@ mod tests {
         out
     }
 
+    /// Returns a matrix of the class `class`: 2 is a structure, 6 an array of doubles.
     fn matrix(class: u8, name: &str, rest: &[u8]) -> Vec<u8> {
         let head = [
             element_bytes(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
