@@ -732,8 +732,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins a section and a path. Keeps `./`, as in `public/./`, because the step `publish` needs unique names of its
-/// inputs.
+/// Returns the name of an input of the step `publish`: the section and the path of an output. Keeps `./`, as in
+/// `public/./`, because without it two outputs could get the same name.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

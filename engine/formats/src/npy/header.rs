@@ -116,7 +116,7 @@ impl NpyHeader {
 
     /// Returns the size of all data in bytes, or `None` if it exceeds 64 bits.
     fn checked_bytes(&self) -> Option<u64> {
-        // The product must not overflow either if one dimension is 0.
+        // Even if one dimension is 0, the product of the others must not overflow.
         self.shape
             .iter()
             .try_fold(self.item_size, |bytes, dimension| {
