@@ -732,8 +732,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Returns the name of an input of the step `publish`: the section and the path of an output. Keeps `./`, as in
-/// `public/./`, because without it two outputs could get the same name.
+/// Joins the path of an output, or of a member of an archive, to its section or to the archive. Keeps `./`, as in
+/// `public/./`, because without it two inputs of the step `publish` could get the same name.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }
