@@ -227,7 +227,8 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// Returns whether a built-in pipeline prepared the data, and whether the data match their published checksums.
+/// Returns the origin of the data: whether a built-in pipeline prepared them, and whether they match their published
+/// checksums.
 ///
 /// The data must be complete. `last` contains the last run of each step, including the run that has just ended.
 fn origin(

@@ -285,7 +285,7 @@ impl ParseState {
         fields
     }
 
-    /// Returns the text of a scalar. Reports another node as an error, in which `expected` describes the text.
+    /// Returns the text of a scalar. Any other node is an error. In its message, `expected` describes the text.
     pub fn text(&mut self, node: &YamlNode, expected: &str) -> Option<Spanned<String>> {
         let text = text(node);
         if text.is_none() {
@@ -294,7 +294,7 @@ impl ParseState {
         text
     }
 
-    /// Same as [`text`](Self::text), but an error has this help.
+    /// Same as [`text`](Self::text), but the error has the help `help`.
     pub fn text_or_help(
         &mut self,
         node: &YamlNode,

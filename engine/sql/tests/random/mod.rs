@@ -96,7 +96,8 @@ impl Runs {
         ];
         let mut requested = requested.into_iter().cycle().skip(seed as usize % 3);
         for memory in MEMORIES {
-            // Shifts the row forms by one, because the needed memory depends on the batch size.
+            // Shifts the row forms by one. Otherwise, each batch size would be combined with the same row form for
+            // every memory limit.
             requested.next();
             for batch in if is_large { LARGE_BATCHES } else { BATCHES } {
                 if let Some(requested) = requested.next() {
