@@ -438,7 +438,11 @@ mod tests {
             set(data.path(), directory);
             set(&file, mode);
             let read = both();
-            assert_eq!(read.is_ok(), is_good, "{directory:o} {mode:o}: {read:?}");
+            assert_eq!(
+                read.is_ok(),
+                is_good,
+                "directory {directory:o}, file {mode:o}: {read:?}"
+            );
             if let Err(error) = read {
                 assert!(
                     error.message.contains("can be written by other users"),

@@ -222,7 +222,7 @@ async fn queries_stay_within_the_memory_limit() {
         }
         let taken = peak().saturating_sub(before) / MB;
         // The limit of the query is 64 MB. The tables and the returned rows need up to 150 MB.
-        assert!(taken < 64 + 150, "{text}: {taken} MB");
+        assert!(taken < 64 + 150, "{text} takes {taken} MB");
     }
     // The rows are the same with sufficient memory and, if the query succeeds, with a smaller limit.
     for (text, expected) in completed {

@@ -284,7 +284,10 @@ mod tests {
             let data = &data[..usize::try_from(length * 8).unwrap()];
             let found = elements(&file(&shape, is_fortran, "<u8", data));
             let expected = (0..length).map(|number| offset(&shape, is_fortran, number));
-            assert!(found.into_iter().eq(expected), "{shape:?} {is_fortran}");
+            assert!(
+                found.into_iter().eq(expected),
+                "shape {shape:?}, column-major: {is_fortran}"
+            );
         }
     }
 }

@@ -190,7 +190,10 @@ async fn queries_return_the_expected_rows_or_are_rejected() {
     }
     let (equal, short) = (runs.equal, runs.short_of_memory);
     println!("{accepted} queries, {rejected} rejected; {equal} runs, {short} short of memory");
-    assert!(rejected > 0 && accepted > rejected, "{rejected} {accepted}");
+    assert!(
+        rejected > 0 && accepted > rejected,
+        "{rejected} queries are rejected, {accepted} accepted"
+    );
     assert!(
         short * 20 < equal,
         "{short} runs were short of memory, and {equal} were not"
