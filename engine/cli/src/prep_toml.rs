@@ -233,8 +233,8 @@ impl ConfigFiles {
         Ok(files)
     }
 
-    /// Reads a file. If the user may not read it, sets `denied` and returns `None`. `instead` is the alternative to
-    /// the permission.
+    /// Reads a file. If the user may not read it, sets `denied` and returns `None`. The help of `denied` suggests
+    /// `instead` as an alternative to getting the permission.
     fn read_permitted(
         &mut self,
         path: &Path,

@@ -98,7 +98,7 @@ fn record_competition(
     if !state.is_complete() {
         note_failure(ended, competition, None)?;
     }
-    // Comes after recording, because without a record the next run needs the bundle again.
+    // Deletes the bundle only after recording, because without a record the next run needs the bundle again.
     finish_bundle(ended, competition, state);
     Ok(Recorded { published, locked })
 }

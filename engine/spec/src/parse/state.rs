@@ -332,7 +332,7 @@ impl ParseState {
         None
     }
 
-    /// Returns the word of a fixed list that a scalar contains.
+    /// Returns the element of the fixed list `words` that a scalar contains. Any other text is an error.
     pub fn word(&mut self, node: &YamlNode, words: &'static [Word]) -> Option<&'static str> {
         let names = || words.iter().map(|word| word.name);
         let expected = format!("one of {}", quoted(names()));
