@@ -13,7 +13,7 @@ const MAX_SAMPLED_ROWS: usize = 10_000;
 pub struct CommonColumn {
     /// Name in `ours`.
     pub name: String,
-    /// Index of the column in each table.
+    /// Index of the column in `theirs` (`there`) and in `ours` (`here`).
     pub there: usize,
     pub here: usize,
 }

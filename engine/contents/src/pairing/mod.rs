@@ -30,7 +30,7 @@ const MAX_KEPT_BYTES: u64 = 256 << 20;
 const MAX_KEPT_HASHES: u64 = 8 << 20;
 
 pub struct RowPair<'a> {
-    /// Positions of the rows, from 0.
+    /// Position of the row in `theirs` (`there`) and in `ours` (`here`), from 0.
     pub there: u64,
     pub here: u64,
     pub theirs: &'a Row,
@@ -78,7 +78,7 @@ pub struct PairingResult<D> {
     pub equal: bool,
     /// The receiver of the pairs that differ.
     pub differences: D,
-    /// The column by which rows were paired that have no equal row. `None` if no key was used.
+    /// The column by which the rows without an equal row were paired. `None` if no key was used.
     pub key: Option<CommonColumn>,
     /// Rows only of `ours`.
     pub missing: Alone,

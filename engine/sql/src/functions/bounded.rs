@@ -388,7 +388,7 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
     if bound.total <= limit {
         return Ok(bound);
     }
-    // This bound is too large, so the occurrences are counted.
+    // The rough bound exceeds the limit, so the occurrences are counted.
     let texts = cast(&text.to_array(rows)?, &DataType::Utf8)?;
     let sources = cast(&from.to_array(rows)?, &DataType::Utf8)?;
     let mut size = ResultSize::default();
