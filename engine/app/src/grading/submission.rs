@@ -29,7 +29,7 @@ use rustix::io::Errno;
 
 use crate::error::Error;
 
-/// Maximum length of a file that is read into memory, in bytes.
+/// A file with more bytes is not read into memory, but read several times from the disk.
 const MAX_MEMORY_BYTES: u64 = 16 << 20;
 
 /// Number of attempts to read a file that other processes change.

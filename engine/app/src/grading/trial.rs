@@ -17,8 +17,8 @@ use crate::catalog::CatalogEntry;
 use crate::grading::pitfalls;
 use crate::grading::rules::grader;
 
-/// Maximum difference of two scores that are treated as equal. For example, the best log loss is zero. If the answers are
-/// graded as a submission, their log loss is slightly higher, because the metric clips probabilities.
+/// Scores that differ by at most this number are treated as equal. For example, the best log loss is zero. If the
+/// answers are graded as a submission, their log loss is slightly higher, because the metric clips probabilities.
 const TOLERANCE: f64 = 1e-5;
 
 /// The usual name of the public table of test items.

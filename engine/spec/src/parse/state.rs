@@ -43,7 +43,8 @@ pub struct ParseState {
     comparisons_left: Cell<usize>,
 }
 
-/// Maximum number of names that are compared to find suggestions, because the number of pairs is quadratic.
+/// After this number of comparisons with other names, no further suggestions are searched for. Otherwise the time could
+/// grow quadratically with the number of names.
 const MAX_COMPARISONS: usize = 50_000;
 
 /// The section `lists`.
