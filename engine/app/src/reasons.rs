@@ -199,7 +199,7 @@ fn value(value: &Value) -> String {
 /// Number of unchanged words that are shown before and after a change.
 const CONTEXT_WORDS: usize = 3;
 
-/// Maximum number of words of a string to compare, because the time grows with the product of both lengths.
+/// A string with more words is not compared word by word, because the time grows with the product of both lengths.
 const MAX_WORDS: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -71,7 +71,7 @@ pub fn system_action(message: &str) -> Option<&'static str> {
     Some(action)
 }
 
-/// Maximum length of a message, in bytes. Messages quote strings from files of other authors, which may be long.
+/// A message with more bytes is shortened. Messages quote strings from files of other authors, which may be long.
 const MAX_MESSAGE_BYTES: usize = 16 << 10;
 
 /// Shortens a long message, and adds the number of bytes that are left out.

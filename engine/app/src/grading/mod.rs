@@ -528,7 +528,7 @@ mod validation_tests {
             message("None", SubmissionError::Missing),
             "Submission invalid! Submission file None does not exist."
         );
-        // Upstream's message is that the file does not exist.
+        // In this case, upstream reports that the file does not exist.
         assert_eq!(
             message("a", SubmissionError::NotAFile),
             "Submission invalid! Submission file a is a directory or a device, not a file."
