@@ -17,7 +17,7 @@ use crate::table;
 use crate::table::TableUse;
 use crate::table::cell::{ColumnType, Difference};
 
-/// Maximum depth at which objects and lists are compared value by value.
+/// Differences inside more deeply nested objects and lists are one difference, without examples.
 const MAX_DEPTH: usize = 64;
 
 pub(super) fn compare(
