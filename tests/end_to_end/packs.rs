@@ -264,7 +264,7 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
 }
 
 #[test]
-fn of_several_processes_one_adds_a_pack() {
+fn one_of_several_processes_adds_a_pack() {
     let sandbox = Sandbox::new();
     write_pack(&sandbox);
     let children: Vec<_> = (0..6)

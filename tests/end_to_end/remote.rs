@@ -376,7 +376,7 @@ fn assert_word_is_nowhere(directory: &Path, word: &str) {
 }
 
 #[test]
-fn push_uploads_results_that_the_run_did_not() {
+fn push_uploads_results_that_the_run_did_not_upload() {
     let lab = Lab::new();
     let (one, key) = lab.machine(&[], "mirror = true\n");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));

@@ -26,7 +26,7 @@ use crate::world::World;
 
 const NAME: &str = "near-files";
 
-/// Of the test files, an even sample of at most this size is also compared after rotating, mirroring and inverting.
+/// An even sample of at most this number of test files is also compared after rotating, mirroring and inverting.
 const MAX_ROTATED: usize = 400;
 
 /// The distance of a near file is at most this fraction of the mean distance between two files.

@@ -85,7 +85,7 @@ fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
 /// A column with more different values is not treated as a column with names of quantities, such as `height` and `weight`.
 const MAX_QUANTITIES: usize = 12;
 
-/// Of a table with several rows per item, only the first columns, up to this number, are used.
+/// If a table has several rows per item, only its first columns, up to this number, are used.
 const MAX_LONG_COLUMNS: usize = 12;
 
 /// Adds facts of tables with several rows per item: the sum and the mean of each column. If a column contains
