@@ -127,7 +127,7 @@ def test_each_reason_of_the_schema_has_words() -> None:
         ),
     ],
 )
-def test_words_of_a_reason(record: dict[str, Any], expected: str | None) -> None:
+def test_reasons_become_text(record: dict[str, Any], expected: str | None) -> None:
     assert _words.reason(record) == expected
 
 

@@ -135,7 +135,7 @@ fn answers_of_sealed_competitions_are_sent_only_on_request() {
     assert_eq!(sent(&ended.code(0)), [Harbour::ID]);
 }
 
-/// A remote may have the bundles, so a machine that uses one needs no credentials of Kaggle.
+/// A remote may have the bundles, so a machine that uses a remote may need no credentials of Kaggle.
 #[test]
 fn doctor_only_warns_about_credentials_if_a_remote_answers() {
     let lab = Lab::new();

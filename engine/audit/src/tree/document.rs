@@ -17,7 +17,7 @@ use crate::table;
 use crate::table::TableUse;
 use crate::table::cell::{ColumnType, Difference};
 
-/// Differences inside more deeply nested objects and lists are one difference, without examples.
+/// Two objects or lists at this depth are compared only for equality. A difference between them has no example.
 const MAX_DEPTH: usize = 64;
 
 pub(super) fn compare(

@@ -53,7 +53,7 @@ pub(super) fn with_context<T>(
 pub(super) struct FileComparison {
     pub path: String,
     pub findings: Vec<AuditFinding>,
-    /// Keys of the rows that only one side has in this file. The other side may have them in a different file.
+    /// Keys of the rows that only one side has in this file. The other side may have these rows in a different file.
     pub moved: Option<UnpairedKeys>,
 }
 

@@ -39,7 +39,7 @@ pub struct BundleContent {
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
-/// Files with the same suffix, in one directory or below it.
+/// Files with the same suffix, in one directory and its subdirectories.
 #[derive(Debug)]
 pub(crate) struct FileGroup {
     /// The pattern with which a pipeline selects these files, such as `train/*/*.jpg`.
@@ -211,8 +211,9 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// Divides the files below `top` into one group per directory, for example `images` and `masks`, if the directories contain
-/// nearly the same file names. If they do not, or if there are more than [`MAX_PARALLEL`] directories, returns one group.
+/// Divides the files below `top` into one group per directory, for example `images` and `masks`, if the directories
+/// contain nearly the same file names. If their file names differ more, or if there are more than [`MAX_PARALLEL`]
+/// directories, returns one group.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &paths {

@@ -21,7 +21,7 @@ const MAX_COMPARED: usize = 2000;
 const MAX_ROW_FILES: usize = 3;
 /// A column with fewer different values is not treated as a column that names groups of rows.
 const MIN_GROUPS: usize = 10;
-/// Integers are not treated as classes if a column contains more different ones.
+/// If a column contains more different integers, they are not treated as classes.
 const MAX_INTEGER_CLASSES: usize = 20;
 /// Names of columns that are usually predicted, the most likely first.
 const USUAL_TARGETS: [&str; 7] = [
@@ -462,7 +462,7 @@ fn identifier<'t>(
     })
 }
 
-/// Returns the column that is probably predicted: one with a usual name, or the last one.
+/// Returns the column that is probably the target: a column with a usual name, or else the last column.
 fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t String> {
     let is_empty = |name: &str| {
         let values = table.texts(name).unwrap_or_default();

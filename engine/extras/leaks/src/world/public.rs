@@ -23,7 +23,7 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
-/// Further array files are not read as tables. If there are that many, each of them probably belongs to one item.
+/// At most this number of array files is read as tables. If there are more, each of them probably belongs to one item.
 const MAX_ARRAYS: usize = 32;
 
 /// When items' files with more bytes than this were examined, the content of further files is not examined.
