@@ -50,7 +50,7 @@ def test_each_variant_has_its_own_path(variants: Path) -> None:
             mleprep.path(ID, variant=wrong, data_dir=variants)
 
 
-def test_path_of_a_record_is_in_its_own_data_directory(variants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_of_a_record_is_in_its_data_dir(variants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path))
     given: Any = {"source": SAMPLES, "skip_verification": True, "data_dir": variants, "progress": False}
     for variant in ("v1", "fixed"):

@@ -56,7 +56,7 @@ fn ids(ended: &CommandResult) -> Vec<String> {
 }
 
 #[test]
-fn a_pack_is_used_under_its_ids() {
+fn competitions_of_a_pack_are_used_by_pack_and_id() {
     let sandbox = with_pack();
     let list = sandbox
         .prep(&["list", "lab/harbour", "--json"])

@@ -99,7 +99,10 @@ fn second_machine_uses_results_of_the_first() {
             .all(|kind| ["bundle", "check", "trial", "publish"].contains(&kind.as_str())),
         "{kinds:?}"
     );
-    assert!(kinds.contains(&"check".to_owned()), "checks are its own");
+    assert!(
+        kinds.contains(&"check".to_owned()),
+        "the second machine runs checks itself"
+    );
     assert_same_trees(&one, &two);
     two.prep(&["cache", "verify"]).code(0);
     // The machine sends no further request to the remote, and garbage collection loses nothing.

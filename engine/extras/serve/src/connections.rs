@@ -188,7 +188,7 @@ impl Drop for Connection {
     }
 }
 
-/// Returns the address of a client, but only the first 64 bits of an IPv6 address, because a client can choose the last 64.
+/// Returns a client's address, but only the first 64 bits of an IPv6 address, because clients can choose the last 64.
 fn network(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => {

@@ -211,8 +211,8 @@ fn fraction_on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     (best >= MIN_ROWS as f64 && fraction >= 0.05).then_some(fraction)
 }
 
-/// An agreement is not reported if any of the compared values agrees with all answers by chance with a larger
-/// probability.
+/// Agreements are reported only if the probability that any of the compared values agrees with all answers by chance is
+/// at most this number.
 const MAX_CHANCE: f64 = 1e-4;
 
 /// A number with at least this number of digits hardly occurs by chance.

@@ -341,7 +341,7 @@ fn key(columns: &[&CellTexts], row: usize) -> String {
     cells.map(normal).collect::<Vec<_>>().join("\u{1f}")
 }
 
-/// Normalizes a cell for joins: paths are reduced to file names, and letters to lower case.
+/// Normalizes a cell for joins: reduces a path to the file name without its suffix, and converts letters to lower case.
 fn normal(cell: &str) -> String {
     let name = cell.trim().rsplit('/').next().unwrap_or(cell);
     let stem = match name.rsplit_once('.') {
