@@ -62,7 +62,7 @@ def files(data_dir: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("name", "expected"), KINDS.items())
-def test_all_kinds_of_paths(files: Path, data_dir: Path, name: str, expected: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_both_packages_treat_paths_alike(files: Path, data_dir: Path, name: str, expected: str, capfd: pytest.CaptureFixture[str]) -> None:
     path = files / name
     competition = Registry(data_dir).get_competition(ID)
     report = mlebench.grade.grade_csv(path, competition)

@@ -156,7 +156,7 @@ KILLED = "the program was killed by signal"
         ("exit 130", mleprep.Interrupted, 130, "the program was stopped\nhelp: call the function again"),
     ],
 )
-def test_killed_program(
+def test_program_that_ends_without_a_result_raises_its_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, kind: type[mleprep.PrepError], code: int, text: str
 ) -> None:
     program = tmp_path / "prep"
@@ -183,7 +183,7 @@ def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("other", ["true", "cat"])
-def test_another_program_is_named(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+def test_variable_that_names_another_program_is_an_error(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
     monkeypatch.setenv("PREP_BINARY", other)
     for call in (mleprep.list, lambda: mleprep.path(ID), lambda: mleprep.run(ID, progress=False)):
         with pytest.raises(mleprep.ProgramNotFound, match=f"PREP_BINARY names {other}, which is not the program `prep`"):

@@ -34,7 +34,7 @@ def variants(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_paths_of_variants(variants: Path) -> None:
+def test_each_variant_has_its_own_path(variants: Path) -> None:
     for variant, expected in (("v1", variants / ID), ("fixed", variants / "fixed" / ID)):
         path = mleprep.path(ID, variant=variant, data_dir=variants)
         assert path == expected / "prepared" and (path / "public" / "train.csv").is_file()
@@ -50,7 +50,7 @@ def test_paths_of_variants(variants: Path) -> None:
             mleprep.path(ID, variant=wrong, data_dir=variants)
 
 
-def test_path_of_a_record_is_its_own_one(variants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_of_a_record_is_in_its_data_dir(variants: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path))
     given: Any = {"source": SAMPLES, "skip_verification": True, "data_dir": variants, "progress": False}
     for variant in ("v1", "fixed"):
@@ -103,7 +103,7 @@ def test_polars_reads_the_same_tables(data_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_formats_of_tables(tmp_path: Path, library: str) -> None:
+def test_tables_of_all_formats_are_loaded(tmp_path: Path, library: str) -> None:
     pytest.importorskip(library)
     frame = pd.DataFrame({"id": ["001", "002"], "value": [1, 2]})
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -207,7 +207,7 @@ def test_files_that_are_not_compared_are_mentioned(variants: Path) -> None:
     assert "not compared" not in mleprep.diff(ID, "v1", "v1", **data)._repr_html_()
 
 
-def test_reasons_of_steps(variants: Path) -> None:
+def test_why_returns_one_step_or_all_steps(variants: Path) -> None:
     data: Any = {"data_dir": variants, "source": SAMPLES, "progress": False}
     every = mleprep.why(ID, **data)
     assert (every.id, every.variant, every.as_last_time) == (ID, "v1", ("skip_verification",)) and len(every.steps) > 5
@@ -259,7 +259,7 @@ def test_id_of_several_records_is_an_error(variants: Path) -> None:
         mleprep.Results([one, one])[ID]
 
 
-def test_medal_of_a_score() -> None:
+def test_score_without_a_submission_has_a_medal() -> None:
     found = mleprep.grade_score(0.81, ID)
     assert (found.id, found.score, found.medal, found.above_median) == (ID, 0.81, "bronze", True)
     assert mleprep.grade_score(-1e3, [ID]).medal is None and not found.is_lower_better
@@ -329,7 +329,7 @@ COINS = (
 )
 
 
-def test_findings_of_a_leak(tmp_path: Path) -> None:
+def test_leak_has_findings(tmp_path: Path) -> None:
     directory = tmp_path / "pipelines" / "coins"
     directory.mkdir(parents=True)
     (directory / "pipeline.yaml").write_text(COINS)
@@ -345,7 +345,7 @@ def test_findings_of_a_leak(tmp_path: Path) -> None:
     assert mleprep.load("coins", pipelines=own["pipelines"], data_dir=own["data_dir"])["train"].shape == (200, 2)
 
 
-def test_competition_of_a_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_competition_of_a_pack_has_the_pack_in_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREP_PACKS", str(tmp_path / "packs"))
     (tmp_path / "lab" / "coins").mkdir(parents=True)
     pack = "name: lab\nversion: 1\nsets: { small: [coins] }\ncompetitions: { coins: { closed: 2024-03-01 } }\n"
@@ -460,14 +460,14 @@ def test_validations_and_grades_have_the_same_reasons(variants: Path, tmp_path: 
         assert found == kind or kind is None and bool(found) != (name == "valid.csv"), found
 
 
-def test_unknown_id_in_results() -> None:
+def test_unknown_id_in_results_suggests_a_similar_id() -> None:
     table = mleprep.list(set="lite")
     for wrong in ("spooky", "spooky-author-identificatoin"):
         with pytest.raises(KeyError, match="did you mean `spooky-author-identification`"):
             table[wrong]
 
 
-def test_one_side_of_a_difference() -> None:
+def test_diff_with_one_side_is_an_error() -> None:
     with pytest.raises(mleprep.UsageError) as raised:
         mleprep.diff(ID, "v1")
     assert f'`mleprep.diff("{ID}", "v1")` needs two sides' in str(raised.value)
@@ -475,7 +475,7 @@ def test_one_side_of_a_difference() -> None:
         mleprep.diff(ID)  # type: ignore[call-arg]
 
 
-def test_differences_of_files(tmp_path: Path) -> None:
+def test_diff_of_two_pipeline_files_is_a_record(tmp_path: Path) -> None:
     for name, text in (("a.yaml", COINS), ("b.yaml", COINS.replace("seed: 0", "seed: 1"))):
         (tmp_path / name).write_text(text)
     found = mleprep.diff(tmp_path / "a.yaml", tmp_path / "b.yaml", progress=False)

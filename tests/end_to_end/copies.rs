@@ -228,7 +228,7 @@ fn changed_public_files_are_a_warning_and_prevent_copies() {
 }
 
 #[test]
-fn a_replaced_description_is_no_changed_file() {
+fn a_replaced_description_is_not_a_changed_file() {
     let sandbox = prepared();
     replace(&sandbox.prepared(ID).join("public/description.md"), "mine");
     let found = grade(&sandbox, "data").code(0);

@@ -29,7 +29,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn graded_files_that_are_no_submission_have_the_cause_of_validate() {
+fn grade_and_validate_report_the_same_cause() {
     let sandbox = sandbox();
     for (file, cause) in [
         ("none.csv", "Submission file none.csv does not exist"),
