@@ -285,7 +285,7 @@ def test_reports_are_summarized(variants: Path, tmp_path: Path) -> None:
     assert found.ids == [ID] and [(one.id, one.place) for one in found.failed] == [("nothing", f"{lines}:3")]
     (tmp_path / "one.txt").write_text(ID)
     reports = sorted(tmp_path.glob("reports-*"))
-    [experiment] = mleprep.summarize(reports, name="mine", set=tmp_path / "one.txt", progress=False)
+    [experiment] = mleprep.summarize(reports, name="mine", ids_from=tmp_path / "one.txt", progress=False)
     assert experiment.id == "mine" and experiment.sets[0].num_seeds_averaged == 2
     assert experiment.competitions[0].mean_score == 0.5 and "valid submissions" in experiment._repr_html_()
     with pytest.raises(mleprep.InputError, match="no figures for `low`") as raised:

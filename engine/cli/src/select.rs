@@ -107,14 +107,8 @@ impl Selection {
     fn named_ids(&self) -> Result<Vec<String>, CliError> {
         let list = self.ids_from.as_deref().map(read_list).transpose()?;
         let list = list.unwrap_or_default().into_iter();
-        let ids = list.chain(self.ids.iter().chain(&self.competitions).cloned());
-        // The built-in competitions are a pack whose ids need no prefix.
-        let plain = |id: String| {
-            let name = id.strip_prefix(BUILT_IN_PACK);
-            let name = name.and_then(|id| id.strip_prefix('/')).map(str::to_owned);
-            name.unwrap_or(id)
-        };
-        Ok(ids.map(plain).collect())
+        let ids = self.ids.iter().chain(&self.competitions);
+        Ok(list.chain(ids.map(|id| plain(id))).collect())
     }
 
     /// Returns the ids, and how many competitions `--closed-after` leaves out because no pack states when they closed.
@@ -130,7 +124,8 @@ impl Selection {
         let mut ids: Vec<String> = Vec::new();
         let named = self.set.iter().map(String::as_str);
         for name in flags.chain(named.filter(|name| *name != OWN_SET)) {
-            ids.extend(catalog.set(name)?);
+            let set = catalog.set(name);
+            ids.extend(set.map_err(|error| suggest_file(error.into(), name))?);
         }
         if self.all || is_named {
             ids.extend(own);
@@ -157,6 +152,14 @@ impl Selection {
     }
 }
 
+/// Returns the id without the prefix of the built-in competitions, which are a pack whose ids need no prefix.
+fn plain(id: &str) -> String {
+    let name = id.strip_prefix(BUILT_IN_PACK);
+    name.and_then(|id| id.strip_prefix('/'))
+        .unwrap_or(id)
+        .to_owned()
+}
+
 /// Keeps the first of equal ids.
 fn distinct(mut ids: Vec<String>) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
@@ -164,7 +167,17 @@ fn distinct(mut ids: Vec<String>) -> Vec<String> {
     ids
 }
 
-fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
+/// Returns the error for an unknown set. If its name is that of a file, the help names the option for files.
+pub fn suggest_file(error: CliError, name: &str) -> CliError {
+    let path = Path::new(name);
+    match path.extension().is_some() || path.is_file() {
+        true => error.help(format!("--ids-from {name} reads ids from a file")),
+        false => error,
+    }
+}
+
+/// Reads ids from a text file, one per line, without duplicates. Fails if there is no id.
+pub fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Error::reading("read the list", path, &error))?;
     let mut ids = Vec::new();
@@ -178,7 +191,7 @@ fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
             let error = CliError::usage(format!("{path}:{number}: `{line}` is not an id"));
             return Err(error.help("write one id per line"));
         }
-        ids.push(line.to_owned());
+        ids.push(plain(line));
     }
     if ids.is_empty() {
         return Err(CliError::usage(format!(
@@ -186,7 +199,7 @@ fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
             path.display()
         )));
     }
-    Ok(ids)
+    Ok(distinct(ids))
 }
 
 /// The part of the selection that this process handles.

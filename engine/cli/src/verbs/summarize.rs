@@ -17,6 +17,7 @@ use crate::error::{CliError, Exit};
 use crate::forms;
 use crate::global::at_least_one;
 use crate::output::table::PrintedTable;
+use crate::select;
 use crate::session::{CliSession, VerbResult};
 
 /// Aggregate grading reports into leaderboard figures
@@ -27,6 +28,7 @@ Examples:
   prep summarize --groups runs/run_group_experiments.csv
   prep summarize --groups runs/run_group_experiments.csv --experiment my-agent --format markdown
   prep summarize reports/*.json --set low --per-competition
+  prep summarize reports --ids-from mine.txt
 
 The figures are means and standard errors over seeds, in percent. The k-th runs of all competitions of a set are seed k. \
 The number of seeds is the smallest number of runs of any competition. If a competition has more runs, the first ones are \
@@ -54,9 +56,14 @@ pub struct SummarizeArgs {
     /// Only this experiment of the table
     #[arg(long, value_name = "ID")]
     experiment: Vec<String>,
-    /// A set, or a file with one id per line [default: low, medium, high, all, own]
-    #[arg(long, value_name = "NAME|FILE", value_delimiter = ',')]
+    /// A named set [default: low, medium, high, all, own]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     set: Vec<String>,
+    /// A text file with one id per line, as a set
+    ///
+    /// Empty lines and lines that start with # are skipped. The name of the file is the name of the set.
+    #[arg(long, value_name = "FILE")]
+    ids_from: Vec<PathBuf>,
     /// Number of seeds [default: all complete ones]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     seeds: Option<usize>,
@@ -89,7 +96,7 @@ pub struct SummarizeArgs {
 const DEFAULT_NAME: &str = "experiment";
 
 /// Help for reports on fewer competitions than a set contains.
-const HELP_INCOMPLETE: &str = "--pad-missing counts missing runs as failed, and --set FILE uses your own list of competitions";
+const HELP_INCOMPLETE: &str = "--pad-missing counts missing runs as failed, and --ids-from FILE uses your own list of competitions";
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TakeArg {
@@ -141,11 +148,11 @@ impl SummarizeArgs {
             let mut sets = sets.clone();
             let is_named = self.set.iter().any(|name| name == OWN);
             let own = Set::own(&runs);
-            if is_named || self.set.is_empty() && !own.competitions.is_empty() {
+            if is_named || !self.names_sets() && !own.competitions.is_empty() {
                 sets.push(own);
             }
             let mut one = summarise(&name, &runs, &sets, &choice);
-            if !self.set.is_empty() {
+            if self.names_sets() {
                 let is_wanted = |id: &String| sets.iter().any(|set| set.competitions.contains(id));
                 one.competitions.retain(|one| is_wanted(&one.competition));
             }
@@ -153,7 +160,7 @@ impl SummarizeArgs {
         }
         let printer = &session.printer;
         // A few runs are rarely a complete seed of any set, so this shows single competitions instead.
-        let is_partial = self.set.is_empty() && !found.iter().any(has_figures);
+        let is_partial = !self.names_sets() && !found.iter().any(has_figures);
         let per_competition = self.per_competition || is_partial && self.format == Format::Text;
         match (printer.json, self.format, per_competition) {
             (true, _, _) => printer.json(&json(&found, &budgets))?,
@@ -169,23 +176,34 @@ impl SummarizeArgs {
         Ok(self.report_sets_without_figures(session, &found, per_competition || printer.json))
     }
 
+    fn names_sets(&self) -> bool {
+        !self.set.is_empty() || !self.ids_from.is_empty()
+    }
+
+    /// Returns the sets, except `own`, which depends on the reports.
     fn sets(&self) -> Result<Vec<Set>, CliError> {
-        if self.set.is_empty() {
+        if !self.names_sets() {
             return Ok(Set::leaderboard());
         }
-        let set = |name: &String| match Set::by_name(name) {
-            Some(set) => Ok(set),
-            None if Path::new(name).extension().is_some() => {
-                Set::read(Path::new(name)).map_err(CliError::of_experiments)
-            }
-            None => {
-                let error = CliError::usage(format!("there is no set `{name}`"));
-                let error = error.help("name a set, or a text file with one id per line");
-                Err(error.suggest(prep_spec::nearest(name, Set::names())))
-            }
-        };
         let named = self.set.iter().filter(|name| *name != OWN);
-        named.map(set).collect()
+        let named = named.map(|name| {
+            let unknown = || {
+                let error = CliError::usage(format!("there is no set `{name}`"));
+                let names: Vec<&str> = prep_app::set_names().collect();
+                let error = error.help(format!("the sets are {}", names.join(", ")));
+                let error = error.suggest(prep_spec::nearest(name, names));
+                select::suggest_file(error, name)
+            };
+            Set::by_name(name).ok_or_else(unknown)
+        });
+        let listed = self.ids_from.iter().map(|path| {
+            let name = path.file_stem().unwrap_or(path.as_os_str());
+            Ok(Set {
+                name: name.to_string_lossy().into_owned(),
+                competitions: select::read_list(path)?,
+            })
+        });
+        named.chain(listed).collect()
     }
 
     /// Returns the names of the experiments, each with its reports in order.
@@ -295,7 +313,7 @@ impl SummarizeArgs {
             }
             for (error, sets) in without {
                 let text = format!("{label}no figures for {}: {error}", sets.join(", "));
-                if is_empty || !self.set.is_empty() {
+                if is_empty || self.names_sets() {
                     let error = CliError::new(Exit::Input, text);
                     // Prints the help only once, because it applies to all sets.
                     let error = match exit {
@@ -475,7 +493,7 @@ fn heading(set: &str) -> String {
         "low" | "lite" => "Low == Lite (%)".to_owned(),
         "medium" => "Medium (%)".to_owned(),
         "high" => "High (%)".to_owned(),
-        "all" | "split75" => "All (%)".to_owned(),
+        "all" | "scored" | "split75" => "All (%)".to_owned(),
         other => format!("{other} (%)"),
     }
 }

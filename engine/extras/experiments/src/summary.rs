@@ -7,12 +7,11 @@
 //! as in MLE-bench's published results, because earlier runs may have failed for technical reasons.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
 
 use serde::Serialize;
 
 use crate::report;
-use crate::report::{ExperimentsError, GradedRun, RepeatedRun};
+use crate::report::{GradedRun, RepeatedRun};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
@@ -340,10 +339,11 @@ pub struct Set {
 }
 
 impl Set {
-    /// Finds a set by its name. Upstream's file names `split75` and `lite` are also valid.
+    /// Finds a set by its name. Upstream's file names `split75` and `lite` are also valid. `all` contains only the scored
+    /// competitions, as in upstream.
     pub fn by_name(name: &str) -> Option<Set> {
-        let known = if name == "split75" { "all" } else { name };
-        let ids = prep_splits::set(known)?;
+        let is_all = ["scored", "split75"].contains(&name);
+        let ids = prep_splits::set(if is_all { "all" } else { name })?;
         Some(Set {
             name: name.to_owned(),
             competitions: ids.iter().map(|id| (*id).to_owned()).collect(),
@@ -360,28 +360,6 @@ impl Set {
             name: OWN.to_owned(),
             competitions: own.into_iter().map(str::to_owned).collect(),
         }
-    }
-
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        prep_splits::set_names()
-    }
-
-    /// Reads a set from a text file with one id per line. Fails if there is no id.
-    pub fn read(path: &Path) -> Result<Set, ExperimentsError> {
-        let text = report::read(path)?;
-        let lines = text.lines().map(str::trim);
-        let competitions: Vec<String> = lines
-            .filter(|line| !line.is_empty() && !line.starts_with('#'))
-            .map(str::to_owned)
-            .collect();
-        if competitions.is_empty() {
-            return Err(ExperimentsError::new(path, "names no competition"));
-        }
-        let name = path.file_stem().unwrap_or(path.as_os_str());
-        Ok(Set {
-            name: name.to_string_lossy().into_owned(),
-            competitions,
-        })
     }
 
     /// Returns the sets that are columns of the leaderboard.
