@@ -267,7 +267,7 @@ fn frequent_mistakes_have_a_remedy() {
     let graded = sandbox.prep(&["grade", "plain", "mine.csv"]).code(0);
     let row = graded.stdout.lines().nth(1).expect("a row");
     let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(cells[2..], ["-", "-", "valid"], "{row}");
+    assert_eq!(cells[2..], ["-", "-", "-", "valid"], "{row}");
     let graded = sandbox.prep(&["grade", Harbour::ID, "mine.csv"]).code(0);
     graded.stdout_has(&["bronze  yes"]);
 }

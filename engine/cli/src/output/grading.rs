@@ -160,45 +160,56 @@ pub fn medal_of(medals: Medals) -> &'static str {
     }
 }
 
-/// Returns for example `gold 0.82066, silver 0.81388, bronze 0.80967, median 0.79565`.
-pub fn thresholds(found: Thresholds) -> String {
+/// Returns for example `gold 0.82066, silver 0.81388, bronze 0.80967, median 0.79565 (higher is better)`.
+pub fn thresholds(found: Thresholds, is_lower_better: bool) -> String {
     format!(
-        "gold {}, silver {}, bronze {}, median {}\n",
-        found.gold, found.silver, found.bronze, found.median
+        "gold {}, silver {}, bronze {}, median {} ({} is better)\n",
+        found.gold,
+        found.silver,
+        found.bronze,
+        found.median,
+        better(is_lower_better)
     )
 }
 
-/// Returns a table with a row per report. If a competition has several reports, a column shows the paths of their
-/// submissions, without their common directory.
-pub fn rows(reports: &[&CompetitionReport]) -> PrintedTable {
+fn better(is_lower_better: bool) -> &'static str {
+    if is_lower_better { "lower" } else { "higher" }
+}
+
+/// The path in a list and in its report for a run without a submission.
+pub const NO_PATH: &str = "None";
+
+/// A report, and the path of its submission. If the run has no submission, this is the directory of the run.
+pub type ReportRow<'a> = (&'a CompetitionReport, &'a Path);
+
+/// Returns a table with a row per report. If a competition has several reports, a column shows the paths, without their
+/// common directory.
+pub fn rows(reports: &[ReportRow]) -> PrintedTable {
     let mut ids = BTreeSet::new();
     let has_paths = !reports
         .iter()
-        .all(|report| ids.insert(&report.competition_id));
-    let columns = ">score  medal  above median  submission";
+        .all(|(report, _)| ids.insert(&report.competition_id));
+    let columns = ">score  better if  medal  above median  submission";
     let header = match has_paths {
         true => format!("competition  path  {columns}"),
         false => format!("competition  {columns}"),
     };
-    let common = common_directory(
-        reports
-            .iter()
-            .map(|report| Path::new(&report.submission_path)),
-    );
+    let common = common_directory(reports.iter().map(|(_, path)| *path));
     let mut table = PrintedTable::with_header(&header);
-    for report in reports {
+    for (report, path) in reports {
         let submission = match &report.reason {
+            Some(_) if report.submission_path == NO_PATH => "no submission".to_owned(),
             Some(refusal) => format!("invalid: {refusal}"),
             None => "valid".to_owned(),
         };
         let mut cells = vec![report.competition_id.clone()];
         if has_paths {
-            let path = Path::new(&report.submission_path);
             let path = path.strip_prefix(&common).unwrap_or(path);
             cells.push(path.display().to_string());
         }
         cells.extend([
             score(report),
+            report.is_lower_better.map_or("-", better).to_owned(),
             medal(report).to_owned(),
             match (report.thresholds, report.medals.above_median) {
                 (None, _) => "-",
@@ -228,9 +239,9 @@ fn common_directory<'a>(paths: impl Iterator<Item = &'a Path>) -> PathBuf {
 }
 
 /// Returns a table with a row per report, followed by totals.
-pub fn summary(reports: &[&CompetitionReport]) -> String {
+pub fn summary(reports: &[ReportRow]) -> String {
     let count = |counts: fn(&CompetitionReport) -> bool| {
-        reports.iter().filter(|report| counts(report)).count()
+        reports.iter().filter(|(report, _)| counts(report)).count()
     };
     format!(
         "{}\n{}: {} valid, {} above the median, {} gold, {} silver, {} bronze\n",
@@ -251,11 +262,12 @@ mod tests {
     #[test]
     fn common_directories_ignore_paths_without_a_directory() {
         for (paths, expected) in [
-            ("runs/a/s/x.csv runs/b/s/x.csv None", "runs"),
+            ("runs/a/s/x.csv runs/b/s/x.csv -", "runs"),
+            ("runs/a/s/x.csv runs/b", "runs"),
             ("runs/a/x.csv runs/a/y.csv", "runs/a"),
             ("/r/a/x.csv /r/b/x.csv", "/r"),
             ("a/x.csv b/x.csv", ""),
-            ("None", ""),
+            ("-", ""),
         ] {
             let found = common_directory(paths.split(' ').map(Path::new));
             assert_eq!(found, Path::new(expected), "{paths}");

@@ -125,7 +125,7 @@ impl GradeArgs {
             }
             [list] if list.is_file() => {
                 forms::check("grade", &[forms::LIST])?;
-                grade_list(session, &catalog, list, self)
+                grade_list(session, &catalog, list, &[], self)
             }
             [id] => Err(self.unknown(&catalog, id)),
             [id, submission] if !is_known(id) && is_known(submission) => {
@@ -248,11 +248,13 @@ fn grade_one(
         let text = grading::envelope(vec![entry], JsonObject::from_iter(further));
         session.printer.result(&text)?;
     } else {
-        session.printer.table(&grading::rows(&[&report]))?;
-        if let Some(thresholds) = report.thresholds {
+        session
+            .printer
+            .table(&grading::rows(&[(&report, submission)]))?;
+        if let Some((thresholds, is_lower)) = report.thresholds.zip(report.is_lower_better) {
             session
                 .printer
-                .message(grading::thresholds(thresholds).trim_end());
+                .message(grading::thresholds(thresholds, is_lower).trim_end());
         }
     }
     suggest_submission(session, submission);
@@ -299,10 +301,12 @@ fn report(
     Ok((grader, report, unrounded))
 }
 
+/// Grades the submissions of a list. `directories` contains the directory of each run, or nothing if they are not known.
 fn grade_list(
     session: &CliSession,
     catalog: &Catalog,
     list: &Path,
+    directories: &[PathBuf],
     args: &GradeArgs,
 ) -> VerbResult {
     let (settings, log) = (
@@ -325,7 +329,18 @@ fn grade_list(
         let text = grading::envelope(competitions, further);
         session.printer.result(&text)?;
     } else {
-        session.printer.result(&grading::summary(&reports))?;
+        let results = graded.results.iter().enumerate();
+        let rows = results.filter_map(|(run, (entry, result))| {
+            let path = match entry.submission_path.as_str() {
+                grading::NO_PATH => directories
+                    .get(run)
+                    .map_or(Path::new("-"), PathBuf::as_path),
+                path => Path::new(path),
+            };
+            Some((result.as_ref().ok()?, path))
+        });
+        let rows: Vec<_> = rows.collect();
+        session.printer.result(&grading::summary(&rows))?;
     }
     let warnings: Vec<String> = graded.warnings.iter().cloned().collect();
     session.printer.warnings(&warnings);
@@ -349,14 +364,11 @@ fn grade_list(
     Ok(Exit::combine(errors.iter().map(|error| error.exit)))
 }
 
-/// The path in a list for a run without a submission.
-const NO_PATH: &str = "None";
-
 /// Prints the number of files that a list names but that do not exist. If all files of the list are missing, returns an
 /// error instead, because the list was probably written for another directory.
 fn missing_files(session: &CliSession, graded: &GradedList) -> Option<CliError> {
     let named = graded.results.iter();
-    let named = named.filter(|(entry, _)| entry.submission_path != NO_PATH);
+    let named = named.filter(|(entry, _)| entry.submission_path != grading::NO_PATH);
     let found: Vec<&CompetitionReport> = named.filter_map(|(_, one)| one.as_ref().ok()).collect();
     let missing = found.iter().filter(|report| {
         let path = Path::new(&report.submission_path);
@@ -418,7 +430,7 @@ fn grade_runs(
     runs: &[PathBuf],
     args: &GradeArgs,
 ) -> VerbResult {
-    let text = list(session, catalog, runs, &args.places)?;
+    let (text, directories) = list(session, catalog, runs, &args.places)?;
     if args.list {
         match &args.output {
             None => session.printer.result(&text)?,
@@ -431,27 +443,28 @@ fn grade_runs(
         .map_err(|error| Error::writing("create the directory", directory, &error))?;
     let list = directory.join(LIST);
     write_atomically(&list, |out| out.write_all(text.as_bytes()))?;
-    grade_list(session, catalog, &list, args)
+    grade_list(session, catalog, &list, &directories, args)
 }
 
 /// Maximum number of directories in a message.
 const MAX_NAMES: usize = 3;
 
-/// Returns the list of submissions as JSON Lines. Returns an error if no run is of a known competition.
+/// Returns the list of submissions as JSON Lines, and the directories of the runs. Returns an error if no run is of a known
+/// competition.
 fn list(
     session: &CliSession,
     catalog: &Catalog,
     paths: &[PathBuf],
     args: &PlacesArgs,
-) -> Result<String, CliError> {
+) -> Result<(String, Vec<PathBuf>), CliError> {
     let places = ListPlaces {
         submission: args.submission.clone(),
         logs: args.logs.clone(),
         code: args.code.clone(),
     };
-    let mut text = String::new();
+    let (mut text, mut directories) = (String::new(), Vec::new());
     let mut unknown = BTreeSet::new();
-    let (mut runs, mut missing, mut has_known) = (0, 0, false);
+    let (mut missing, mut has_known) = (0, false);
     let is_known = |entry: &ListedRun| catalog.find(&entry.competition_id).is_some();
     // A subdirectory that cannot be listed is not a run group.
     let contains_groups = |path: &PathBuf| {
@@ -472,7 +485,6 @@ fn list(
             );
         }
         for entry in found {
-            runs += 1;
             missing += usize::from(entry.submission_path.is_none());
             has_known |= is_known(&entry);
             if !is_known(&entry) {
@@ -480,6 +492,7 @@ fn list(
             }
             text.push_str(&entry.line());
             text.push('\n');
+            directories.push(entry.directory);
         }
     }
     if !has_known {
@@ -498,9 +511,9 @@ fn list(
     session.printer.warnings(&unknown);
     session.printer.message(format!(
         "{}, {missing} of them without a submission",
-        units::count(runs, "run")
+        units::count(directories.len() as u64, "run")
     ));
-    Ok(text)
+    Ok((text, directories))
 }
 
 fn show_thresholds(
@@ -543,7 +556,7 @@ fn show_thresholds(
         session.printer.result(&text)?;
         return Ok(Exit::Success);
     }
-    let mut text = grading::thresholds(thresholds);
+    let mut text = grading::thresholds(thresholds, leaderboard.is_lower_better());
     if let (Some(score), Some(medals)) = (args.score, medals) {
         let medal = match grading::medal_of(medals) {
             "-" => "no medal",

@@ -15,6 +15,8 @@ use prep_formats::json::{JsonValue, WriteOptions};
 /// A line of the list, with the same keys as in upstream, in the same order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
+    /// Directory of the run. The line does not contain it.
+    pub directory: PathBuf,
     pub competition_id: String,
     pub submission_path: Option<String>,
     pub logs_path: Option<String>,
@@ -77,6 +79,7 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, Experim
                 submission_path: existing(&places.submission),
                 logs_path: existing(&places.logs),
                 code_path: existing(&places.code),
+                directory,
             }
         })
         .collect())
@@ -159,6 +162,7 @@ mod tests {
     #[test]
     fn lines_equal_those_of_python() {
         let line = Submission {
+            directory: "runs/a_1".into(),
             competition_id: "a".into(),
             submission_path: Some("é\"\u{1f600}\u{7f}\u{1f}\n/".into()),
             logs_path: None,
