@@ -161,15 +161,22 @@ fn competition(id: &str, runs: &[&GradedRun]) -> CompetitionSummary {
         any_medal: count(GradedRun::any_medal),
         copies: count(|run| run.is_answers),
         not_comparable: count(|run| run.is_not_comparable),
-        has_mixed_variants: runs
-            .windows(2)
-            .any(|pair| pair[0].variant != pair[1].variant),
+        has_mixed_variants: has_mixed_variants(runs),
         looks: looks(runs),
         mean_score: score.map(|score| score.mean),
         score_standard_error: score
             .filter(|_| scores.len() > 1)
             .map(|score| score.standard_error),
     }
+}
+
+/// Returns whether submissions were graded with different variants. Runs without a submission, such as padded runs, have no
+/// score. Upstream's reports state no variant, because upstream has only the base variant.
+fn has_mixed_variants(runs: &[&GradedRun]) -> bool {
+    let submitted = runs.iter().filter(|run| run.exists);
+    let mut variants = submitted.map(|run| run.variant.as_deref().unwrap_or("v1"));
+    let first = variants.next();
+    variants.any(|variant| Some(variant) != first)
 }
 
 /// Returns the number of gradings in the logs of runs: the sum of the highest number in each log.
@@ -419,6 +426,31 @@ mod tests {
                     fewest: vec!["b".to_owned()],
                 });
             assert_eq!(found.left_out, left_out, "{text} {choice:?}");
+        }
+    }
+
+    /// `a:v1` is a run that was graded with the variant `v1`, `a:` a run in a report of upstream, and `-` a padded run.
+    #[test]
+    fn variants_of_runs_without_a_submission_do_not_matter() {
+        for (text, expected) in [
+            ("a:v1 a:v1 -", false),
+            ("- a:v1 -", false),
+            ("a: a:v1", false),
+            ("a:v1 a:fixed", true),
+            ("a:v1 - a:fixed", true),
+            ("a: a:fixed", true),
+        ] {
+            let run = |word: &str| GradedRun {
+                exists: word != "-",
+                variant: word
+                    .strip_prefix("a:")
+                    .filter(|one| !one.is_empty())
+                    .map(str::to_owned),
+                ..GradedRun::failed("a")
+            };
+            let runs: Vec<GradedRun> = text.split(' ').map(run).collect();
+            let found = competition("a", &runs.iter().collect::<Vec<_>>());
+            assert_eq!(found.has_mixed_variants, expected, "{text}");
         }
     }
 
