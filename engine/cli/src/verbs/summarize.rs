@@ -564,7 +564,8 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
     let looks: u64 = counted.filter_map(|one| one.looks).sum();
     if looks > 0 {
         session.printer.message(format!(
-            "{label}the logs contain {} of these competitions; the figures use {runs} of the gradings",
+            "{label}the logs contain {} of these competitions, including those of other experiments; the figures use {runs} of \
+             the gradings",
             units::count(looks, "grading")
         ));
     }
