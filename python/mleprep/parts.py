@@ -429,6 +429,16 @@ class RepeatedRun(Part):
 
 
 @record
+class UngradedRun(Part):
+    """A run that was not graded, and is not part of the figures."""
+
+    competition: str
+    submission_path: str
+    #: Why the run was not graded.
+    message: str
+
+
+@record
 class Waits(Part):
     """The time between becoming ready and starting, in milliseconds."""
 

@@ -18,8 +18,8 @@ from mleprep.errors import UsageError
 from mleprep.parts import (
     BundleAudit, BundleFile, CellDifference, CompetitionFigures, Estimate, ExportedFile, Failure,
     FileDifference, FilesDigest, Finding, Cause, InvalidReason, Json, Level, Medal, OutputsAudit, Part, Reason,
-    RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, TreeAudit, Verdict, cells, line, member,
-    record,
+    RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, TreeAudit, UngradedRun, Verdict, cells,
+    line, member, record,
 )
 
 
@@ -391,6 +391,7 @@ class Experiment(Record):
     sets: tuple[SetFigures, ...] = ()
     competitions: tuple[CompetitionFigures, ...] = ()
     repeated_runs: tuple[RepeatedRun, ...] = ()
+    ungraded_runs: tuple[UngradedRun, ...] = ()
     #: Fields of the budget, such as `hours`.
     budget: dict[str, str] = field(default_factory=dict)
 

@@ -79,6 +79,40 @@ fn runs_that_were_graded_twice_have_a_warning() {
     assert_eq!(json["repeated_runs"][0]["runs"][0]["gradings"], 4);
 }
 
+/// A run whose competition was not prepared is neither missing nor failed.
+#[test]
+fn runs_that_were_not_graded_have_a_warning() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let path = format!("runs/g/{}_a/submission/submission.csv", Harbour::ID);
+    sandbox.write(&path, "id,docked\n1,1\n");
+    sandbox.write("ids.txt", Harbour::ID);
+    let grade = ["grade", "runs/g", "-o", "rep"];
+    sandbox.prep(&grade).code(4);
+    let summarize = ["summarize", "rep", "--ids-from", "ids.txt", "--pad-missing"];
+    let warning = "1 run was not graded: competition `harbour` is not prepared";
+    for arguments in [&summarize[..], &summarize[..4]] {
+        let ended = sandbox.prep(arguments).code(4);
+        let error = "no figures for `ids`: runs of harbour were not graded";
+        let ended = ended.stderr_has(&[warning, error]);
+        assert!(!ended.stderr.contains("help"), "{}", ended.stderr);
+    }
+    let json = sandbox.prep(&["summarize", "rep", "--json"]).json();
+    assert_eq!(
+        json["experiments"][0]["ungraded_runs"][0]["competition"],
+        Harbour::ID
+    );
+    sandbox.run_and_count_steps(Harbour::ID);
+    let page = ["report", "-o", "a.html", "--grading", "x=rep"];
+    sandbox.prep(&page).code(0).stderr_has(&["x: ", warning]);
+    // The next report contains the grading of the run.
+    sandbox.prep(&grade).code(0);
+    for arguments in [&summarize[..], &page] {
+        let ended = sandbox.prep(arguments).code(0);
+        assert!(!ended.stderr.contains("not graded"), "{}", ended.stderr);
+    }
+}
+
 /// A report states the variant. Scores of different test rows are not averaged in silence.
 #[test]
 fn runs_of_different_variants_have_a_warning() {

@@ -59,7 +59,7 @@ impl ReportArgs {
             ..session.options_with(RememberedOptions::default())
         };
         let task = session.task(options, &DownloadLimits::default(), Purpose::Unused)?;
-        let mut graded = self.grading_reports()?;
+        let mut graded = self.grading_reports(session)?;
         leave_out_unknown(session, &task.catalog, &mut graded);
         let repeated: Vec<(&str, Vec<RepeatedRun>)> = graded
             .iter()
@@ -120,8 +120,8 @@ impl ReportArgs {
     }
 
     /// Groups the reports by experiment, in the order of each experiment's first report.
-    fn grading_reports(&self) -> Result<Vec<GradedExperiment>, CliError> {
-        let mut graded: Vec<GradedExperiment> = Vec::new();
+    fn grading_reports(&self, session: &CliSession) -> Result<Vec<GradedExperiment>, CliError> {
+        let mut reports: Vec<(&str, Vec<PathBuf>)> = Vec::new();
         for text in &self.grading {
             // A value with `=` is a path if such a file exists.
             let (name, path) = match text.split_once('=') {
@@ -129,18 +129,20 @@ impl ReportArgs {
                 _ => ("experiment", text.as_str()),
             };
             let paths = prep_experiments::reports_at(Path::new(path));
-            let mut runs = Vec::new();
-            for path in paths.map_err(CliError::of_experiments)? {
-                let read = prep_experiments::read_report(&path);
-                runs.extend(read.map_err(CliError::of_experiments)?);
+            let paths = paths.map_err(CliError::of_experiments)?;
+            match reports.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, all)) => all.extend(paths),
+                None => reports.push((name, paths)),
             }
-            match graded.iter_mut().find(|experiment| experiment.name == name) {
-                Some(experiment) => experiment.runs.extend(runs),
-                None => graded.push(GradedExperiment {
-                    name: name.to_owned(),
-                    runs,
-                }),
-            }
+        }
+        let mut graded = Vec::new();
+        for (name, paths) in reports {
+            let runs = prep_experiments::read_reports(&paths).map_err(CliError::of_experiments)?;
+            summarize::warn_ungraded(session, &format!("{name}: "), &runs.ungraded);
+            graded.push(GradedExperiment {
+                name: name.to_owned(),
+                runs: runs.graded,
+            });
         }
         Ok(graded)
     }

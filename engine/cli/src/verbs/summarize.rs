@@ -1,5 +1,6 @@
 //! `prep summarize`: computes leaderboard figures from the grading reports of many runs.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
     Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
-    SetSummary, read_report, reports_at, summarise,
+    SetSummary, UngradedRun, read_reports, reports_at, summarise,
 };
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{CliError, Exit};
 use crate::forms;
 use crate::global::at_least_one;
-use crate::output::table::PrintedTable;
+use crate::output::table::{PrintedTable, one_line};
 use crate::select;
 use crate::session::{CliSession, VerbResult};
 
@@ -141,20 +142,20 @@ impl SummarizeArgs {
         };
         let mut found = Vec::new();
         for (name, reports) in self.experiments(session)? {
-            let mut runs = Vec::new();
-            for path in &reports {
-                runs.extend(read_report(path).map_err(CliError::of_experiments)?);
-            }
+            let runs = read_reports(&reports).map_err(CliError::of_experiments)?;
             let mut sets = sets.clone();
             let is_named = self.set.iter().any(|name| name == OWN);
-            let own = Set::own(&runs);
+            let own = Set::own(&runs.graded);
             if is_named || !self.names_sets() && !own.competitions.is_empty() {
                 sets.push(own);
             }
-            let mut one = summarise(&name, &runs, &sets, &choice);
+            let mut one = summarise(&name, &runs.graded, &runs.ungraded, &sets, &choice);
             if self.names_sets() {
                 let is_wanted = |id: &String| sets.iter().any(|set| set.competitions.contains(id));
                 one.competitions.retain(|one| is_wanted(&one.competition));
+                // The set `own` contains only graded competitions, so it does not decide which ungraded runs matter.
+                one.ungraded_runs
+                    .retain(|run| is_named || is_wanted(&run.competition));
             }
             found.push(one);
         }
@@ -315,8 +316,10 @@ impl SummarizeArgs {
                 let text = format!("{label}no figures for {}: {error}", sets.join(", "));
                 if is_empty || self.names_sets() {
                     let error = CliError::new(Exit::Input, text);
-                    // Prints the help only once, because it applies to all sets.
+                    // Prints the help only once, because it applies to all sets. The warning about ungraded runs already
+                    // contains their help.
                     let error = match exit {
+                        _ if !experiment.ungraded_runs.is_empty() => error,
                         Exit::Success if shows_competitions => error.help(HELP_INCOMPLETE),
                         Exit::Success => error.help(format!(
                             "--per-competition shows the figures of the competitions that have runs, {HELP_INCOMPLETE}"
@@ -330,7 +333,12 @@ impl SummarizeArgs {
                 }
             }
         }
-        if exit == Exit::Success && shows_competitions && !found.iter().any(has_figures) {
+        let is_graded = |one: &Experiment| one.ungraded_runs.is_empty();
+        if exit == Exit::Success
+            && shows_competitions
+            && !found.iter().any(has_figures)
+            && found.iter().all(is_graded)
+        {
             session.printer.message(HELP_INCOMPLETE);
         }
         exit
@@ -586,6 +594,7 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
             copies.join(", ")
         ));
     }
+    warn_ungraded(session, label, &experiment.ungraded_runs);
     warn_repeated(session, label, &experiment.repeated_runs);
     // Other competitions than the benchmark's have no published scores with which to compare.
     let not_comparable = competitions
@@ -598,6 +607,20 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
             joined(ids.into_iter(), MAX_NAMES)
         ));
     }
+}
+
+/// Warns about runs that were not graded, and states why.
+pub fn warn_ungraded(session: &CliSession, label: &str, ungraded: &[UngradedRun]) {
+    let reasons: BTreeSet<&str> = ungraded.iter().map(|run| run.message.as_str()).collect();
+    let were = match ungraded.len() {
+        0 => return,
+        1 => "1 run was".to_owned(),
+        more => format!("{more} runs were"),
+    };
+    session.printer.warning(format!(
+        "{label}{were} not graded: {}; grade the runs again, and pass only the new report",
+        joined(reasons.into_iter().map(one_line), MAX_NAMES)
+    ));
 }
 
 /// Warns about runs that were graded several times.
@@ -639,6 +662,7 @@ pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
             "sets": sets.collect::<Vec<_>>(),
             "competitions": experiment.competitions,
             "repeated_runs": experiment.repeated_runs,
+            "ungraded_runs": experiment.ungraded_runs,
         })
     });
     json!({ "experiments": experiments.collect::<Vec<_>>() })

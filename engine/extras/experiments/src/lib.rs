@@ -23,7 +23,8 @@ mod summary;
 
 pub use budget::{BUDGET_FIELDS, Budget, Budgets};
 pub use list::{ListPlaces, Submission, list};
-pub use report::{ExperimentsError, GradedRun, RepeatedRun, parse, read_report, repeated_runs};
+pub use report::{ExperimentsError, GradedRun, RepeatedRun, Runs, UngradedRun};
 pub use report::{Group, GroupReport, experiments, reports_at, reports_in, reports_of_groups};
+pub use report::{parse, read_reports, repeated_runs};
 pub use summary::{Choice, Estimate, LeftOut, METRICS, OWN, SeedMetric, Set};
 pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise};

@@ -49,6 +49,22 @@ impl GradedRun {
     }
 }
 
+/// A run that could not be graded, for example because its competition was not prepared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct UngradedRun {
+    pub competition: String,
+    pub submission_path: String,
+    /// The error of the grading.
+    pub message: String,
+}
+
+/// The runs in grading reports.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Runs {
+    pub graded: Vec<GradedRun>,
+    pub ungraded: Vec<UngradedRun>,
+}
+
 /// A run with several entries: they have the same competition, path and digest of the submission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RepeatedRun {
@@ -77,9 +93,23 @@ pub fn repeated_runs(runs: &[GradedRun]) -> Vec<RepeatedRun> {
     repeated.collect()
 }
 
-/// Reads the runs in a grading report, sorted by competition. Runs of a competition keep their order.
-pub fn read_report(path: &Path) -> Result<Vec<GradedRun>, ExperimentsError> {
-    parse(&read(path)?, path)
+/// Reads the runs in grading reports. Leaves out ungraded runs that were graded in another report.
+pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
+    let mut all = Runs::default();
+    for path in paths {
+        let found = parse(&read(path)?, path)?;
+        all.graded.extend(found.graded);
+        all.ungraded.extend(found.ungraded);
+    }
+    let Runs { graded, ungraded } = &mut all;
+    ungraded.retain(|run| {
+        let is_run = |one: &GradedRun| {
+            one.competition == run.competition
+                && one.submission.as_ref() == Some(&run.submission_path)
+        };
+        !graded.iter().any(is_run)
+    });
+    Ok(all)
 }
 
 /// Reads a text file. Fails if it is a Git LFS pointer.
@@ -108,7 +138,9 @@ pub(crate) fn parse_json(text: &str, path: &Path) -> Result<JsonValue, Experimen
 }
 
 /// Parses a grading report of one submission, or of a list of submissions. Errors name `path`.
-pub fn parse(text: &str, path: &Path) -> Result<Vec<GradedRun>, ExperimentsError> {
+///
+/// The graded runs are sorted by competition. Runs of a competition keep their order.
+pub fn parse(text: &str, path: &Path) -> Result<Runs, ExperimentsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let value = parse_json(text, path)?;
     let wrong =
@@ -122,15 +154,32 @@ pub fn parse(text: &str, path: &Path) -> Result<Vec<GradedRun>, ExperimentsError
             .and_then(JsonValue::as_list)
             .ok_or_else(|| wrong("it has no list `competition_reports`"))?,
     };
-    let mut runs = entries
+    let mut graded = entries
         .iter()
         .enumerate()
         .map(|(index, entry)| {
             parse_run(entry).map_err(|problem| wrong(&format!("entry {}: {problem}", index + 1)))
         })
         .collect::<Result<Vec<_>, _>>()?;
-    runs.sort_by(|a, b| a.competition.cmp(&b.competition));
-    Ok(runs)
+    graded.sort_by(|a, b| a.competition.cmp(&b.competition));
+    let ungraded = report.get("not_graded").and_then(JsonValue::as_list);
+    let ungraded = ungraded.unwrap_or_default().iter().map(ungraded_run);
+    Ok(Runs {
+        graded,
+        ungraded: ungraded.collect(),
+    })
+}
+
+fn ungraded_run(entry: &JsonValue) -> UngradedRun {
+    let text = |key| {
+        let text = entry.get(key).and_then(JsonValue::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    UngradedRun {
+        competition: text("competition_id"),
+        submission_path: text("submission_path"),
+        message: text("message"),
+    }
 }
 
 fn parse_run(entry: &JsonValue) -> Result<GradedRun, String> {
@@ -389,18 +438,43 @@ mod tests {
         let many = format!(
             r#"{{"total_runs": 2, "competition_reports": [{{"competition_id": "b", "score": 0.5, {ENTRY}, "reason": null}}, {{"competition_id": "a", "score": NaN, {ENTRY}}}]}}"#
         );
-        let runs = parse(&many, path).unwrap();
+        let runs = parse(&many, path).unwrap().graded;
         assert_eq!((runs[0].competition.as_str(), runs[0].score), ("a", None));
         assert_eq!((runs[1].score, runs[1].gold), (Some(0.5), true));
         let one = format!(r#"{{"competition_id": "b", "score": null, {ENTRY}}}"#);
-        assert_eq!(parse(&one, path).unwrap().len(), 1);
+        assert_eq!(parse(&one, path).unwrap().graded.len(), 1);
+    }
+
+    #[test]
+    fn ungraded_runs_are_read_unless_another_report_contains_their_grading() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let ungraded = |path: &str| {
+            format!(
+                r#"{{"competition_id": "a", "submission_path": "{path}", "message": "not prepared"}}"#
+            )
+        };
+        let first = [ungraded("1.csv"), ungraded("2.csv")].join(", ");
+        let first = format!(r#"{{"competition_reports": [], "not_graded": [{first}]}}"#);
+        std::fs::write(path("first.json"), first).unwrap();
+        let second = format!(
+            r#"{{"competition_reports": [{{"competition_id": "a", "submission_path": "2.csv", "score": 1, {ENTRY}}}]}}"#
+        );
+        std::fs::write(path("second.json"), second).unwrap();
+        let paths = |paths: &[&str]| {
+            let runs = read_reports(&paths.iter().map(|name| path(name)).collect::<Vec<_>>());
+            let ungraded = runs.unwrap().ungraded.into_iter();
+            ungraded.map(|run| run.submission_path).collect::<Vec<_>>()
+        };
+        assert_eq!(paths(&["first.json"]), ["1.csv", "2.csv"]);
+        assert_eq!(paths(&["first.json", "second.json"]), ["1.csv"]);
     }
 
     #[test]
     fn flags_may_be_numbers() {
         let text = r#"{"competition_id": "a", "score": 1, "gold_medal": 1, "silver_medal": 0, "bronze_medal": 0.0,
             "above_median": 1.0, "submission_exists": true, "valid_submission": true}"#;
-        let runs = parse(text, Path::new("r.json")).unwrap();
+        let runs = parse(text, Path::new("r.json")).unwrap().graded;
         let run = &runs[0];
         let flags = [run.gold, run.silver, run.bronze, run.above_median];
         assert_eq!(flags, [true, false, false, true]);

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde::Serialize;
 
 use crate::report;
-use crate::report::{GradedRun, RepeatedRun};
+use crate::report::{GradedRun, RepeatedRun, UngradedRun};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
@@ -22,6 +22,8 @@ pub struct Experiment {
     pub competitions: Vec<CompetitionSummary>,
     /// Runs that were graded several times. Each grading is a run in the figures, as in upstream's script.
     pub repeated_runs: Vec<RepeatedRun>,
+    /// Runs that could not be graded. They are not part of the figures, and never treated as failed.
+    pub ungraded_runs: Vec<UngradedRun>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -83,10 +85,16 @@ pub struct CompetitionSummary {
 }
 
 /// Summarizes an experiment. `runs` must be sorted by time.
-pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) -> Experiment {
+pub fn summarise(
+    name: &str,
+    runs: &[GradedRun],
+    ungraded: &[UngradedRun],
+    sets: &[Set],
+    choice: &Choice,
+) -> Experiment {
     let seeds_by_set: Vec<(&Set, Result<Seeds, String>)> = sets
         .iter()
-        .map(|set| (set, seeds(runs, &set.competitions, choice)))
+        .map(|set| (set, seeds(runs, ungraded, &set.competitions, choice)))
         .collect();
     let mut ids: Vec<&str> = runs.iter().map(|run| run.competition.as_str()).collect();
     ids.sort_unstable();
@@ -105,6 +113,7 @@ pub fn summarise(name: &str, runs: &[GradedRun], sets: &[Set], choice: &Choice) 
         name: name.to_owned(),
         competitions: competitions.collect(),
         repeated_runs: report::repeated_runs(runs),
+        ungraded_runs: ungraded.to_vec(),
         sets: seeds_by_set
             .iter()
             .map(|(set, seeds)| {
@@ -218,43 +227,47 @@ pub struct LeftOut {
 }
 
 /// Combines runs into seeds for the competitions of a set. `runs` must be sorted by time. A competition without a run is an
-/// error.
-fn seeds(runs: &[GradedRun], competitions: &[String], choice: &Choice) -> Result<Seeds, String> {
-    let mut by_competition: HashMap<&str, Vec<&GradedRun>> = HashMap::new();
-    for run in runs {
-        by_competition
-            .entry(&run.competition)
-            .or_default()
-            .push(run);
-    }
-    let rows: Vec<(&str, &[&GradedRun])> = competitions
+/// error. With [`Choice::pad`], a competition is an error only if it has ungraded runs that would be padded.
+fn seeds(
+    runs: &[GradedRun],
+    ungraded: &[UngradedRun],
+    competitions: &[String],
+    choice: &Choice,
+) -> Result<Seeds, String> {
+    let runs_of = |id| runs.iter().filter(|run| run.competition == id).collect();
+    let rows: Vec<(&str, Vec<&GradedRun>)> = competitions
         .iter()
-        .map(|id| {
-            let runs = by_competition.get(id.as_str());
-            (id.as_str(), runs.map(Vec::as_slice).unwrap_or_default())
-        })
+        .map(|id| (id.as_str(), runs_of(id.as_str())))
         .collect();
     let counts = || rows.iter().map(|(_, runs)| runs.len());
-    if counts().max().unwrap_or(0) == 0 {
-        return Err("there is no run of any of the competitions".to_owned());
-    }
+    let most = counts().max().unwrap_or(0);
     let there = match choice.pad {
-        true => counts().max().unwrap_or(0),
+        true => most,
         false => counts().min().unwrap_or(0),
     };
-    if there == 0 {
-        let missing = rows.iter().filter(|(_, runs)| runs.is_empty());
-        let missing: Vec<&str> = missing.map(|(id, _)| *id).collect();
-        return Err(format!("no run of {}", list_names(&missing)));
+    let number = choice.number.unwrap_or(there);
+    let needed = if choice.pad { number.max(1) } else { 1 };
+    let short = rows.iter().filter(|(_, runs)| runs.len() < needed);
+    let (not_graded, missing): (Vec<&str>, Vec<&str>) = short
+        .map(|(id, _)| *id)
+        .partition(|id| ungraded.iter().any(|run| run.competition == *id));
+    if most == 0 && not_graded.is_empty() {
+        return Err("there is no run of any of the competitions".to_owned());
     }
-    let number = match choice.number {
-        Some(wanted) if wanted > there => {
-            return Err(format!("{there} complete seeds found, {wanted} requested"));
-        }
-        Some(wanted) => wanted,
-        None => there,
-    };
-    let most = counts().max().unwrap_or(0);
+    let mut problems = Vec::new();
+    if there == 0 && !missing.is_empty() {
+        problems.push(format!("no run of {}", list_names(&missing)));
+    }
+    if !not_graded.is_empty() {
+        let names = list_names(&not_graded);
+        problems.push(format!("runs of {names} were not graded"));
+    }
+    if !problems.is_empty() {
+        return Err(problems.join("; "));
+    }
+    if number > there {
+        return Err(format!("{there} complete seeds found, {number} requested"));
+    }
     let fewest = rows.iter().filter(|(_, runs)| runs.len() == number);
     let left_out = (choice.number.is_none() && number < most).then(|| LeftOut {
         most,
@@ -383,13 +396,24 @@ mod tests {
     use super::*;
 
     /// Parses runs: `a1 b1 a2` are runs of the competitions a, b and a with the scores 1, 1 and 2.
-    fn runs(text: &str) -> Vec<GradedRun> {
-        text.split_whitespace()
-            .map(|word| GradedRun {
-                score: word[1..].parse().ok(),
-                ..GradedRun::failed(&word[..1])
-            })
-            .collect()
+    /// `a?` is a run of `a` that was not graded.
+    fn runs(text: &str) -> (Vec<GradedRun>, Vec<UngradedRun>) {
+        let mut runs = (Vec::new(), Vec::new());
+        for word in text.split_whitespace() {
+            let competition = &word[..1];
+            match &word[1..] {
+                "?" => runs.1.push(UngradedRun {
+                    competition: competition.to_owned(),
+                    submission_path: "a.csv".to_owned(),
+                    message: "not prepared".to_owned(),
+                }),
+                score => runs.0.push(GradedRun {
+                    score: score.parse().ok(),
+                    ..GradedRun::failed(competition)
+                }),
+            }
+        }
+        runs
     }
 
     fn format_seeds(seeds: &Seeds) -> String {
@@ -416,12 +440,20 @@ mod tests {
             (three, choice(true, None, true), "a1 b1 | a2 b2 | a3 b-"),
             (three, choice(true, Some(2), true), "a2 b1 | a3 b2"),
             ("a1", choice(true, None, true), "a1 b-"),
+            // Ungraded runs do not matter if no run of their competition is missing.
+            ("a1 b1 b? c?", choice(false, None, true), "a1 b1"),
+            (
+                "a1 b1 a2 b2 a3 b?",
+                choice(false, None, false),
+                "a1 b1 | a2 b2",
+            ),
         ] {
-            let found = seeds(&runs(text), &["a".into(), "b".into()], &choice).unwrap();
+            let (graded, ungraded) = runs(text);
+            let found = seeds(&graded, &ungraded, &["a".into(), "b".into()], &choice).unwrap();
             assert_eq!(format_seeds(&found), expected, "{text} {choice:?}");
             // Unused runs are not reported if the number of seeds was requested or missing runs are filled in.
-            let left_out =
-                (text == three && choice.number.is_none() && !choice.pad).then(|| LeftOut {
+            let left_out = (text.starts_with(three) && choice.number.is_none() && !choice.pad)
+                .then(|| LeftOut {
                     most: 3,
                     fewest: vec!["b".to_owned()],
                 });
@@ -476,8 +508,18 @@ mod tests {
                 choice(Some(2), true),
                 "1 complete seeds found, 2 requested",
             ),
+            ("a1 b?", choice(None, false), "runs of b were not graded"),
+            ("a1 b?", choice(None, true), "runs of b were not graded"),
+            ("a1 a2 b1 b?", choice(None, true), "runs of b were not"),
+            ("a?", choice(None, true), "runs of a were not graded"),
+            (
+                "a?",
+                choice(None, false),
+                "no run of b; runs of a were not graded",
+            ),
         ] {
-            let error = seeds(&runs(text), &set, &choice).unwrap_err();
+            let (graded, ungraded) = runs(text);
+            let error = seeds(&graded, &ungraded, &set, &choice).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

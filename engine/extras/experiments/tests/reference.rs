@@ -41,14 +41,16 @@ fn runs(reports: &Value, experiment: &str) -> Vec<GradedRun> {
             })
         });
         let report = json!({ "competition_reports": entries.collect::<Vec<_>>() });
-        parse(&report.to_string(), Path::new("report.json")).unwrap()
+        parse(&report.to_string(), Path::new("report.json"))
+            .unwrap()
+            .graded
     });
     read.collect()
 }
 
 fn summary(reports: &Value, experiment: &str, set: &str, choice: &Choice) -> Experiment {
     let sets = [Set::by_name(set).unwrap()];
-    summarise(experiment, &runs(reports, experiment), &sets, choice)
+    summarise(experiment, &runs(reports, experiment), &[], &sets, choice)
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub fn experiments(graded: &[GradedExperiment], pages: &[CompetitionPage]) -> Ex
     let all = graded.iter().filter_map(|graded| {
         let scores = scores().filter(|score| score.experiment == graded.name);
         let runs: Vec<GradedRun> = scores.map(|score| score.run.clone()).collect();
-        (!runs.is_empty()).then(|| summarise(&graded.name, &runs, &sets, &Choice::default()))
+        (!runs.is_empty()).then(|| summarise(&graded.name, &runs, &[], &sets, &Choice::default()))
     });
     Experiments {
         all: all.collect(),
