@@ -23,7 +23,7 @@ BUDGETS = {
     "draft": 1_877,
     "serve": 1_392,
     "trust": 830,
-    "experiments": 830,
+    "experiments": 837,
     "mcp": 492,
 }
 LITERAL_OR_COMMENT = re.compile(

@@ -92,7 +92,8 @@ current directory, as in the benchmark. If an entry cannot be graded, for exampl
 entries are graded.
 
 A run is a directory ID_anything with submission/submission.csv. The metadata.json of a group names its runs. Without \
-that file, the runs are its directories ID_anything. The list is written to DIR/submissions.jsonl.
+that file, the runs are its directories ID_anything. The list is written to DIR/submissions.jsonl. Grade the runs of \
+different agents separately, because a report does not name agents.
 
 A signed report (--sign) contains its place in DATA/grades.jsonl. `prep verify-report` checks it.
 

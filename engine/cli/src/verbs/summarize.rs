@@ -9,7 +9,7 @@ use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
     Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
-    SetSummary, UngradedRun, read_reports, reports_at, summarise,
+    SetSummary, UngradedRun, agents, read_reports, reports_at, summarise,
 };
 use prep_spec::joined;
 use serde_json::{Map, Value, json};
@@ -156,6 +156,9 @@ impl SummarizeArgs {
                 // The set `own` contains only graded competitions, so it does not decide which ungraded runs matter.
                 one.ungraded_runs
                     .retain(|run| is_named || is_wanted(&run.competition));
+            }
+            if self.groups.is_none() {
+                warn_agents(session, &self.label(&one), &agents(&runs.graded));
             }
             found.push(one);
         }
@@ -621,6 +624,17 @@ pub fn warn_ungraded(session: &CliSession, label: &str, ungraded: &[UngradedRun]
         "{label}{were} not graded: {}; grade the runs again, and pass only the new report",
         joined(reasons.into_iter().map(one_line), MAX_NAMES)
     ));
+}
+
+/// Warns if the submissions of an experiment are those of several agents.
+fn warn_agents(session: &CliSession, label: &str, agents: &BTreeSet<&str>) {
+    if agents.len() > 1 {
+        session.printer.warning(format!(
+            "{label}the names of the run groups contain different agents: {}; to summarize each agent, grade each run group into \
+             its own directory, and assign the run groups to experiments with --groups",
+            joined(agents.iter().map(|name| one_line(name)), MAX_NAMES)
+        ));
+    }
 }
 
 /// Warns about runs that were graded several times.

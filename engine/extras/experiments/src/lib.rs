@@ -25,6 +25,6 @@ pub use budget::{BUDGET_FIELDS, Budget, Budgets};
 pub use list::{ListPlaces, Submission, list};
 pub use report::{ExperimentsError, GradedRun, RepeatedRun, Runs, UngradedRun};
 pub use report::{Group, GroupReport, experiments, reports_at, reports_in, reports_of_groups};
-pub use report::{parse, read_reports, repeated_runs};
+pub use report::{agents, parse, read_reports, repeated_runs};
 pub use summary::{Choice, Estimate, LeftOut, METRICS, OWN, SeedMetric, Set};
 pub use summary::{CompetitionSummary, Experiment, SetSummary, summarise};

@@ -6,7 +6,7 @@
 //! The file with the run groups is CSV with the columns `experiment_id,run_group`. A run group is a directory with one file
 //! `*grading_report*.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use prep_formats::json::{self, JsonObject, JsonValue, WriteOptions};
@@ -110,6 +110,16 @@ pub fn read_reports(paths: &[PathBuf]) -> Result<Runs, ExperimentsError> {
         !graded.iter().any(is_run)
     });
     Ok(all)
+}
+
+/// Returns the agents of the runs, according to the paths of their submissions. Upstream names run groups
+/// `TIME_run-group_AGENT`.
+pub fn agents(runs: &[GradedRun]) -> BTreeSet<&str> {
+    let paths = runs.iter().filter_map(|run| run.submission.as_deref());
+    let names = paths.flat_map(|path| path.split('/'));
+    names
+        .filter_map(|name| Some(name.split_once("_run-group_")?.1))
+        .collect()
 }
 
 /// Reads a text file. Fails if it is a Git LFS pointer.
@@ -468,6 +478,24 @@ mod tests {
         };
         assert_eq!(paths(&["first.json"]), ["1.csv", "2.csv"]);
         assert_eq!(paths(&["first.json", "second.json"]), ["1.csv"]);
+    }
+
+    #[test]
+    fn names_of_run_groups_contain_agents() {
+        let run = |path: &str| GradedRun {
+            submission: Some(path.to_owned()),
+            ..GradedRun::failed("a")
+        };
+        let mine = "runs/2026-01-31T12-00-00-GMT_run-group_mine/a_1/submission/submission.csv";
+        for (other, expected) in [
+            (mine.replace("a_1", "a_2"), vec!["mine"]),
+            (mine.replace("mine", "theirs"), vec!["mine", "theirs"]),
+            ("runs/theirs/a_1/submission.csv".to_owned(), vec!["mine"]),
+            ("None".to_owned(), vec!["mine"]),
+        ] {
+            let runs = [run(mine), run(&other)];
+            assert_eq!(agents(&runs), BTreeSet::from_iter(expected), "{other}");
+        }
     }
 
     #[test]
