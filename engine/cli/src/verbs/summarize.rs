@@ -408,7 +408,13 @@ pub fn by_set(experiments: &[Experiment]) -> PrintedTable {
 
 pub fn by_competition(experiments: &[Experiment]) -> PrintedTable {
     let header = "competition  set  experiment  >runs  >logged gradings  >copies  >valid  >above median  >gold  >silver  >bronze  >score";
-    let mut table = PrintedTable::with_header(header).optional(&["set", "experiment", "copies"]);
+    let mut table = PrintedTable::with_header(header).optional(&[
+        "set",
+        "copies",
+        "logged gradings",
+        "bronze",
+        "silver",
+    ]);
     for (experiment, competition) in competitions(experiments) {
         let score = match (competition.mean_score, competition.score_standard_error) {
             (Some(mean), Some(error)) => format!("{mean:.5} ± {error:.5}"),
@@ -725,5 +731,31 @@ fn cell(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_experiments::GradedRun;
+
+    use super::*;
+
+    /// The column `experiment` distinguishes the rows of a competition.
+    #[test]
+    fn narrow_tables_show_the_experiment_of_each_row() {
+        let experiment = |name| {
+            let runs = [GradedRun::failed("a-competition-with-a-name")];
+            summarise(name, &runs, &[], &[], &Choice::default())
+        };
+        let table = by_competition(&[experiment("mine"), experiment("theirs")]);
+        let wide = table.format_within(140);
+        assert!(wide.contains("logged gradings"), "{wide}");
+        for width in [140, 100, 80, 1] {
+            let text = table.format_within(width);
+            assert!(
+                text.contains("  mine") && text.contains("  theirs"),
+                "{text}"
+            );
+        }
     }
 }
