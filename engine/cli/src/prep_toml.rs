@@ -370,8 +370,8 @@ fn denied(path: &Path, instead: &str) -> CliError {
     let described = prep_cache::ownership(place);
     let described = described.unwrap_or_else(|| place.display().to_string());
     let message = format!("you may not {action}: {described}");
-    CliError::new(Exit::Machine, message)
-        .help(format!("ask its owner for permission, or {instead}"))
+    let ask = prep_cache::join_group(place).unwrap_or("ask its owner for permission".to_owned());
+    CliError::new(Exit::Machine, message).help(format!("{ask}, or {instead}"))
 }
 
 /// Returns the error for a file that is not valid, with the line and the known keys.
