@@ -126,10 +126,15 @@ pub enum StoreError {
     },
 
     /// Garbage collection needs exclusive access to the cache, but a run uses it.
-    #[error("the cache {root} is in use by a run; collect garbage after the run has finished")]
+    #[error(
+        "the cache {root} is in use by a run{}; collect garbage after the run has finished",
+        .holder.as_ref().map_or_else(String::new, |holder| format!(" ({holder})"))
+    )]
     InUse {
         /// The cache directory.
         root: PathBuf,
+        /// The process of the run and its user, if known.
+        holder: Option<String>,
     },
 
     /// Another process took over a lock of this process, because it saw no heartbeat.

@@ -145,7 +145,10 @@ fn the_directory_of_an_object_is_the_obstacle() {
         }
         fs::set_permissions(directory, fs::Permissions::from_mode(0o2755)).expect("a mode");
     }
-    fs::remove_dir_all(sandbox.data().join(Harbour::ID)).expect("the prepared data");
+    // All steps run again.
+    let entries = sandbox.store().join("ledger-v1");
+    fs::remove_dir_all(&entries).expect("the entries");
+    share(&entries);
     let ended = shared(&sandbox, two, &run).code(6);
     let owner = format!("belongs to user {one} and group {GROUP}, and has mode 2755");
     let ended = ended.stderr_has(&["no permission to commit", &owner]);

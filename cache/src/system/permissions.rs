@@ -21,7 +21,7 @@ pub fn ownership(path: &Path) -> Option<String> {
     Some(format!(
         "{} belongs to user {} and group {}, and has mode {:o}",
         path.display(),
-        name_of(user, "/etc/passwd"),
+        user_name(user),
         name_of(group, "/etc/group"),
         metadata.mode() & MODE_BITS
     ))
@@ -35,6 +35,11 @@ pub fn closed_directory(directory: &Path) -> Option<&Path> {
     directory
         .ancestors()
         .find(|path| is_closed(path) && path.metadata().is_ok())
+}
+
+/// Returns the name of the user `id`, otherwise the number.
+pub(crate) fn user_name(id: u32) -> String {
+    name_of(id, "/etc/passwd")
 }
 
 /// Returns the name of the user or group `id` in the file `list` (`/etc/passwd` or `/etc/group`), otherwise its number.
@@ -65,7 +70,9 @@ pub fn is_read_only(path: &Path) -> bool {
 /// Returns the directory or file whose mode prevents the current user from reading `path`.
 pub(crate) fn obstacle_to_reading(path: &Path) -> Option<&Path> {
     let is_unreadable = || access(path, Access::READ_OK) == Err(Errno::ACCESS);
-    closed_directory(path).or_else(|| is_unreadable().then_some(path))
+    let directory = path.ancestors().find(|path| path.is_dir());
+    let closed = directory.or(path.parent()).and_then(closed_directory);
+    closed.or_else(|| is_unreadable().then_some(path))
 }
 
 /// Returns the directory or file whose mode prevents the current user from writing `path`.
@@ -91,7 +98,7 @@ pub fn join_group(path: &Path) -> Option<String> {
     let is_member = groups.chain([getegid()]).any(|one| one.as_raw() == group);
     let more = (metadata.mode() >> 3) & !metadata.mode() & 0o7;
     (more != 0 && metadata.uid() != user && !is_member).then(|| {
-        let (user, group) = (name_of(user, "/etc/passwd"), name_of(group, "/etc/group"));
+        let (user, group) = (user_name(user), name_of(group, "/etc/group"));
         format!(
             "you are not in the group {group}: run `usermod -a -G {group} {user}` as root, then log in again"
         )
