@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
     "leaks": 8_106,
-    "remote": 3_065,
+    "remote": 3_100,
     "report": 2_566,
     "draft": 1_877,
     "serve": 1_392,

@@ -3,12 +3,23 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::system::permissions::obstacle;
-use crate::{Digest, free_space};
+use crate::system::permissions::{obstacle_to_reading, obstacle_to_writing};
+use crate::{Digest, free_space, join_group, ownership};
 
 /// Actions that write nothing. If another action lacks a permission, the error also explains how several users can share a
 /// directory.
-const READING: [&str; 4] = ["read", "open", "examine", "find"];
+const READING: [&str; 7] = [
+    "read",
+    "open",
+    "examine",
+    "find",
+    "list",
+    "open the cache",
+    "open the lock",
+];
+
+/// The action that opens an existing file for writing. Other actions that write create, rename or remove files.
+const OPENING: &str = "lock";
 
 /// An error of the cache.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +52,10 @@ pub enum StoreError {
 
     /// The user lacks a permission.
     #[error(
-        "no permission to {action} {path}{}; change its owner or mode, or choose another directory{}",
+        "no permission to {action} {path}{}; {}{}",
         .obstacle.as_ref().map_or_else(String::new, |obstacle| format!(": {obstacle}")),
-        match READING.contains(action) {
+        .group.as_deref().unwrap_or("change its owner or mode, or choose another directory"),
+        match group.is_some() || READING.contains(action) {
             true => "",
             false => ". If several users share the directory, each needs the setting `shared` or the umask 002, and the directory \
                       needs their group and its setgid bit",
@@ -56,6 +68,8 @@ pub enum StoreError {
         path: PathBuf,
         /// The owner and mode of the file or directory that prevents the action, if known.
         obstacle: Option<String>,
+        /// The instruction for a user who is not in the group that may do the action.
+        group: Option<String>,
         /// The operating system's error.
         source: io::Error,
     },
@@ -112,10 +126,15 @@ pub enum StoreError {
     },
 
     /// Garbage collection needs exclusive access to the cache, but a run uses it.
-    #[error("the cache {root} is in use by a run; collect garbage after the run has finished")]
+    #[error(
+        "the cache {root} is in use by a run{}; collect garbage after the run has finished",
+        .holder.as_ref().map_or_else(String::new, |holder| format!(" ({holder})"))
+    )]
     InUse {
         /// The cache directory.
         root: PathBuf,
+        /// The process of the run and its user, if known.
+        holder: Option<String>,
     },
 
     /// Another process took over a lock of this process, because it saw no heartbeat.
@@ -161,12 +180,19 @@ impl StoreError {
                     is_outside: false,
                 }
             }
-            ErrorKind::PermissionDenied => Self::Permission {
-                action,
-                obstacle: obstacle(&path),
-                path,
-                source,
-            },
+            ErrorKind::PermissionDenied => {
+                let obstacle = match READING.contains(&action) {
+                    true => obstacle_to_reading(&path),
+                    false => obstacle_to_writing(&path, action == OPENING),
+                };
+                Self::Permission {
+                    action,
+                    obstacle: obstacle.and_then(ownership),
+                    group: obstacle.and_then(join_group),
+                    path,
+                    source,
+                }
+            }
             ErrorKind::ReadOnlyFilesystem => Self::ReadOnlyFileSystem { action, path },
             _ => Self::Io {
                 action,

@@ -74,10 +74,19 @@ fn documented_keys_are_those_of_prep_toml() {
             "`jobs` is \"two\": expected an integer of at least 1",
         ),
         ("jobs = 0", "`jobs` is 0: expected an integer of at least 1"),
-        ("memory = 16", "`memory` in prep.toml: `16` has no unit"),
+        ("memory = 16", "`memory`: `16` has no unit"),
+        (
+            "link_mode = 'hard'",
+            "`link_mode` is `hard`: expected hardlink, reflink or copy",
+        ),
+        (
+            "remote.trusted = ['ed25519:x']",
+            "`trusted`: `ed25519:x` is not a public key",
+        ),
     ] {
-        sandbox.write("data/prep.toml", setting);
-        sandbox.prep(&["config"]).code(2).stderr_has(&[message]);
+        sandbox.write("data/prep.toml", format!("# a comment\n{setting}\n"));
+        let message = format!("data/prep.toml:2: {message}");
+        sandbox.prep(&["config"]).code(2).stderr_has(&[&message]);
     }
     sandbox.write("data/prep.toml", "jobs = 2\nskip_verification = true\n");
     let ended = sandbox.prep(&["config"]).code(0);

@@ -435,6 +435,45 @@ fn push_uploads_tables_that_were_kept_in_memory() {
     assert_same_trees(&one, &two);
 }
 
+/// Users who trust the first machine, and not the second one, can still pull.
+#[test]
+fn a_refused_push_or_run_leaves_the_record_of_the_remote_unchanged() {
+    let lab = Lab::new();
+    let machine = || {
+        let (sandbox, key) = lab.machine(&[], "mirror = true\n");
+        sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+        sandbox.run_and_count_steps(Harbour::ID);
+        (sandbox, key)
+    };
+    let pull_with = |key: &str| {
+        let pull = ["remote", "pull", "--skip-verification", Harbour::ID];
+        lab.machine(&[key], "").0.prep(&pull)
+    };
+    let record = || fs::read(lab.remote.path().join("v1/sources").join(Harbour::ID)).unwrap();
+    let (_one, key) = machine();
+    let before = record();
+    let (two, other) = machine();
+    assert_eq!(record(), before, "a run replaced the record");
+    let push = ["remote", "push", Harbour::ID, "--skip-verification"];
+    two.prep(&push).code(5).stderr_has(&[
+        "error: harbour: the remote has ",
+        "that you do not trust (the first one: it is signed by ed25519:",
+        "help: if you trust the owner of this key",
+        "--replace replaces results and records",
+    ]);
+    assert_eq!(record(), before);
+    pull_with(&key).code(0);
+    // The results can be sent, but the record belongs to the first machine.
+    fs::remove_dir_all(lab.remote.path().join("v1/ledger")).unwrap();
+    two.prep(&push)
+        .code(5)
+        .stderr_has(&["the remote's record of the bundle is not replaced: it is signed by"]);
+    assert_eq!(record(), before);
+    two.prep(&[&push[..], &["--replace"]].concat()).code(0);
+    pull_with(&other).code(0);
+    pull_with(&key).code(4);
+}
+
 /// A `prep.toml` of the machine may name a key that only some users have.
 #[test]
 fn a_missing_key_only_prevents_sending() {

@@ -54,3 +54,12 @@ fn one_variant_can_be_removed() {
     assert_eq!(sandbox.tree(Harbour::ID), before);
     assert_eq!(sandbox.run_and_count_steps(Harbour::ID), 0);
 }
+
+#[test]
+fn a_dry_run_without_confirmation_removes_nothing() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    let remove = ["remove", Harbour::ID, "--dry-run", "--yes"];
+    sandbox.prep(&remove).code(0).stdout_has(&[Harbour::ID]);
+    assert_eq!(sandbox.tree(Harbour::ID), before);
+}

@@ -43,6 +43,22 @@ fn with_umask(sandbox: &Sandbox, user: u32, umask: &str, arguments: &[&str]) -> 
     command
 }
 
+/// A user outside of the group.
+const OUTSIDER: u32 = 42_010;
+
+fn outsider(sandbox: &Sandbox, arguments: &[&str]) -> CommandResult {
+    let inner = as_user(sandbox, OUTSIDER, arguments);
+    let mut command = setpriv(OUTSIDER, OUTSIDER);
+    command.args(inner.get_args().skip(3));
+    let variables = inner.get_envs();
+    command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+    CommandResult::of(command.current_dir(sandbox.path("")))
+}
+
+fn not_in_group() -> String {
+    format!("you are not in the group {GROUP}: run `usermod -a -G {GROUP} {OUTSIDER}` as root")
+}
+
 fn shared(sandbox: &Sandbox, user: u32, arguments: &[&str]) -> CommandResult {
     CommandResult::of(as_user(sandbox, user, arguments).env("PREP_SHARED", "yes"))
 }
@@ -109,6 +125,50 @@ fn missing_permissions_name_the_setting() {
     );
     let ended = shared(&sandbox, two, &run).code(6);
     ended.stderr_has(&["no permission to", "`shared` or the umask 002"]);
+}
+
+/// The mode of an object does not matter for its replacement.
+#[test]
+fn the_directory_of_an_object_is_the_obstacle() {
+    let Some(sandbox) = sandbox("the_directory_of_an_object_is_the_obstacle") else {
+        return;
+    };
+    let run = ["run", Harbour::ID, "--source", "source"];
+    let [one, two] = USERS;
+    shared(&sandbox, one, &run).code(0);
+    // All objects are damaged, and user two can neither move nor replace them.
+    let objects = sandbox.store().join("objects-v1");
+    for directory in fs::read_dir(&objects).expect("objects") {
+        let directory = directory.expect("a directory").path();
+        for object in fs::read_dir(&directory).expect("objects") {
+            fs::write(object.expect("an object").path(), "damage").expect("a damaged object");
+        }
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o2755)).expect("a mode");
+    }
+    // All steps run again.
+    let entries = sandbox.store().join("ledger-v1");
+    fs::remove_dir_all(&entries).expect("the entries");
+    share(&entries);
+    let ended = shared(&sandbox, two, &run).code(6);
+    let owner = format!("belongs to user {one} and group {GROUP}, and has mode 2755");
+    let ended = ended.stderr_has(&["no permission to commit", &owner]);
+    assert!(!ended.stderr.contains("mode 444"), "{}", ended.stderr);
+}
+
+#[test]
+fn users_outside_of_the_group_get_the_command_that_adds_them() {
+    let Some(sandbox) = sandbox("users_outside_of_the_group_get_the_command_that_adds_them") else {
+        return;
+    };
+    let run = ["run", Harbour::ID, "--source", "source"];
+    outsider(&sandbox, &run)
+        .code(6)
+        .stderr_has(&["no permission to", &not_in_group()]);
+    outsider(&sandbox, &["doctor", "--offline"]).stdout_has(&[&not_in_group()]);
+    let absent = sandbox.path("absent");
+    let absent = absent.to_str().expect("a path");
+    let ended = outsider(&sandbox, &["doctor", "--offline", "--data-dir", absent]);
+    ended.stdout_has(&["the directory does not exist, and you may not create it in"]);
 }
 
 /// A removal that stopped half-way would leave a competition without its answers or its list of files.
@@ -309,21 +369,14 @@ fn other_users_cannot_read_a_private_directory() {
         "you may not enter a directory: {} belongs to",
         sandbox.data().display()
     );
-    let outsider = |arguments: &[&str]| {
-        let inner = as_user(&sandbox, one + 9, arguments);
-        let mut command = setpriv(one + 9, one + 9);
-        command.args(inner.get_args().skip(3));
-        let variables = inner.get_envs();
-        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
-        CommandResult::of(command.current_dir(sandbox.path("")))
-    };
+    let outsider = |arguments: &[&str]| outsider(&sandbox, arguments);
     for verb in [&["list"][..], &["run", Harbour::ID]] {
         let ended = outsider(verb).code(6);
-        ended.stderr_has(&[&closed, "mode 2770", "ask its owner for permission"]);
+        ended.stderr_has(&[&closed, "mode 2770", &not_in_group()]);
     }
     // The check still shows its table, without a row per competition.
     let table = outsider(&["doctor", "--offline"]);
-    let table = table.stdout_has(&["memory", &closed, "ask its owner for permission"]);
+    let table = table.stdout_has(&["memory", &closed, &not_in_group()]);
     assert!(!table.stdout.contains("prepared.json"), "{}", table.stdout);
     // The files are also closed, in case somebody opens the directories.
     for entry in fs::read_dir(answers.parent().expect("a parent")).expect("private") {

@@ -17,9 +17,12 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{major, minor};
+
 use crate::layout::Bucket;
 use crate::locks::lease::{Lease, Mode};
 use crate::system::machine::is_shared;
+use crate::system::permissions::user_name;
 use crate::{Digest, Store, StoreError};
 
 /// Pause between two attempts to take a lock, if the file system offers no way to wait for it.
@@ -259,6 +262,23 @@ fn is_unsupported(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(no_locks)
 }
 
+/// Describes a process that has locked the file `path`, for example `process 4711 of user ann`. Returns `None` if the system
+/// does not provide this information.
+pub(crate) fn describe_holder(path: &Path) -> Option<String> {
+    let found = path.metadata().ok()?;
+    let (major, minor) = (major(found.dev()), minor(found.dev()));
+    let file = format!("{major:02x}:{minor:02x}:{}", found.ino());
+    // A line is for example `1: FLOCK  ADVISORY  READ 4711 08:01:1234567 0 EOF`.
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let process = locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip(4);
+        let process = words.next()?;
+        (words.next()? == file).then_some(process)
+    })?;
+    let user = std::fs::metadata(format!("/proc/{process}")).ok()?.uid();
+    Some(format!("process {process} of user {}", user_name(user)))
+}
+
 /// Returns whether `path` still names the open file `file`.
 ///
 /// # Errors
@@ -372,7 +392,7 @@ impl Store {
         acquire_with(&path, Mode::Exclusive, false, Lease::take_unless_alive)
     }
 
-    fn use_lock(&self) -> PathBuf {
+    pub(crate) fn use_lock(&self) -> PathBuf {
         Bucket::Locks.dir(self.root()).join("use")
     }
 
@@ -386,6 +406,21 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_holder_of_a_lock_is_described() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lock");
+        let guard = try_lock_at(&path).unwrap().unwrap();
+        // Some file systems, such as Btrfs, report other device numbers than `/proc/locks`.
+        if let Some(holder) = describe_holder(&path) {
+            let process = format!("process {} of user ", std::process::id());
+            assert!(holder.starts_with(&process), "{holder}");
+        }
+        drop(guard);
+        assert_eq!(describe_holder(&path), None);
+    }
 
     /// A user who may only read the file cannot open it, so this user cannot lock it.
     #[test]

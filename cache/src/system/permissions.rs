@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
+use rustix::process::{getegid, geteuid, getgroups};
 
 const MODE_BITS: u32 = 0o7777;
 
@@ -20,7 +21,7 @@ pub fn ownership(path: &Path) -> Option<String> {
     Some(format!(
         "{} belongs to user {} and group {}, and has mode {:o}",
         path.display(),
-        name_of(user, "/etc/passwd"),
+        user_name(user),
         name_of(group, "/etc/group"),
         metadata.mode() & MODE_BITS
     ))
@@ -34,6 +35,11 @@ pub fn closed_directory(directory: &Path) -> Option<&Path> {
     directory
         .ancestors()
         .find(|path| is_closed(path) && path.metadata().is_ok())
+}
+
+/// Returns the name of the user `id`, otherwise the number.
+pub(crate) fn user_name(id: u32) -> String {
+    name_of(id, "/etc/passwd")
 }
 
 /// Returns the name of the user or group `id` in the file `list` (`/etc/passwd` or `/etc/group`), otherwise its number.
@@ -61,11 +67,42 @@ pub fn is_read_only(path: &Path) -> bool {
     access(path, Access::WRITE_OK) == Err(Errno::ROFS)
 }
 
-/// Describes the owner and mode of `path`, or of its parent directory, if the current user cannot write it.
-pub(crate) fn obstacle(path: &Path) -> Option<String> {
-    let existing = path.ancestors().filter(|path| path.exists());
-    let blocking = existing.take(2).find(|path| !may_write(path))?;
-    ownership(blocking)
+/// Returns the directory or file whose mode prevents the current user from reading `path`.
+pub(crate) fn obstacle_to_reading(path: &Path) -> Option<&Path> {
+    let is_unreadable = || access(path, Access::READ_OK) == Err(Errno::ACCESS);
+    let directory = path.ancestors().find(|path| path.is_dir());
+    let closed = directory.or(path.parent()).and_then(closed_directory);
+    closed.or_else(|| is_unreadable().then_some(path))
+}
+
+/// Returns the directory or file whose mode prevents the current user from writing `path`.
+///
+/// To create, rename or remove a file, a user needs the permission to write its directory; the mode of the file has no
+/// effect. If `opens_file` is true, the action writes to an existing file, so the mode of the file decides.
+pub(crate) fn obstacle_to_writing(path: &Path, opens_file: bool) -> Option<&Path> {
+    let mut existing = path.ancestors().filter(|path| path.exists());
+    let (first, second) = (existing.next()?, existing.next());
+    let is_target = first.is_dir() || opens_file;
+    let order = match is_target {
+        true => [Some(first), second],
+        false => [second, Some(first)],
+    };
+    order.into_iter().flatten().find(|path| !may_write(path))
+}
+
+/// Returns an instruction for a user who is not in the group of `path`, if the group has more permissions than other users.
+pub fn join_group(path: &Path) -> Option<String> {
+    let metadata = path.metadata().ok()?;
+    let (user, group) = (geteuid().as_raw(), metadata.gid());
+    let groups = getgroups().unwrap_or_default().into_iter();
+    let is_member = groups.chain([getegid()]).any(|one| one.as_raw() == group);
+    let more = (metadata.mode() >> 3) & !metadata.mode() & 0o7;
+    (more != 0 && metadata.uid() != user && !is_member).then(|| {
+        let (user, group) = (user_name(user), name_of(group, "/etc/group"));
+        format!(
+            "you are not in the group {group}: run `usermod -a -G {group} {user}` as root, then log in again"
+        )
+    })
 }
 
 /// Directories and files that the current user cannot write.
@@ -125,6 +162,25 @@ mod tests {
         assert!(root == "root" || root == "0", "{root}");
         assert_eq!(name_of(u32::MAX - 7, "/etc/passwd"), "4294967288");
         assert_eq!(ownership(&dir.path().join("none")), None);
+    }
+
+    /// The mode of a file does not matter for a file that is replaced. (Root may write everything.)
+    #[test]
+    fn the_directory_is_the_obstacle_of_a_replacement() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
+        assert_eq!(obstacle_to_writing(&file, false), None);
+        assert_eq!(obstacle_to_reading(&file), None);
+        let is_root = geteuid().is_root();
+        assert_eq!(obstacle_to_writing(&file, true).is_none(), is_root);
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        let expected = (!is_root).then(|| dir.path());
+        assert_eq!(obstacle_to_writing(&file, false), expected);
+        // The owner of a file needs no group.
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o060)).unwrap();
+        assert_eq!(join_group(&file), None);
     }
 
     #[test]

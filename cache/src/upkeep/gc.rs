@@ -31,6 +31,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::stat;
 use super::stat::{MIN_GARBAGE_AGE, age};
 use crate::layout::Bucket;
+use crate::locks::file::describe_holder;
 use crate::records::ledger::{NamedHistory, RecordRead, seconds};
 use crate::upkeep::stat::Amount;
 use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, StepResult, Store, StoreError};
@@ -141,6 +142,7 @@ impl Store {
         self.must_be_writable()?;
         self.try_exclusive()?.ok_or_else(|| StoreError::InUse {
             root: self.root().to_path_buf(),
+            holder: describe_holder(&self.use_lock()),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Lists and counts the files of a store, and removes files that killed processes left.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -71,6 +72,20 @@ impl Store {
     /// If the directory cannot be listed.
     pub fn quarantined(&self) -> Result<Amount, StoreError> {
         self.flat_amount_of(Bucket::Quarantine)
+    }
+
+    /// Returns the damaged objects in quarantine.
+    ///
+    /// # Errors
+    /// If the directory cannot be listed.
+    pub fn quarantined_objects(&self) -> Result<BTreeSet<Digest>, StoreError> {
+        let files = entries(&Bucket::Quarantine.dir(self.root()))?;
+        // The name ends with the time at which the object was moved.
+        let digests = files.iter().filter_map(|(name, _)| {
+            let (digest, _) = name.rsplit_once('-')?;
+            digest.parse().ok()
+        });
+        Ok(digests.collect())
     }
 
     fn amount_of(&self, bucket: Bucket) -> Result<Amount, StoreError> {

@@ -84,9 +84,7 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
             Err(error) => {
                 let failed = CheckResult::failed(check, Error::writing("write to", dir, &error));
                 match error.kind() {
-                    ErrorKind::PermissionDenied => failed.help(
-                        "change the owner or mode of this directory, or use another directory",
-                    ),
+                    ErrorKind::PermissionDenied => failed.help(help_if_denied(dir)),
                     ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
                         failed.help("move the file away, or use another directory")
                     }
@@ -102,6 +100,23 @@ pub fn file_systems(settings: &Settings) -> Vec<CheckResult> {
         findings.push(links(settings));
     }
     findings
+}
+
+/// Returns the suggested action for a directory that the current user may not write or create.
+fn help_if_denied(dir: &Path) -> String {
+    let closed = prep_cache::closed_directory(dir);
+    let existing = closed.or_else(|| dir.ancestors().find(|path| path.exists()));
+    let existing = existing.unwrap_or(dir);
+    let shown = existing.display();
+    match prep_cache::join_group(existing) {
+        Some(group) => group,
+        None if existing == dir || closed.is_some() => {
+            format!("change the owner or mode of {shown}, or use another directory")
+        }
+        None => format!(
+            "the directory does not exist, and you may not create it in {shown}; create it as root, or use another directory"
+        ),
+    }
 }
 
 /// Depth of the directories in the data directory to which a run writes: `PACK/ID/prepared/public`.
@@ -141,8 +156,9 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
         1 => format!("cannot be written: {described}"),
         count => format!("{count} directories or files cannot be written, for example {described}"),
     };
-    let help = "change its owner or mode. If a group shares the directory DIR, run as root `chgrp -R GROUP DIR`, `chmod -R g=u DIR` and \
-                `find DIR -type d -exec chmod g+s {} +`, and set PREP_SHARED=yes for each user";
+    let change = "change its owner or mode. If a group shares the directory DIR, run as root `chgrp -R GROUP DIR`, `chmod -R g=u DIR` and \
+                  `find DIR -type d -exec chmod g+s {} +`, and set PREP_SHARED=yes for each user";
+    let help = prep_cache::join_group(first).unwrap_or_else(|| change.to_owned());
     Some(CheckResult::new(check, Health::Error, text).help(help))
 }
 

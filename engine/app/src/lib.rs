@@ -109,8 +109,8 @@ pub use prep_leaks::{LeakLevel, LeakReport};
 pub use prep_steps::{Expand, FailedRun, Preview, PreviewColumn, RememberedOptions, Verify};
 pub use prep_trust::{Identity, ReadLog, Recipient, SealError, reports_of, sign};
 pub use prepared::{
-    PreparedData, PreparedState, manifest, not_prepared, pipeline_change, prepared_ids,
-    replaceable_manifest,
+    PreparedData, PreparedState, damaged_files, manifest, not_prepared, pipeline_change,
+    prepared_ids, replaceable_manifest,
 };
 pub use push::{PushResult, fetch, mirror, push, remote_of};
 pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};

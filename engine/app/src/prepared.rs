@@ -1,9 +1,10 @@
 //! The state of a competition in the data directory.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_cache::{HistoryScope, Store};
+use prep_cache::{Digest, HistoryScope, Store};
 use prep_contents::parallel;
 use prep_core::{Context, Failure, LastRuns, Remedy, chain};
 use prep_digests::digest_of_file;
@@ -243,6 +244,36 @@ pub fn verify_after_restart(
         }
     }
     Ok(())
+}
+
+/// Returns the paths of published files of all variants whose content was that of one of the damaged `objects` of the
+/// cache, and has changed since. If `mark` is true, marks these files as changed, so that the next run writes them again.
+///
+/// # Errors
+/// Returns an error if the files cannot be marked.
+pub fn damaged_files(
+    settings: &Settings,
+    catalog: &Catalog,
+    objects: &BTreeSet<Digest>,
+    mark: bool,
+) -> Result<Vec<PathBuf>, Error> {
+    let mut damaged = Vec::new();
+    for variant in settings.variants() {
+        let data_dir = settings.data_dir_of(&variant);
+        for entry in catalog.iter() {
+            let id = &entry.id;
+            let paths = prep_steps::find_damaged(&data_dir, id, objects);
+            if mark && !paths.is_empty() {
+                let marked = prep_steps::invalidate(&data_dir, id, &paths);
+                marked.map_err(|error| {
+                    Error::new(Failure::Machine, format!("{id}: {}", chain(&error)))
+                })?;
+            }
+            let prepared = prepared_dir(&data_dir, id);
+            damaged.extend(paths.iter().map(|path| prepared.join(path)));
+        }
+    }
+    Ok(damaged)
 }
 
 /// Returns the error for a competition that is not prepared.

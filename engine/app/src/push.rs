@@ -9,7 +9,7 @@ use prep_core::{
     Action, Cancel, Context, Failure, NodeId, NodeState, NullReporter, Remedy, RunOptions,
     Source as _, Value, resolve, run,
 };
-use prep_remote::{Link, PutOutcome, SendOutcome};
+use prep_remote::{Link, PutOutcome, Rejection, SendOutcome, SourceOutcome};
 use prep_steps::Verify;
 use serde::Serialize;
 
@@ -34,9 +34,13 @@ pub struct PushResult {
     /// Steps whose results are not completely on this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_here: Vec<String>,
-    /// Steps for which the remote has a different result, or rejected the result.
+    /// Steps for which the remote has a different result, or a result that is not trusted. If there are such steps, the
+    /// remote's record of the bundle stays unchanged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
+    /// Why the remote's results, or its record of the bundle, are not trusted.
+    #[serde(skip)]
+    pub rejection: Option<Rejection>,
     /// Whether the bundle is in the mirror now.
     pub mirrored: bool,
     /// Whether the results were not compared with published checksums.
@@ -105,8 +109,9 @@ impl Pushing<'_> {
             self.context.check()?;
             self.push_result(*node, &mut pushed)?;
         }
-        // If some results are missing, the bundle may be the wrong one, so it is not sent.
-        if pushed.not_here.is_empty() {
+        // If some results are missing, the bundle may be the wrong one, so it is not sent. If the remote has other results,
+        // its record must stay, because other machines search for the results of this bundle.
+        if pushed.not_here.is_empty() && pushed.refused.is_empty() {
             self.push_sources(competition, &mut pushed)?;
         }
         Ok(pushed)
@@ -148,8 +153,12 @@ impl Pushing<'_> {
         match self.link.send(offer, store)? {
             SendOutcome::Recorded(PutOutcome::New) => pushed.new += 1,
             SendOutcome::Recorded(PutOutcome::Same) => pushed.there += 1,
-            SendOutcome::Recorded(PutOutcome::Different(_) | PutOutcome::Rejected(_)) => {
+            SendOutcome::Recorded(PutOutcome::Different(_)) => {
                 pushed.refused.push(node.name.clone());
+            }
+            SendOutcome::Recorded(PutOutcome::Rejected(rejection)) => {
+                pushed.refused.push(node.name.clone());
+                pushed.rejection.get_or_insert(rejection);
             }
             SendOutcome::Incomplete(_) => pushed.not_here.push(node.name.clone()),
         }
@@ -200,8 +209,14 @@ impl Pushing<'_> {
                 None => None,
             };
             let content = origin.record.content();
-            let mirrored = self.link.send_source(name, &content, file)?;
-            pushed.mirrored |= origin.is_bundle() && mirrored;
+            match self.link.send_source(name, &content, file)? {
+                SourceOutcome::Recorded { mirrored } => {
+                    pushed.mirrored |= origin.is_bundle() && mirrored;
+                }
+                SourceOutcome::Rejected(rejection) => {
+                    pushed.rejection.get_or_insert(rejection);
+                }
+            }
         }
         Ok(())
     }
@@ -314,7 +329,14 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     }
     let file = std::fs::File::open(&path);
     let file = file.map_err(|error| Error::reading("read", &path, &error))?;
-    link.send_source(id, &content, Some(file))?;
+    if let SourceOutcome::Rejected(rejection) = link.send_source(id, &content, Some(file))? {
+        let message =
+            format!("the remote's record of the bundle of `{id}` is not replaced: {rejection}");
+        return Err(Error {
+            help: rejection.remedy(),
+            ..Error::new(Failure::Check, message)
+        });
+    }
     if !task.options.keep_bundles {
         prep_fetch::discard(&task.settings.data_dir, id);
     }

@@ -10,13 +10,15 @@ use std::fs::{File, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
+use prep_app::LinkMode;
 use prep_remote::{KeyError, TrustedSigner};
 use serde::{Deserialize, Deserializer};
 use toml::value::{Date, Datetime};
 
 use crate::error::{CliError, Exit};
-use crate::global::at_least_one;
+use crate::global::{at_least_one, positive_size};
 use crate::session::Directories;
 
 pub const FILE: &str = "prep.toml";
@@ -35,7 +37,8 @@ pub struct ConfigFile {
     pub cache_dir: Option<PathBuf>,
     pub source: Option<PathBuf>,
     /// `hardlink`, `reflink` or `copy`: how published files share bytes with the cache.
-    pub link_mode: Option<String>,
+    #[serde(default, deserialize_with = "link_mode")]
+    pub link_mode: Option<LinkMode>,
     /// Directory with descriptions that replace the built-in ones.
     pub descriptions: Option<PathBuf>,
     /// Whether `prep` compares neither bundles nor outputs with published checksums.
@@ -46,9 +49,9 @@ pub struct ConfigFile {
     pub packs: Option<PathBuf>,
     #[serde(default, deserialize_with = "jobs")]
     pub jobs: Option<usize>,
-    /// Memory for all running steps, such as `8GB`.
-    #[serde(default, deserialize_with = "size")]
-    pub memory: Option<String>,
+    /// Memory for all running steps in bytes. The file contains a size, such as `8GB`.
+    #[serde(default, deserialize_with = "memory")]
+    pub memory: Option<u64>,
     /// Whether the group may write new files and directories.
     pub shared: Option<bool>,
     #[serde(default)]
@@ -108,24 +111,37 @@ fn jobs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::
 }
 
 /// Accepts any value, because the parser of sizes reports a number without a unit.
-fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(Some(match serde_json::Value::deserialize(deserializer)? {
+fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let text = match serde_json::Value::deserialize(deserializer)? {
         serde_json::Value::String(text) => text,
         other => other.to_string(),
-    }))
+    };
+    let wrong = |error| serde::de::Error::custom(format!("`memory`: {error}"));
+    positive_size(&text).map(Some).map_err(wrong)
+}
+
+fn link_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LinkMode>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let wrong = |error| serde::de::Error::custom(format!("`link_mode` is `{text}`: {error}"));
+    LinkMode::from_str(&text).map(Some).map_err(wrong)
 }
 
 fn trusted_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TrustedKey>, D::Error> {
     let values = Vec::deserialize(deserializer)?.into_iter();
-    let keys = values.map(|value| match value {
-        ConfigValue::Table(table) => table,
-        ConfigValue::Key(key) => TrustedKey {
-            key,
-            competitions: None,
-            until: None,
-        },
+    let keys = values.map(|value| {
+        let trusted = match value {
+            ConfigValue::Table(table) => table,
+            ConfigValue::Key(key) => TrustedKey {
+                key,
+                competitions: None,
+                until: None,
+            },
+        };
+        let parsed = trusted.parse();
+        parsed.map_err(|error| serde::de::Error::custom(format!("`trusted`: {error}")))?;
+        Ok(trusted)
     });
-    Ok(keys.collect())
+    keys.collect()
 }
 
 impl TrustedKey {
@@ -293,33 +309,30 @@ fn check(path: &Path, safe: &[PathBuf], section: &ConfigSection) -> Result<(), C
         let metadata = place.metadata();
         let metadata =
             metadata.map_err(|error| prep_app::Error::reading("examine", place, &error))?;
-        if let Some(fault) = fault(&metadata, rustix::process::geteuid().as_raw()) {
-            let message = format!(
-                "{} is not used, because {} {fault}",
-                path.display(),
-                place.display()
-            );
+        if let Some((fault, fix)) = fault(&metadata, rustix::process::geteuid().as_raw()) {
+            let (path, place) = (path.display(), place.display());
+            let message = format!("{path} is not used, because {place} {fault}");
             return Err(CliError::new(Exit::Usage, message).help(format!(
                 "if you trust the users who share the directory, add it to `safe_data_dirs` in `[remote]` of ~/.config/prep/{FILE}; \
-                 otherwise run `chmod go-w` on the file and its directory"
+                 otherwise run `{fix} {place}`"
             )));
         }
     }
     Ok(())
 }
 
-/// Returns the reason why a user other than `user` and root could write a file or directory. Returns `None` if only these
-/// two users can.
-fn fault(metadata: &Metadata, user: u32) -> Option<&'static str> {
+/// Returns the reason why a user other than `user` and root could write a file or directory, and the command that changes
+/// this. Returns `None` if only these two users can.
+fn fault(metadata: &Metadata, user: u32) -> Option<(&'static str, &'static str)> {
     const OTHERS_WRITE: u32 = 0o022;
     const STICKY: u32 = 0o1000;
     let mode = metadata.mode();
     // In a sticky directory, only owners can remove and replace files.
     let is_shared_safely = metadata.is_dir() && mode & STICKY != 0;
     if metadata.uid() != user && metadata.uid() != 0 {
-        Some("belongs to another user")
+        Some(("belongs to another user", "chown root"))
     } else if mode & OTHERS_WRITE != 0 && !is_shared_safely {
-        Some("can be written by other users")
+        Some(("can be written by other users", "chmod go-w"))
     } else {
         None
     }
@@ -370,8 +383,8 @@ fn denied(path: &Path, instead: &str) -> CliError {
     let described = prep_cache::ownership(place);
     let described = described.unwrap_or_else(|| place.display().to_string());
     let message = format!("you may not {action}: {described}");
-    CliError::new(Exit::Machine, message)
-        .help(format!("ask its owner for permission, or {instead}"))
+    let ask = prep_cache::join_group(place).unwrap_or("ask its owner for permission".to_owned());
+    CliError::new(Exit::Machine, message).help(format!("{ask}, or {instead}"))
 }
 
 /// Returns the error for a file that is not valid, with the line and the known keys.
@@ -506,8 +519,8 @@ mod tests {
         };
         let files = ConfigFiles::read(&places, Some(data.path())).unwrap();
         assert_eq!((files.found.len(), files.searched.len()), (3, 4));
-        let (memory, origin) = files.first(|file| file.memory.clone()).unwrap();
-        assert_eq!(memory, "4GB");
+        let (memory, origin) = files.first(|file| file.memory).unwrap();
+        assert_eq!(memory, 4_000_000_000);
         assert!(origin.ends_with("/prep/prep.toml"), "{origin}");
         let (source, origin) = files.first(|file| file.source.clone()).unwrap();
         assert_eq!(source, project.path().join("bundles"));

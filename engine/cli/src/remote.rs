@@ -156,16 +156,18 @@ mod tests {
     #[test]
     fn options_have_precedence_and_trusted_keys_are_joined() {
         let (user, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let [a, b] =
+            ["a", "b"].map(|name| SigningKey::generate(name).unwrap().public().to_string());
         let write = |dir: &tempfile::TempDir, text: &str| {
             std::fs::write(dir.path().join(FILE), text).unwrap();
         };
         write(
             &user,
-            "[remote]\nurl = 's3://user'\ntrusted = ['a']\nkey = 'k'\nmirror = true\n",
+            &format!("[remote]\nurl = 's3://user'\ntrusted = ['{a}']\nkey = 'k'\nmirror = true\n"),
         );
         write(
             &data,
-            "[remote]\nurl = 's3://data'\ntrusted = ['b']\nmirror = false\n",
+            &format!("[remote]\nurl = 's3://data'\ntrusted = ['{b}']\nmirror = false\n"),
         );
         let of = |args: &RemoteArgs, places: &Directories| {
             RemoteSettings::resolve(args, places, data.path()).unwrap()
@@ -183,7 +185,7 @@ mod tests {
             .into_iter()
             .map(|(trusted, _)| trusted.key)
             .collect();
-        assert_eq!(trusted, ["b", "a"]);
+        assert_eq!(trusted, [b, a]);
         let settings = of(&RemoteArgs::default(), &places(user.path()));
         assert_eq!(settings.url.unwrap().1, "PREP_REMOTE");
         let named = RemoteArgs {

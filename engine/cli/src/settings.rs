@@ -14,7 +14,7 @@ use crate::error::{CliError, raise_open_files};
 use crate::global::{Color, Global, at_least_one, positive_size, yes_or_no};
 use crate::options::verify;
 use crate::output::printer::Printer;
-use crate::prep_toml::{ConfigFile, ConfigFiles, FILE};
+use crate::prep_toml::{ConfigFile, ConfigFiles};
 use crate::session::{CliSession, Directories, Kaggle};
 
 /// Memory of a system that does not state its memory, in bytes.
@@ -209,14 +209,9 @@ impl CliSession {
             "link_mode",
             None,
             (LINK_MODE, |text| {
-                Ok(parse_variable(LINK_MODE, &text, LinkMode::from_str))
+                parse_variable(LINK_MODE, &text, LinkMode::from_str)
             }),
-            |file| {
-                let text = file.link_mode.as_deref()?;
-                let error =
-                    |error| CliError::usage(format!("`link_mode` in {FILE} is `{text}`: {error}"));
-                Some(LinkMode::from_str(text).map_err(error))
-            },
+            |file| file.link_mode,
         )?;
         let descriptions = chooser.path("descriptions", None, DESCRIPTIONS, |file| {
             &file.descriptions
@@ -237,15 +232,9 @@ impl CliSession {
         )?;
         let memory = chooser.choose(
             "memory",
-            global.memory.map(Ok),
-            (MEMORY, |text| {
-                Ok(parse_variable(MEMORY, &text, positive_size))
-            }),
-            |file| {
-                let text = file.memory.as_deref()?;
-                let error = |error| CliError::usage(format!("`memory` in {FILE}: {error}"));
-                Some(positive_size(text).map_err(error))
-            },
+            global.memory,
+            (MEMORY, |text| parse_variable(MEMORY, &text, positive_size)),
+            |file| file.memory,
         )?;
         let is_shared = chooser.switch("shared", SHARED, |file| file.shared)?;
         let wanted = jobs.unwrap_or(environment.processors).max(1);
@@ -272,7 +261,6 @@ impl CliSession {
             packs,
             jobs,
             memory: memory
-                .transpose()?
                 .unwrap_or_else(|| environment.memory.unwrap_or(ASSUMED_MEMORY_BYTES) / 2),
             program: environment.program.clone(),
             boot: environment.boot.clone(),
@@ -284,7 +272,7 @@ impl CliSession {
             settings,
             remembered: RememberedOptions {
                 source,
-                link_mode: link_mode.transpose()?,
+                link_mode,
                 descriptions,
                 verify: verify(skip, skip_bundle),
                 ..RememberedOptions::default()

@@ -163,6 +163,8 @@ pub enum FetchError {
     NotAllowed,
     #[error("cannot set up downloads: {cause}")]
     Setup { cause: String },
+    #[error("the certificate of {host} is not valid: {cause}")]
+    Certificate { host: String, cause: String },
     /// The certificates of servers cannot be checked, for example because the system has no root certificates.
     #[error("cannot check the certificates of servers: {cause}")]
     Certificates { cause: String },
@@ -285,6 +287,11 @@ impl FetchError {
             FetchError::Certificates { .. } => {
                 "install the root certificates of the system (Debian: `apt install ca-certificates`), or set SSL_CERT_FILE".into()
             }
+            FetchError::Certificate { .. } => {
+                "if a proxy decrypts the connections of this network, set SSL_CERT_FILE to a PEM file that contains the certificate \
+                 of its authority (CA), or add this certificate to those of the system; also check the clock"
+                    .into()
+            }
             FetchError::NoValidator { .. } => "download the entire file".into(),
             FetchError::NoFile { .. } => {
                 "correct the address of the file in the pipeline".into()
@@ -329,6 +336,7 @@ impl FetchError {
             | FetchError::Certificates { .. }
             | FetchError::Store(_) => Failure::Machine,
             FetchError::GaveUp { .. }
+            | FetchError::Certificate { .. }
             | FetchError::Quota { .. }
             | FetchError::Unavailable { .. }
             | FetchError::KeepsChanging { .. } => Failure::Away,
@@ -362,6 +370,9 @@ pub enum Trouble {
         /// Time since the first request to the host, if it never answered.
         unanswered: Option<Duration>,
     },
+    /// Is not repeated, because the host would send the same certificate.
+    #[error("the certificate of {host} is not valid: {cause}")]
+    Certificate { host: String, cause: String },
     #[error("the connection to {host} broke at byte {offset}: {cause}")]
     Broken {
         host: String,
@@ -463,6 +474,15 @@ impl Trouble {
     }
 }
 
+/// Returns the reason if the certificate of a server was rejected.
+pub(crate) fn rejected_certificate(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let mut causes = prep_core::causes(error).filter_map(|one| one.downcast_ref());
+    causes.find_map(|cause| match cause {
+        rustls::Error::InvalidCertificate(reason) => Some(reason.to_string()),
+        _ => None,
+    })
+}
+
 /// Returns the causes of a transport error without its URL, which may contain a signature.
 pub(crate) fn transport_cause(error: reqwest::Error) -> String {
     prep_core::chain(&error.without_url())
@@ -509,6 +529,17 @@ fn is_binary(body: &str) -> bool {
 mod tests {
     use super::*;
     use crate::credentials::Secret;
+
+    #[test]
+    fn a_rejected_certificate_is_found_inside_of_io_errors() {
+        let reason = rustls::CertificateError::UnknownIssuer;
+        let error = io::Error::other(rustls::Error::InvalidCertificate(reason.clone()));
+        assert_eq!(rejected_certificate(&error), Some(reason.to_string()));
+        let error = io::Error::other(error);
+        assert_eq!(rejected_certificate(&error), Some(reason.to_string()));
+        let refused = io::Error::from(ErrorKind::ConnectionRefused);
+        assert_eq!(rejected_certificate(&refused), None);
+    }
 
     #[test]
     fn messages_are_one_line_without_secrets() {

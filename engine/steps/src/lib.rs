@@ -77,9 +77,9 @@ pub use kinds::{
     ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, MANIFEST_FILE, Manifest,
     ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths,
     RecordedPipeline, RecordedSource, RememberedOptions, RemovedFiles, TreeExamination, TreeState,
-    Trial, TrialError, VerifiedTree, Verify, invalidate, is_writer_dependent, record_origin,
-    record_preparation, remove_published, renew_record, result_of, verify_after_restart,
-    vocabulary,
+    Trial, TrialError, VerifiedTree, Verify, find_damaged, invalidate, is_writer_dependent,
+    record_origin, record_preparation, remove_published, renew_record, result_of,
+    verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;
 pub use members::members;

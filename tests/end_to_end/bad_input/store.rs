@@ -1,7 +1,7 @@
 //! Tests with a damaged cache.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use crate::support::{Harbour, Sandbox, Snapshot};
@@ -58,6 +58,41 @@ fn damaged_objects_are_found_removed_and_computed_again() {
     fs::remove_dir_all(sandbox.data()).expect("remove");
     sandbox.run_and_count_steps(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
+}
+
+/// A published file that is a hard link to a damaged object has the same damage, and no metadata show it.
+#[test]
+fn published_files_that_share_a_damaged_object_are_written_again() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    let published = sandbox.prepared(Harbour::ID).join("public/train.csv");
+    let (good, metadata) = (fs::read(&published), fs::metadata(&published));
+    let (good, metadata) = (good.expect("a file"), metadata.expect("metadata"));
+    assert!(metadata.nlink() > 1, "the file is not a hard link");
+    let time = metadata.modified().expect("a time");
+    let damage = || {
+        fs::set_permissions(&published, fs::Permissions::from_mode(0o644)).expect("mode");
+        let mut bytes = good.clone();
+        bytes[0] ^= 1;
+        fs::write(&published, bytes).expect("write");
+        let file = fs::File::options().write(true).open(&published);
+        file.expect("a file").set_modified(time).expect("a time");
+        fs::set_permissions(&published, metadata.permissions()).expect("mode");
+    };
+    damage();
+    let line = format!("damaged published file: {}\n", published.display());
+    sandbox
+        .prep(&["cache", "verify"])
+        .code(6)
+        .stdout_has(&[&line]);
+    assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
+    let repair = ["cache", "verify", "--repair"];
+    sandbox.prep(&repair).code(0).stdout_has(&[&line]);
+    assert_eq!(sandbox.state(Harbour::ID), "changed since prepared");
+    sandbox.run_and_count_steps(Harbour::ID);
+    assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
+    let ended = sandbox.prep(&["cache", "verify"]).code(0);
+    assert!(!ended.stdout.contains("published"), "{}", ended.stdout);
 }
 
 #[test]

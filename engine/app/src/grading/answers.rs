@@ -217,7 +217,11 @@ impl<'a> PreparedDirectory<'a> {
             "the answers of `{id}` changed after they were prepared: {} was modified",
             file.place.display()
         );
-        let noted = prep_steps::invalidate(&self.settings.data_dir, id, &file.name);
+        let noted = prep_steps::invalidate(
+            &self.settings.data_dir,
+            id,
+            std::slice::from_ref(&file.name),
+        );
         let prepare = Remedy::Prepare { id: id.to_owned() };
         Error::new(Failure::Input, message).help(match noted {
             Ok(()) => prepare,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 use prep_app::{AnswersState, JobPlan, Plan, PodOptions, PushResult, kubernetes, remote_of, slurm};
-use prep_core::units;
+use prep_core::{Failure, Remedy, units};
 use prep_remote::{Link, SigningKey};
 use prep_spec::BASE_VARIANT;
 use serde_json::json;
@@ -64,6 +64,9 @@ pub struct PushArgs {
     #[command(flatten)]
     preparation: PreparationArgs,
     /// Send everything again, even if the remote has it; repairs a damaged remote
+    ///
+    /// Also replaces results and records that are signed with keys that you do not trust. Users who trust these keys and not
+    /// yours can then no longer pull the competition.
     #[arg(long)]
     replace: bool,
     /// Also send sealed competitions, whose answers the remote then has unencrypted
@@ -133,6 +136,12 @@ impl PushArgs {
                 ));
             }
         };
+        let done = |pushed: &PushResult| {
+            done(pushed);
+            if let Some(error) = refusal(pushed) {
+                session.printer.error(&error);
+            }
+        };
         let moving = TransferDisplay::new(&session.printer, link);
         let all = prep_app::push(&task, &ids, link, &cancel, &done)?;
         drop(moving);
@@ -172,10 +181,9 @@ impl PushArgs {
     /// Returns a message with the options that `prep remote pull` needs, and the bundles that the mirror lacks.
     /// Returns `None` if a pull needs no options and the mirror lacks no bundle.
     fn advice_for_pull(&self, all: &[PushResult]) -> Option<String> {
-        let sent: Vec<&PushResult> = all
-            .iter()
-            .filter(|result| result.not_here.is_empty())
-            .collect();
+        let is_sent =
+            |result: &&PushResult| result.not_here.is_empty() && refusal(result).is_none();
+        let sent: Vec<&PushResult> = all.iter().filter(is_sent).collect();
         let mut options = Vec::new();
         if self.preparation.variant.variant != BASE_VARIANT {
             options.push(format!("--variant {}", self.preparation.variant.variant));
@@ -223,13 +231,42 @@ fn table(all: &[PushResult]) -> PrintedTable {
     table
 }
 
-/// Returns the exit code of a push. A result that the remote rejects is a failed check, because two machines computed
-/// different results.
+/// Returns the error of a push that the remote's results or records prevented.
+fn refusal(pushed: &PushResult) -> Option<CliError> {
+    let (id, steps) = (&pushed.id, pushed.refused.len() as u64);
+    let cause = match &pushed.rejection {
+        Some(rejection) if steps == 0 => {
+            format!("the remote's record of the bundle is not replaced: {rejection}")
+        }
+        Some(rejection) => format!(
+            "the remote has {} that you do not trust (the first one: {rejection})",
+            units::count(steps, "result")
+        ),
+        None if steps == 0 => return None,
+        None => format!(
+            "the remote has different results of {}: {}",
+            units::count(steps, "step"),
+            pushed.refused.join(", ")
+        ),
+    };
+    let message = format!("{id}: {cause}; other users still get the earlier results");
+    let error = prep_app::Error::new(Failure::Check, message);
+    Some(CliError::from(match &pushed.rejection {
+        None => error,
+        Some(rejection) => {
+            let replace = "--replace replaces results and records of keys that you do not trust";
+            let trust = rejection.remedy().into_iter();
+            error.help(Remedy::AnyOf(trust.chain([replace.into()]).collect()))
+        }
+    }))
+}
+
+/// Returns the exit code of a push. A refused push is a failed check, because the remote has results of another machine.
 fn exit(all: &[PushResult]) -> Exit {
-    Exit::combine(all.iter().filter_map(|result| match result {
-        result if !result.refused.is_empty() => Some(Exit::Check),
-        result if is_empty(result) => Some(Exit::Input),
-        _ => None,
+    Exit::combine(all.iter().filter_map(|result| match refusal(result) {
+        Some(error) => Some(error.exit),
+        None if is_empty(result) => Some(Exit::Input),
+        None => None,
     }))
 }
 

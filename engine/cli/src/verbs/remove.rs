@@ -32,7 +32,7 @@ pub struct RemoveArgs {
     #[arg(long, short = 'n')]
     dry_run: bool,
     /// Do not ask for confirmation
-    #[arg(long, short, conflicts_with = "dry_run")]
+    #[arg(long, short)]
     yes: bool,
     /// Remove only the prepared data of this variant; keep bundles and the cache
     #[arg(long, value_name = "NAME", value_parser = variant_name)]

@@ -74,7 +74,9 @@ impl RemoteError {
     /// Returns an action that may help, if there is a specific one.
     pub fn remedy(&self) -> Option<Remedy> {
         let words = match self {
-            RemoteError::Unreachable { .. } => "check the network and the address",
+            RemoteError::Unreachable { .. } => {
+                "check the network, the address, and the variables HTTPS_PROXY and SSL_CERT_FILE"
+            }
             RemoteError::Full { .. } => "free space in the remote, or raise its quota",
             RemoteError::ReadOnly { .. } => "use credentials that may write",
             RemoteError::Unwritable { .. } => {

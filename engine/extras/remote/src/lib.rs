@@ -69,4 +69,4 @@ pub use mirror::MirroredBundle;
 pub use remote::{PutOutcome, Remote, RemoteSource};
 pub use tier::{MirroredSource, RemoteContent};
 pub use trust::{Rejection, TrustedSigner, check as check_signer, sign_text, signer};
-pub use upload::SendOutcome;
+pub use upload::{SendOutcome, SourceOutcome};

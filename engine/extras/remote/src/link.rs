@@ -114,7 +114,8 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Sends objects and bundles even if the remote has them, in order to repair damaged copies.
+    /// Sends objects and bundles even if the remote has them, in order to repair damaged copies. Also replaces records that
+    /// are signed with keys that are not trusted.
     pub fn replace_all(&self) {
         self.inner().replaces_all.store(true, Ordering::Relaxed);
     }
@@ -269,23 +270,12 @@ impl Inner {
     }
 
     pub(crate) fn report_rejection(&self, what: &str, rejected: &Rejection) {
-        let remedy = match rejected {
-            Rejection::UntrustedKey(key) => Some(Remedy::TrustKey {
-                key: Some(key.to_string()),
-            }),
-            Rejection::OutOfScope { .. } | Rejection::Expired(_) => {
-                Some(Remedy::TrustKey { key: None })
-            }
-            Rejection::OtherRemote(_) => Some(Remedy::NameSameRemote),
-            Rejection::Outdated { .. } => Some(Remedy::SendAgain),
-            _ => None,
-        };
         let message = format!(
             "{what} in the remote {} is ignored: {rejected} (further records that are ignored for the same reason are not reported)",
             self.remote.name()
         );
         let topic = Topic::Rejected(std::mem::discriminant(rejected));
-        self.report_once(topic, message, remedy);
+        self.report_once(topic, message, rejected.remedy());
     }
 
     pub(crate) fn report_dropped(&self) {
@@ -320,15 +310,20 @@ impl Inner {
 
     /// Returns the remote's record of a source. If the record is not trusted, reports the reason and returns `None`.
     pub(crate) async fn source(&self, name: &str) -> Result<Option<RemoteSource>, RemoteError> {
+        Ok(self.checked_source(name).await?.and_then(Result::ok))
+    }
+
+    /// Same as [`source`](Self::source), but returns the reason why the record is not trusted.
+    pub(crate) async fn checked_source(
+        &self,
+        name: &str,
+    ) -> Result<Option<Result<RemoteSource, Rejection>>, RemoteError> {
         let found = self.remote.source(name).await?;
         let fresh = found.map(|known| self.check_serial(name, known?));
-        Ok(fresh.and_then(|known| match known {
-            Ok(known) => Some(known),
-            Err(rejected) => {
-                self.report_rejection(&format!("the record of the source `{name}`"), &rejected);
-                None
-            }
-        }))
+        if let Some(Err(rejected)) = &fresh {
+            self.report_rejection(&format!("the record of the source `{name}`"), rejected);
+        }
+        Ok(fresh)
     }
 
     /// Returns `known`, or an error if this machine has read a newer record of the source before.
@@ -432,8 +427,11 @@ impl Inner {
                 .into_iter()
                 .any(|area| present.contains(&(area, *object)))
         };
-        self.replaces_all.load(Ordering::Relaxed) && !is_sent()
-            || self.damaged.lock().contains(object)
+        self.replaces_all() && !is_sent() || self.damaged.lock().contains(object)
+    }
+
+    pub(crate) fn replaces_all(&self) -> bool {
+        self.replaces_all.load(Ordering::Relaxed)
     }
 
     pub(crate) fn mark_present(&self, area: Area, object: Digest) {

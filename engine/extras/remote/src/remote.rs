@@ -271,19 +271,24 @@ impl Remote {
         }))
     }
 
-    /// Creates the entry of a step, unless one exists.
+    /// Creates the entry of a step, unless one exists. If `replace` is true, replaces an entry that is not trusted.
     pub async fn put_entry(
         &self,
         key: &Digest,
         entry: &LedgerEntry,
         competition: &str,
+        replace: bool,
     ) -> Result<PutOutcome, RemoteError> {
         let name = layout::entry(key);
         let sealed = self.seal(&name, entry)?;
-        if self.create(&name, sealed).await? {
+        if self.create(&name, sealed.clone()).await? {
             return Ok(PutOutcome::New);
         }
         Ok(match self.entry(key, competition).await? {
+            Some(Err(_)) if replace => {
+                self.put(&name, sealed).await?;
+                PutOutcome::New
+            }
             Some(Ok(theirs)) if theirs.outputs == entry.outputs => PutOutcome::Same,
             Some(Ok(theirs)) => PutOutcome::Different(Box::new(theirs)),
             Some(Err(rejected)) => PutOutcome::Rejected(rejected),
@@ -323,9 +328,7 @@ impl Remote {
             ..known.clone()
         };
         let sealed = self.seal(&name, &known)?;
-        let path = self.path(&name);
-        let put = self.in_time(self.store.put(&path, sealed.into())).await?;
-        put.map(drop).map_err(|error| self.write_error(&error))
+        self.put(&name, sealed).await
     }
 
     /// Returns the names of all sources. Fails on a plain web server, which cannot list files.
@@ -409,6 +412,13 @@ impl Remote {
             }
         });
         pieces.boxed()
+    }
+
+    /// Writes or replaces a small file.
+    async fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), RemoteError> {
+        let path = self.path(name);
+        let put = self.in_time(self.store.put(&path, bytes.into())).await?;
+        put.map(drop).map_err(|error| self.write_error(&error))
     }
 
     /// Creates a small file. Returns `false` if the file exists.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use prep_cache::unix_seconds;
+use prep_core::Remedy;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -97,6 +98,31 @@ pub enum Rejection {
         "it has serial number {found}, but a record with the higher number {highest} was read before: an old record was restored"
     )]
     Outdated { found: u64, highest: u64 },
+}
+
+impl Rejection {
+    /// Returns whether the signer's key is not trusted. The record may be valid for users who trust the key.
+    pub fn is_about_signer(&self) -> bool {
+        matches!(
+            self,
+            Rejection::UntrustedKey(_) | Rejection::OutOfScope { .. } | Rejection::Expired(_)
+        )
+    }
+
+    /// Returns an action that may solve the problem, if there is one.
+    pub fn remedy(&self) -> Option<Remedy> {
+        match self {
+            Rejection::UntrustedKey(key) => Some(Remedy::TrustKey {
+                key: Some(key.to_string()),
+            }),
+            Rejection::OutOfScope { .. } | Rejection::Expired(_) => {
+                Some(Remedy::TrustKey { key: None })
+            }
+            Rejection::OtherRemote(_) => Some(Remedy::NameSameRemote),
+            Rejection::Outdated { .. } => Some(Remedy::SendAgain),
+            _ => None,
+        }
+    }
 }
 
 const MAGIC: &str = "prep-signed-v1";

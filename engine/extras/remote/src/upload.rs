@@ -17,6 +17,7 @@ use crate::layout::{self, Area};
 use crate::link::{Inner, Link};
 use crate::remote::PutOutcome;
 use crate::send::Job;
+use crate::trust::Rejection;
 
 const CONCURRENT_OBJECTS: usize = 4;
 
@@ -30,6 +31,18 @@ pub enum SendOutcome {
     Recorded(PutOutcome),
     /// The result was not sent, because this object is neither on this machine nor in the remote.
     Incomplete(Digest),
+}
+
+/// The outcome of sending a source record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SourceOutcome {
+    /// The remote has the record.
+    Recorded {
+        /// Whether the mirror has the bytes of the source.
+        mirrored: bool,
+    },
+    /// A record existed whose signer is not trusted. It was left unchanged, and nothing was sent.
+    Rejected(Rejection),
 }
 
 impl Link {
@@ -78,8 +91,7 @@ impl Link {
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends a source record immediately. If `file` is given, also sends the bytes of this file to the mirror. Returns
-    /// whether the mirror has the bytes of the source.
+    /// Sends a source record immediately. If `file` is given, also sends the bytes of this file to the mirror.
     ///
     /// `content` must be the content from which this machine computed its results. Other machines take the content of
     /// the source from the record, and search the remote for results that were computed from it.
@@ -88,7 +100,7 @@ impl Link {
         name: &str,
         content: &Content,
         file: Option<File>,
-    ) -> Result<bool, RemoteError> {
+    ) -> Result<SourceOutcome, RemoteError> {
         let (inner, name, content) = (self.inner().clone(), name.to_owned(), content.clone());
         self.inner()
             .wait(async move { source(&inner, &name, &content, file).await })
@@ -160,9 +172,10 @@ async fn result(
         None if entry.lengths.len() == entry.objects().count() => {}
         None => entry.lengths.clear(),
     }
+    let (key, competition) = (&offer.key, &offer.competition);
     let put = inner
         .remote
-        .put_entry(&offer.key, &entry, &offer.competition);
+        .put_entry(key, &entry, competition, inner.replaces_all());
     let put = put.await?;
     let Offer {
         competition, step, ..
@@ -277,14 +290,20 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
 }
 
 /// Writes a source record, unless the remote has the same record. If `file` is given and the mirror does not contain it yet,
-/// sends the file to the mirror. Returns whether the bytes of the source are in the mirror.
+/// sends the file to the mirror. A record whose signer is not trusted is replaced only on request, because other users may
+/// trust the signer and not this machine.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,
     content: &Content,
     file: Option<File>,
-) -> Result<bool, RemoteError> {
-    let before = inner.source(name).await?;
+) -> Result<SourceOutcome, RemoteError> {
+    let before = match inner.checked_source(name).await? {
+        Some(Err(rejected)) if rejected.is_about_signer() && !inner.replaces_all() => {
+            return Ok(SourceOutcome::Rejected(rejected));
+        }
+        found => found.and_then(Result::ok),
+    };
     let same = before
         .as_ref()
         .filter(|known| known.content.digest == content.digest);
@@ -306,9 +325,9 @@ async fn source(
         content.md5 = content.md5.or_else(|| known.content.md5.clone());
         content.sha256 = content.sha256.or_else(|| known.content.sha256.clone());
         if known.content == content && known.mirrored == mirrored {
-            return Ok(mirrored);
+            return Ok(SourceOutcome::Recorded { mirrored });
         }
     }
     let put = inner.put_source(name, &content, mirrored, before.as_ref());
-    put.await.map(|()| mirrored)
+    put.await.map(|()| SourceOutcome::Recorded { mirrored })
 }

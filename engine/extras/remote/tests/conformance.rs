@@ -253,6 +253,7 @@ fn untrusted_entries_are_ignored_and_reported_once() {
             &unsigned,
             &two.store.lookup(&good).unwrap().unwrap(),
             "c",
+            false,
         ));
         assert_eq!(put.unwrap(), PutOutcome::Rejected(Rejection::Unsigned));
     });
@@ -626,7 +627,7 @@ fn an_entry_without_lengths_is_accepted() {
     let path = Path::from(format!("v1/ledger/{id}"));
     runtime.block_on(store.delete(&path)).unwrap();
     assert!(entry.lengths.is_empty());
-    let put = one.link.remote().put_entry(&id, &entry, "c");
+    let put = one.link.remote().put_entry(&id, &entry, "c", false);
     assert_eq!(runtime.block_on(put).unwrap(), PutOutcome::New);
     let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&id, "c").unwrap().is_some());
@@ -642,7 +643,7 @@ fn an_entry_of_a_different_step_is_rejected() {
     let one = Machine::new(Remote::with_store(store.clone(), "r", Some(signing), &[]));
     let (_, entry) = one.create_result("s", b"content", &[]);
     let other = Digest::of_bytes(b"another step");
-    let put = one.link.remote().put_entry(&other, &entry, "c");
+    let put = one.link.remote().put_entry(&other, &entry, "c", false);
     block_on(put).unwrap();
     let two = Machine::new(Remote::with_store(store, "r", None, &[public]));
     assert!(two.store.find(&other, "c").unwrap().is_none());

@@ -10,7 +10,7 @@ use object_store::memory::InMemory;
 use prep_cache::{Content, Digest, SourceRecord};
 use prep_conformance::{SourceCase, check_source};
 use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
-use prep_remote::{Link, MirroredSource, Remote, SigningKey};
+use prep_remote::{Link, MirroredSource, Remote, SigningKey, SourceOutcome};
 
 /// The bundle on this machine.
 struct LocalFile(PathBuf);
@@ -62,7 +62,10 @@ fn a_mirrored_bundle_meets_the_requirements_of_a_source() {
     };
     let file = File::open(&original).unwrap();
     let is_mirrored = link(Some(key)).send_source("c", &content, Some(file));
-    assert!(is_mirrored.unwrap());
+    assert_eq!(
+        is_mirrored.unwrap(),
+        SourceOutcome::Recorded { mirrored: true }
+    );
     check_source(&SourceCase {
         source: &|| {
             let inner = Box::new(LocalFile(path.clone()));

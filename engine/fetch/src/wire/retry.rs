@@ -74,6 +74,9 @@ impl Retry {
                 kept: kept(),
             })
         };
+        if let Trouble::Certificate { host, cause } = trouble {
+            return Err(FetchError::Certificate { host, cause });
+        }
         if matches!(trouble, Trouble::Address { .. }) {
             self.addresses += 1;
             return match self.addresses < MAX_NEW_ADDRESSES {
@@ -245,6 +248,13 @@ mod tests {
         }
     }
 
+    fn certificate() -> Trouble {
+        Trouble::Certificate {
+            host: "h".into(),
+            cause: "UnknownIssuer".into(),
+        }
+    }
+
     fn silent(seconds: Option<u64>) -> Trouble {
         Trouble::Stalled {
             host: "h".into(),
@@ -288,6 +298,7 @@ mod tests {
             (vec![unreachable(Some(9))], vec!["again"]),
             (vec![unreachable(Some(10))], vec!["end"]),
             (vec![silent(Some(10))], vec!["end"]),
+            (vec![certificate()], vec!["end"]),
             (vec![status(503, Some(60))], vec!["again"]),
             (
                 vec![address(), status(503, None), address(), address()],

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::credentials::FoundCredentials;
-use crate::error::{FetchError, Trouble, transport_cause};
+use crate::error::{FetchError, Trouble, rejected_certificate, transport_cause};
 use crate::options::{DownloadOptions, REPORT_SILENCE_AFTER, WaitReport};
 use crate::wire::calls::Endpoint;
 use crate::wire::location::{Addresses, host};
@@ -189,10 +189,13 @@ pub(crate) async fn send(
             shared.contacts.record_answer(&host);
             Ok(answer)
         }
-        Some(Ok(Err(error))) => Err(Trouble::Unreachable {
-            unanswered: failed(&host),
-            host,
-            cause: transport_cause(error),
+        Some(Ok(Err(error))) => Err(match rejected_certificate(&error) {
+            Some(cause) => Trouble::Certificate { host, cause },
+            None => Trouble::Unreachable {
+                unanswered: failed(&host),
+                host,
+                cause: transport_cause(error),
+            },
         }),
         Some(Err(_)) | None => Err(Trouble::Stalled {
             unanswered: failed(&host),

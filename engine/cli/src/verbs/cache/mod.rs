@@ -56,7 +56,7 @@ enum Action {
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_EXAMPLES)]
 struct Verify {
-    /// Move damaged objects to quarantine, and remove broken entries
+    /// Move damaged objects to quarantine, remove broken entries, mark damaged files
     #[arg(long, conflicts_with = "rerun")]
     repair: bool,
     #[command(flatten)]
@@ -69,7 +69,8 @@ Examples:
   prep cache verify --repair
   prep cache verify --rerun --lite --memory 800MB --scratch /scratch
 
-The command hashes all objects and compares the digests with their names. With --rerun, it runs the steps of competitions \
+The command hashes all objects and compares the digests with their names. A published file may be a hard link to a damaged \
+object: the command names such files of this data directory, and after --repair, the next run writes them again. With --rerun, it runs the steps of competitions \
 again, and compares the results with those of the cache and of the remote. The steps run with a quarter of --memory, half of \
 --jobs, and in another order. The rerun downloads and publishes nothing, and only reads the cache. It uses the options with which \
 the competitions were prepared, unless you give others. Without an ID, it runs all prepared competitions.
@@ -174,9 +175,19 @@ fn stat_table(stat: &StoreStat) -> String {
 
 fn verify(session: &CliSession, store: &Store, repair: bool) -> VerbResult {
     let report = store.verify(repair, &|_| {})?;
-    let json = || verify_json(&report);
-    session.printer.show(json, || verify_text(&report))?;
-    Ok(if report.is_clean() || repair && report.failed.is_empty() {
+    // A run may have moved a damaged object to quarantine, and published files may still share its bytes.
+    let mut damaged = store.quarantined_objects()?;
+    damaged.extend(&report.damaged);
+    let published = match damaged.is_empty() {
+        true => Vec::new(),
+        false => prep_app::damaged_files(&session.settings, &session.catalog()?, &damaged, repair)?,
+    };
+    let json = || verify_json(&report, &published);
+    session
+        .printer
+        .show(json, || verify_text(&report, &published))?;
+    let is_clean = report.is_clean() && published.is_empty();
+    Ok(if is_clean || repair && report.failed.is_empty() {
         Exit::Success
     } else {
         Exit::Machine
@@ -188,7 +199,7 @@ fn failures(errors: &[prep_cache::StoreError]) -> Vec<StatedReason> {
     errors.iter().map(|error| failure(error)).collect()
 }
 
-fn verify_json(report: &VerifyReport) -> Value {
+fn verify_json(report: &VerifyReport, published: &[PathBuf]) -> Value {
     json!({
         "clean": report.is_clean(),
         "repaired": report.repaired,
@@ -199,11 +210,12 @@ fn verify_json(report: &VerifyReport) -> Value {
         "dangling": report.dangling,
         "garbled": report.garbled,
         "foreign": report.foreign,
+        "published": published,
         "failed": failures(&report.failed),
     })
 }
 
-fn verify_text(report: &VerifyReport) -> String {
+fn verify_text(report: &VerifyReport, published: &[PathBuf]) -> String {
     let objects = units::count(report.checked.files, "object");
     let mut text = format!(
         "{objects} ({}) and {} entries read\n",
@@ -226,16 +238,25 @@ fn verify_text(report: &VerifyReport) -> String {
     for path in &report.foreign {
         line("foreign file", path.display().to_string());
     }
+    for path in published {
+        line("damaged published file", path.display().to_string());
+    }
     for error in &report.failed {
         line("not readable", chain(error));
     }
     text.push_str(match (report.is_clean(), report.repaired) {
+        (true, true) if !published.is_empty() => {
+            "the cache is intact; the next run writes the damaged published files again\n"
+        }
+        (true, false) if !published.is_empty() => {
+            "the cache is intact; after `prep cache verify --repair`, the next run writes the damaged published files again\n"
+        }
         (true, _) => "the cache is intact\n",
         (false, true) => {
-            "the damaged objects and entries were removed; the next run computes the missing results again\n"
+            "the damaged objects and entries were removed; the next run computes the missing results and writes the damaged files again\n"
         }
         (false, false) => {
-            "run `prep cache verify --repair` to remove the damaged objects and entries; the next run computes the missing results again\n"
+            "run `prep cache verify --repair` to remove the damaged objects and entries; the next run computes the missing results and writes the damaged files again\n"
         }
     });
     text

@@ -276,6 +276,12 @@ impl PublishedListing {
         Some((self.paths.get(index), self.files.get(index)?))
     }
 
+    /// Returns the object whose entire content a file has. Such a file may be a hard link to the object.
+    pub(super) fn object(&self, file: &ListedFile) -> Option<&Digest> {
+        let base = self.bases.get(file.origin.base as usize);
+        base.filter(|_| file.origin.kind == OriginKind::Object)
+    }
+
     pub(super) fn find(&self, path: &str) -> Option<&ListedFile> {
         let index = self.paths.lower_bound(path);
         let (found, listed) = self.get(index)?;

@@ -48,7 +48,7 @@ pub use preparation::{
 };
 pub use record::{record_origin, record_preparation};
 pub use remove::{RemovedFiles, remove_published};
-pub use verify::{VerifiedTree, invalidate, verify_after_restart};
+pub use verify::{VerifiedTree, find_damaged, invalidate, verify_after_restart};
 
 use crate::value::memory_of_trees;
 use home::lock_file;

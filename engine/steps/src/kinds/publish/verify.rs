@@ -7,16 +7,18 @@
 //! the listing, and damaged files are marked. All other files are then known to be on disk, so the id of the boot is
 //! removed from the manifest.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use prep_cache::Digest;
 use prep_core::{Context, StepError};
-use prep_digests::{Sha256, digest_of_reader};
+use prep_digests::{Sha256, digest_of_file, digest_of_reader};
 
 use super::examine::{Remember, TreeExamination};
 use super::home::{ManifestError, lock_file};
-use super::listing::PublishedListing;
+use super::listing::{ListedFile, PublishedListing};
 use super::manifest::Manifest;
 
 /// Memory in bytes of a thread that reads files.
@@ -75,15 +77,39 @@ pub fn verify_after_restart(
     })
 }
 
-/// Marks a file, for example `private/test.csv`, as changed, so that the next publication reads it.
-pub fn invalidate(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
+/// Returns the published files whose content was that of one of the cached `objects`, and has changed since. These files
+/// may be hard links to a damaged object. Reads all files that have the content of one of the objects.
+pub fn find_damaged(data_dir: &Path, competition: &str, objects: &BTreeSet<Digest>) -> Vec<String> {
+    let home = data_dir.join(competition);
+    let listing = PublishedListing::read(&home);
+    let files = (0..listing.len()).filter_map(|index| listing.get(index));
+    let of_objects = files.filter(|(_, file)| {
+        let object = listing.object(file);
+        object.is_some_and(|object| objects.contains(object))
+    });
+    let is_damaged = |(path, file): &(&str, &ListedFile)| {
+        let found = digest_of_file(&home.join("prepared").join(path));
+        found.is_ok_and(|(sha256, _)| file.written.sha256() != Some(sha256))
+    };
+    let damaged = of_objects.filter(is_damaged);
+    damaged.map(|(path, _)| path.to_owned()).collect()
+}
+
+/// Marks files, for example `private/test.csv`, as changed, so that the next publication reads them.
+pub fn invalidate(
+    data_dir: &Path,
+    competition: &str,
+    paths: &[String],
+) -> Result<(), ManifestError> {
     let (home, now) = (data_dir.join(competition), SystemTime::now());
     let Some(_lock) = prep_cache::try_lock_at(&lock_file(&home))? else {
         // If the other process keeps the damaged file, the next check finds the damage again.
         return Ok(());
     };
     let listing = PublishedListing::read(&home);
-    let marked = listing.trusting(|index| listing.get(index).is_some_and(|(one, _)| one != path));
+    let is_marked = |one: &str| paths.iter().any(|path| path == one);
+    let marked =
+        listing.trusting(|index| listing.get(index).is_some_and(|(one, _)| !is_marked(one)));
     marked.write(&home, now)?;
     match Manifest::read(data_dir, competition)? {
         Some(manifest) => manifest.distrusted().write_with_old_time(&home),
