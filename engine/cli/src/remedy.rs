@@ -211,6 +211,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         Remedy::SendAgain => {
             "to write a new record, run `prep remote push` on a machine that has the results".to_owned()
         }
+        Remedy::NameAnswers { path } => verb.if_new(
+            "answers",
+            &format!("--answers {} uses the answers without verifying them", in_shell(path.as_ref())),
+        )?,
         Remedy::Unlock => "run without --locked".to_owned(),
         Remedy::MoveOrRemoveUnpublished => match verb.has("remove-unpublished") {
             true => "move the files elsewhere, or run with --remove-unpublished, which deletes them",

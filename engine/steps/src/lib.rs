@@ -74,8 +74,8 @@ pub use build::{
     build_preview,
 };
 pub use kinds::{
-    ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, MANIFEST_FILE, Manifest,
-    ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths,
+    ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, LISTING_FILE, MANIFEST_FILE,
+    Manifest, ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths,
     RecordedPipeline, RecordedSource, RememberedOptions, RemovedFiles, TreeExamination, TreeState,
     Trial, TrialError, VerifiedTree, Verify, invalidate, is_writer_dependent, record_origin,
     record_preparation, remove_published, renew_record, result_of, verify_after_restart,

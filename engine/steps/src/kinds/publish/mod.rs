@@ -42,6 +42,7 @@ use thiserror::Error;
 
 pub use examine::{ExaminedFiles, HashFiles, PublishedPaths, TreeExamination, TreeState};
 pub use home::{ManifestError, PathSummary};
+pub use listing::LISTING_FILE;
 pub use manifest::{MANIFEST_FILE, Manifest, PublishedOutput, renew_record};
 pub use preparation::{
     FailedRun, PreparationRecord, RecordedPipeline, RecordedSource, RememberedOptions, Verify,
