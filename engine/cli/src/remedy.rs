@@ -111,7 +111,9 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     Some(match remedy {
         Remedy::Words(words) => words.clone(),
         Remedy::NameSource if verb.is_given("source") => {
-            "put bundles and other source files into one of these directories".to_owned()
+            let given = verb.data.iter().filter_map(|option| option.strip_prefix(" --source "));
+            let directories = given.collect::<Vec<_>>().join(" or ");
+            format!("put bundles and other source files into {directories}")
         }
         Remedy::NameSource => verb.if_new(
             "source",
@@ -337,11 +339,7 @@ mod tests {
             ),
             (
                 &["run", "x", "--available", "--source", "s"],
-                &[
-                    "without --available",
-                    "--from-cache",
-                    "one of these directories",
-                ],
+                &["without --available", "--from-cache", "files into s"],
                 &["--no-download", "--source", "--available prepares"],
             ),
             (
