@@ -195,7 +195,7 @@ impl Sink for Publish {
         let manifest =
             Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
         let Some(manifest) = manifest else {
-            return Ok(Some("nothing is published".to_owned()));
+            return Ok(Some("it has no valid `prepared.json`".to_owned()));
         };
         let is_locked = self.locked.is_none() || manifest.trees == self.locked;
         let obstacles = [
