@@ -76,10 +76,9 @@ pub use build::{
 pub use kinds::{
     ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, LISTING_FILE, MANIFEST_FILE,
     Manifest, ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths,
-    RecordedPipeline, RecordedSource, RememberedOptions, RemovedFiles, TreeExamination, TreeState,
-    Trial, TrialError, VerifiedTree, Verify, invalidate, is_writer_dependent, record_origin,
-    record_preparation, remove_published, renew_record, result_of, verify_after_restart,
-    vocabulary,
+    RecordedPipeline, RecordedSource, RememberedOptions, RemovedFiles, Remover, TreeExamination,
+    TreeState, Trial, TrialError, VerifiedTree, Verify, invalidate, is_writer_dependent,
+    record_origin, record_preparation, renew_record, result_of, verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;
 pub use members::members;

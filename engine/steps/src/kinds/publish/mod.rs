@@ -48,7 +48,7 @@ pub use preparation::{
     FailedRun, PreparationRecord, RecordedPipeline, RecordedSource, RememberedOptions, Verify,
 };
 pub use record::{record_origin, record_preparation};
-pub use remove::{RemovedFiles, remove_published};
+pub use remove::{RemovedFiles, Remover};
 pub use verify::{VerifiedTree, invalidate, verify_after_restart};
 
 use crate::value::memory_of_trees;
