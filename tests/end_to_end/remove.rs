@@ -79,6 +79,11 @@ fn freed_bytes_are_those_of_files_without_further_links() {
                 + report["cache"].get("freed_bytes").map_or(0, bytes)
         };
         let planned = freed("--dry-run");
+        if options == ["--keep-cache"] {
+            let list = ["list", Harbour::ID, "--long", "--json"];
+            let row = sandbox.prep(&list).code(0).competition();
+            assert_eq!(row["disk"]["prepared"]["freed_bytes"], planned, "{row}");
+        }
         assert_eq!(bytes_on_disk(&places), before);
         assert_eq!(freed("--yes"), planned, "{options:?}");
         assert_eq!(before - bytes_on_disk(&places), planned, "{options:?}");

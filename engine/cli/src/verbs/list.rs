@@ -1,14 +1,17 @@
 //! `prep list`: lists competitions and their state.
 
 use clap::Args;
-use prep_app::{AnswersState, CatalogEntry, Comparability, FailedRun, PreparedData, PreparedState};
+use prep_app::{
+    AnswersState, CatalogEntry, Comparability, FailedRun, PreparedData, PreparedState,
+    RemovedFiles, disk_use,
+};
 use prep_core::units;
 use prep_spec::Day;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
-use crate::output::table::PrintedTable;
+use crate::output::table::{PrintedTable, freed, shortened};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -18,10 +21,16 @@ use crate::session::{CliSession, VerbResult};
 Examples:
   prep list
   prep list --lite
+  prep list --long
   prep list --json | jq -r '.competitions[] | select(.state == \"not prepared\") | .id'")]
 pub struct ListArgs {
     #[command(flatten)]
     selection: Selection,
+    /// Show the disk space of prepared data and bundles in the data directory
+    ///
+    /// Bytes that prepared data share with the cache are not included: `prep cache stat` shows the size of the cache.
+    #[arg(long, short)]
+    long: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -36,6 +45,9 @@ struct Row {
     category: Option<String>,
     /// Size of the bundle.
     bytes: Option<u64>,
+    /// The files in the data directory. Only with `--long`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<DiskUse>,
     state: String,
     /// Files that differ from the published ones, files that no run published, and how the last run failed.
     reason: Option<String>,
@@ -53,6 +65,12 @@ struct Row {
     closed: Option<Day>,
     /// Why scores are not comparable.
     not_comparable_because: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+struct DiskUse {
+    prepared: RemovedFiles,
+    bundle: RemovedFiles,
 }
 
 impl ListArgs {
@@ -73,12 +91,25 @@ impl ListArgs {
         }
         let rows: Vec<Row> = entries
             .into_iter()
-            .map(|entry| row(session, entry))
+            .map(|entry| {
+                let disk = self.long.then(|| disk_use(&session.settings, &entry.id));
+                let disk = disk.transpose()?.map(|found| DiskUse {
+                    prepared: found.prepared,
+                    bundle: found.bundle,
+                });
+                let row = row(session, entry)?;
+                Ok::<_, CliError>(Row { disk, ..row })
+            })
             .collect::<Result<_, _>>()?;
         if session.printer.json {
             session.printer.json(&json!({ "competitions": rows }))?;
         } else {
-            session.printer.table(&table(&rows))?;
+            let table = if self.long {
+                disk_table(&rows)
+            } else {
+                table(&rows)
+            };
+            session.printer.table(&table)?;
             let sizes: Vec<u64> = rows.iter().filter_map(|row| row.bytes).collect();
             if sizes.len() > 1 {
                 session.printer.message(format!(
@@ -181,6 +212,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         name: pipeline.as_ref().map(|pipeline| pipeline.name.clone()),
         category: pipeline.map(|pipeline| pipeline.category),
         bytes: entry.size(),
+        disk: None,
         state,
         reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
         variant,
@@ -213,11 +245,32 @@ fn table(rows: &[Row]) -> PrintedTable {
             or_dash(row.category.as_ref()),
             or_dash(row.name.as_ref()),
             // The state is the last column, so that a long reason does not widen the other rows.
-            match &row.reason {
-                Some(reason) => format!("{}: {reason}", row.state),
-                None => row.state.clone(),
-            },
+            state_cell(&row.state, row.reason.as_deref()),
         ]);
+    }
+    table
+}
+
+/// Maximum length of a reason in the table, in characters. The JSON output contains the entire reason.
+const MAX_REASON: usize = 100;
+
+fn state_cell(state: &str, reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!("{state}: {}", shortened(reason, MAX_REASON)),
+        None => state.to_owned(),
+    }
+}
+
+/// Returns the table of `--long`.
+fn disk_table(rows: &[Row]) -> PrintedTable {
+    let mut table = PrintedTable::with_header("id  >prepared  >bundle  state");
+    for row in rows {
+        let disk = row
+            .disk
+            .map(|disk| [freed(disk.prepared), freed(disk.bundle)]);
+        let [prepared, bundle] = disk.unwrap_or_default();
+        let state = state_cell(&row.state, row.reason.as_deref());
+        table.row(vec![row.id.clone(), prepared, bundle, state]);
     }
     table
 }
@@ -225,6 +278,15 @@ fn table(rows: &[Row]) -> PrintedTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A wrong bundle has a message with two paths and two digests.
+    #[test]
+    fn a_long_reason_is_shortened() {
+        let cell = state_cell("not prepared", Some("reason ".repeat(50).as_str()));
+        assert_eq!(cell.chars().count(), "not prepared: ".len() + MAX_REASON);
+        assert!(cell.ends_with('…'), "{cell}");
+        assert_eq!(state_cell("incomplete", None), "incomplete");
+    }
 
     #[test]
     fn ids_and_states_fit_a_terminal_of_80_columns() {
@@ -236,6 +298,7 @@ mod tests {
             sets: entry.sets(),
             category: Some("Image Classification".into()),
             bytes: entry.size(),
+            disk: None,
             state: "not prepared".into(),
             reason: None,
             variant: None,
