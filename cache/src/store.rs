@@ -240,6 +240,14 @@ impl Store {
         }
     }
 
+    /// Returns the metadata of an object's file.
+    ///
+    /// # Errors
+    /// If the object is missing or cannot be examined.
+    pub fn metadata_of(&self, digest: &Digest) -> io::Result<fs::Metadata> {
+        self.object_path(digest).symlink_metadata()
+    }
+
     pub(crate) fn object_path(&self, digest: &Digest) -> PathBuf {
         Bucket::Objects.file(self.root(), digest)
     }

@@ -19,7 +19,7 @@ from mleprep import _options, _words
 # Options that determine the form of the output, which the package parses.
 OUTPUT = {"--json", "--color", "--help"}
 # Options that are required parameters of a function, or that choose between forms of text output.
-ARGUMENTS = {"report": {"--output"}, "export": {"--output"}, "grade": {"--score"}, "summarize": {"--per-competition", "--format"}}
+ARGUMENTS = {"list": {"--long"}, "report": {"--output"}, "export": {"--output"}, "grade": {"--score"}, "summarize": {"--per-competition", "--format"}}
 # Options for tasks of harnesses: `export` copies data.
 LISTS = {"export": {"--layout", "--for", "--mount-public"}}
 VERBS = sorted({name.split("_")[0] for name in _options.VERBS if name not in ("path", "load")})

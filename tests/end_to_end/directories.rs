@@ -141,7 +141,7 @@ fn cached_results_of_another_directory_are_used_on_request_only() {
         ended.stderr_has(&[
             "no bundle",
             "--from-cache",
-            "put bundles and other source files into one of these directories",
+            "put bundles and other source files into ",
         ]);
         assert!(!file(&sandbox, "new", "").exists());
         let plan = call(&sandbox, "new", &["plan", Harbour::ID, "--no-download"]);

@@ -67,13 +67,73 @@ fn copy_has_only_public_files_by_default() {
     sandbox.prep(&arguments).code(0);
 }
 
-/// The bytes of a tar archive do not depend on the time.
+/// A copy with answers contains the record that grading needs. A public copy contains no digests of answers.
+#[test]
+fn private_copies_are_graded_like_the_original() {
+    let sandbox = prepared();
+    let id = Harbour::ID;
+    let sample = sandbox.prepared(id).join("public/sample_submission.csv");
+    let report = |data: &str| {
+        let grade = [
+            "grade",
+            id,
+            sample.to_str().unwrap(),
+            "--json",
+            "--no-log",
+            "--data-dir",
+            data,
+        ];
+        let mut report = sandbox.prep(&grade).code(0).competition();
+        report["created_at"].take();
+        report
+    };
+    let export = |target: &str, option: &str| {
+        sandbox.prep(&["export", id, "-o", target, option]).code(0);
+    };
+    let original = report("data");
+    assert!(original["digests"]["answers"].is_string(), "{original}");
+    export("copy", "--private");
+    assert_eq!(report("copy"), original);
+    export("copy.tar", "--private");
+    fs::create_dir(sandbox.path("unpacked")).unwrap();
+    let unpacked = std::process::Command::new("tar")
+        .arg("-xf")
+        .args([sandbox.path("copy.tar")])
+        .arg("-C")
+        .arg(sandbox.path("unpacked"))
+        .status();
+    assert!(unpacked.unwrap().success());
+    assert_eq!(report("unpacked"), original);
+    let record = fs::read_to_string(sandbox.path("unpacked/harbour/prepared.json")).unwrap();
+    assert!(!record.contains(&*sandbox.path("").to_string_lossy()));
+    export("public", "--expand-archives=no");
+    assert!(!sandbox.path("public/harbour/prepared.json").exists());
+    assert!(!sandbox.path("public/harbour/prepared.files").exists());
+    // Answers that were changed in the copy are an error.
+    let answers = sandbox.path("copy/harbour/prepared/private/test.csv");
+    fs::write(&answers, fs::read(&answers).unwrap().to_ascii_uppercase()).unwrap();
+    let grade = ["grade", id, sample.to_str().unwrap(), "--data-dir", "copy"];
+    sandbox.prep(&grade).code(4).stderr_has(&["was modified"]);
+}
+
+/// The bytes of a tar archive do not depend on the time or on the data directory.
 #[test]
 fn equal_contents_give_equal_archives() {
     let sandbox = prepared();
-    for name in ["a.tar", "b.tar"] {
+    let mut run = sandbox.run_command(&[Harbour::ID]);
+    let ended = run.args(["--data-dir", "other"]).output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    for (name, data) in [("a.tar", "data"), ("b.tar", "other")] {
         sandbox
-            .prep(&["export", Harbour::ID, "-o", name, "--private"])
+            .prep(&[
+                "export",
+                Harbour::ID,
+                "-o",
+                name,
+                "--private",
+                "--data-dir",
+                data,
+            ])
             .code(0);
     }
     let bytes = fs::read(sandbox.path("a.tar")).unwrap();

@@ -227,6 +227,11 @@ fn frequent_mistakes_have_a_remedy() {
             &["runs contains run groups; write runs/*/"],
         ),
         (
+            &["grade", "runs/", "-o", "r"],
+            4,
+            &["runs/ contains run groups; write runs/*/"],
+        ),
+        (
             &["list", "--memory", "0"],
             2,
             &["expected a size above 0, such as 8GB"],

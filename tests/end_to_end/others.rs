@@ -33,7 +33,12 @@ fn answers_with_the_published_checksum_are_used_for_grading() {
 fn answers_without_the_published_checksum_are_rejected() {
     let sandbox = world(|_| "00000000000000000000000000000000".to_owned());
     let ended = sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);
-    ended.stderr_has(&["was not prepared by prep", "`prep run harbour`"]);
+    ended.stderr_has(&[
+        "there is no `prepared.json` next to",
+        "also copy `prepared.json` and `prepared.files`",
+        "`prep run harbour`",
+        "--answers ",
+    ]);
     // Without a published checksum, `prep` cannot verify the answers.
     fs::remove_file(sandbox.path("pipelines/harbour/checksums.json")).expect("removed");
     sandbox.prep(&["grade", Harbour::ID, SAMPLE]).code(4);

@@ -1,6 +1,14 @@
 //! Tests of `prep remove`, which removes prepared data, bundles and cached results.
 
-use crate::support::{Gallery, Harbour, Sandbox, names_in};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::support::{Gallery, Harbour, Sandbox, names_in, skipped};
 
 #[test]
 fn removing_a_competition_keeps_others() {
@@ -27,6 +35,103 @@ fn removing_a_competition_keeps_others() {
     sandbox.prep(&["cache", "verify"]).code(0);
     assert!(sandbox.run_and_count_steps(Harbour::ID) > 0);
     assert_eq!(sandbox.run_and_count_steps(Gallery::ID), 0);
+}
+
+/// Bytes of all files below the directories. A file with several hard links is counted once.
+fn bytes_on_disk(directories: &[PathBuf]) -> u64 {
+    let mut files = BTreeMap::new();
+    let mut unvisited = directories.to_vec();
+    while let Some(directory) = unvisited.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten() {
+            let (path, metadata) = entry
+                .map(|entry| (entry.path(), entry.metadata().unwrap()))
+                .unwrap();
+            match metadata.is_dir() {
+                true => unvisited.push(path),
+                false => drop(files.insert(metadata.ino(), metadata.len())),
+            }
+        }
+    }
+    files.values().sum()
+}
+
+/// Published tables are hard links to objects of the cache.
+#[test]
+fn freed_bytes_are_those_of_files_without_further_links() {
+    for options in [&["--keep-cache"][..], &[]] {
+        let sandbox = Harbour::prepared();
+        let places = [
+            sandbox.data().join(Harbour::ID),
+            sandbox.store().join("objects-v1"),
+        ];
+        let before = bytes_on_disk(&places);
+        let freed = |last: &str| {
+            let remove = [&["remove", Harbour::ID, "--json", last], options].concat();
+            let report = sandbox.prep(&remove).code(0).json();
+            let bytes = |value: &Value| value.as_u64().unwrap();
+            let files = &report["competitions"][0];
+            assert!(
+                files["prepared"]["freed_bytes"] != files["prepared"]["bytes"]
+                    || options.is_empty()
+            );
+            bytes(&files["prepared"]["freed_bytes"])
+                + bytes(&files["bundle"]["freed_bytes"])
+                + report["cache"].get("freed_bytes").map_or(0, bytes)
+        };
+        let planned = freed("--dry-run");
+        if options == ["--keep-cache"] {
+            let list = ["list", Harbour::ID, "--long", "--json"];
+            let row = sandbox.prep(&list).code(0).competition();
+            assert_eq!(row["disk"]["prepared"]["freed_bytes"], planned, "{row}");
+        }
+        assert_eq!(bytes_on_disk(&places), before);
+        assert_eq!(freed("--yes"), planned, "{options:?}");
+        assert_eq!(before - bytes_on_disk(&places), planned, "{options:?}");
+    }
+}
+
+#[test]
+fn only_competitions_with_data_are_listed() {
+    let sandbox = Harbour::prepared();
+    let removed = sandbox.prep(&["remove", "--all", "--yes"]).code(0);
+    assert!(removed.stdout.contains("harbour"), "{removed:?}");
+    assert_eq!(removed.stdout.lines().count(), 3, "{removed:?}");
+}
+
+/// The command asks only on a terminal.
+#[test]
+fn answering_no_is_not_an_error() {
+    let sandbox = Harbour::prepared();
+    let program = env!("CARGO_BIN_EXE_prep");
+    let mut script = sandbox.command(&[]);
+    let environment = script
+        .get_envs()
+        .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)));
+    let environment: Vec<_> = environment.collect();
+    script = std::process::Command::new("script");
+    script.current_dir(sandbox.path("")).args([
+        "-qec",
+        &format!("{program} remove {} --color never", Harbour::ID),
+        "/dev/null",
+    ]);
+    for (name, value) in environment {
+        script.env(name, value.unwrap_or_default());
+    }
+    script.stdin(std::process::Stdio::piped());
+    script.stdout(std::process::Stdio::piped());
+    let Ok(mut running) = script.spawn() else {
+        return skipped("the program `script` is missing");
+    };
+    running.stdin.take().unwrap().write_all(b"n\n").unwrap();
+    let ended = running.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&ended.stdout);
+    assert_eq!(ended.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("nothing was removed"), "{shown}");
+    assert!(
+        !shown.contains("error") && !shown.contains("--yes"),
+        "{shown}"
+    );
+    assert_ne!(sandbox.state(Harbour::ID), "not prepared");
 }
 
 #[test]

@@ -28,6 +28,7 @@ const CALLS: &[(&str, &str)] = &[
     ("why", "why leaf-classification --data-dir empty"),
     ("plan", "plan spaceship-titanic --data-dir empty"),
     ("list", "list"),
+    ("list", "list --long"),
     (
         "fetch",
         "fetch spaceship-titanic --skip-bundle-verification",

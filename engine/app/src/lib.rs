@@ -106,14 +106,16 @@ pub use prep_digests::Lockfile;
 pub use prep_digests::{DatasetDigests, Sha256, TreeDigest, combined_digest};
 pub use prep_draft::DraftChoices;
 pub use prep_leaks::{LeakLevel, LeakReport};
-pub use prep_steps::{Expand, FailedRun, Preview, PreviewColumn, RememberedOptions, Verify};
+pub use prep_steps::{
+    Expand, FailedRun, Preview, PreviewColumn, RememberedOptions, RemovedFiles, Verify,
+};
 pub use prep_trust::{Identity, ReadLog, Recipient, SealError, reports_of, sign};
 pub use prepared::{
     PreparedData, PreparedState, damaged_files, manifest, not_prepared, pipeline_change,
     prepared_ids, replaceable_manifest,
 };
 pub use push::{PushResult, fetch, mirror, push, remote_of};
-pub use remove::{Removal, RemovalResult, RemovedCompetition, Space, remove};
+pub use remove::{Removal, RemovalResult, RemovedCompetition, disk_use, remove};
 pub use run_log::{
     LoggedRun, LoggedStep, RefusedCompetition, RunEnd, RunResult, local_time, logged_runs,
 };

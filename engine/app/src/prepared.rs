@@ -10,7 +10,8 @@ use prep_core::{Context, Failure, LastRuns, Remedy, chain};
 use prep_digests::digest_of_file;
 use prep_spec::BASE_VARIANT;
 use prep_steps::{
-    ExaminedFiles, Manifest, ManifestError, PathSummary, TreeExamination, TreeState, VerifiedTree,
+    ExaminedFiles, LISTING_FILE, MANIFEST_FILE, Manifest, ManifestError, PathSummary,
+    TreeExamination, TreeState, VerifiedTree,
 };
 
 use crate::bundles::Note;
@@ -291,11 +292,18 @@ pub fn incomplete(id: &str) -> Error {
     Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
 }
 
-/// Returns the error for data that another program prepared and whose answers do not have the published checksum.
-pub fn unverified_foreign_data(id: &str, directory: &Path) -> Error {
+/// Returns the error for answers without a record of their publication that do not have the published checksum. Another
+/// program prepared them, or somebody copied the directory `prepared` without its record.
+pub fn without_record(id: &str, directory: &Path, answers: &Path) -> Error {
     let message = format!(
-        "{} was not prepared by prep, and its answers do not have the published checksum",
+        "the answers of `{id}` cannot be verified: there is no `{MANIFEST_FILE}` next to {}, and they do not have the published checksum",
         directory.display()
     );
-    Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
+    let copy = format!(
+        "if prep prepared this directory elsewhere, also copy `{MANIFEST_FILE}` and `{LISTING_FILE}`"
+    );
+    let remedy = Remedy::Words(copy).or(Remedy::Prepare { id: id.to_owned() });
+    Error::new(Failure::Input, message).help(remedy.or(Remedy::NameAnswers {
+        path: answers.display().to_string(),
+    }))
 }

@@ -3,12 +3,11 @@
 //! The entries of removed competitions stay in `prep.lock`. Therefore a later run can be compared with the removed data.
 
 use std::fs;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use prep_cache::{GcReport, Store, StoreError, Unwritable};
 use prep_core::{Failure, chain};
-use prep_steps::RemovedFiles;
+use prep_steps::{ManifestError, RemovedFiles, Remover};
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -42,26 +41,19 @@ pub struct RemovalResult {
 pub struct RemovedCompetition {
     pub id: String,
     /// Prepared data of the removed variants.
-    pub prepared: Space,
+    pub prepared: RemovedFiles,
     /// The removed variants that were prepared.
     #[serde(skip)]
     pub variants: Vec<String>,
     /// Bundles and further sources in the data directory.
-    pub bundle: Space,
-}
-
-/// Number of files, and their size.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Space {
-    pub files: u64,
-    pub bytes: u64,
+    pub bundle: RemovedFiles,
 }
 
 impl RemovalResult {
-    pub fn bytes(&self) -> u64 {
+    pub fn freed_bytes(&self) -> u64 {
         let files = self.competitions.iter();
-        let files = files.map(|competition| competition.prepared.bytes + competition.bundle.bytes);
-        files.sum::<u64>() + self.cache.as_ref().map_or(0, |cache| cache.removed_bytes)
+        let files = files.map(|one| one.prepared.freed_bytes + one.bundle.freed_bytes);
+        files.sum::<u64>() + self.cache.as_ref().map_or(0, |cache| cache.freed_bytes)
     }
 }
 
@@ -93,8 +85,9 @@ pub fn remove(
         }
     }
     let ids = &removable;
+    let mut remover = Remover::new(removal.dry_run);
     // The cache comes first, because this step fails if a run is in progress.
-    result.cache = match remove_cached(settings, ids, removal) {
+    result.cache = match remove_cached(settings, ids, removal, &mut remover) {
         Err(error @ StoreError::InUse { .. }) => return Err(error.into()),
         Err(error) => {
             result.errors.push(error.into());
@@ -103,21 +96,29 @@ pub fn remove(
         Ok(cache) => cache,
     };
     for id in ids {
-        let mut removed = RemovedCompetition {
-            id: id.clone(),
-            ..RemovedCompetition::default()
-        };
-        for variant in &variants {
-            let data_dir = settings.data_dir_of(variant);
-            if prepared_dir(&data_dir, id).exists() {
-                removed.variants.push(variant.clone());
-            }
-            let ended = remove_competition(&data_dir, removal, &mut removed);
-            result.errors.extend(ended.err());
-        }
+        let (removed, errors) = remove_competition(settings, id, &variants, removal, &mut remover);
         result.competitions.push(removed);
+        result.errors.extend(errors);
     }
     Ok(result)
+}
+
+/// Returns the files of a competition in the data directory. Their `freed_bytes` are the disk space that they need in addition
+/// to the cache.
+///
+/// # Errors
+/// Returns an error if files cannot be examined.
+pub fn disk_use(settings: &Settings, id: &str) -> Result<RemovedCompetition, Error> {
+    let removal = Removal {
+        variant: None,
+        bundles: true,
+        cache: false,
+        dry_run: true,
+    };
+    let mut remover = Remover::new(true);
+    let variants = settings.variants();
+    let (found, mut errors) = remove_competition(settings, id, &variants, &removal, &mut remover);
+    errors.pop().map_or(Ok(found), Err)
 }
 
 /// Levels of directories below the directory of a competition that are examined before the removal.
@@ -149,6 +150,7 @@ fn remove_cached(
     settings: &Settings,
     ids: &[String],
     removal: &Removal,
+    remover: &mut Remover,
 ) -> Result<Option<GcReport>, StoreError> {
     let Some(existing) = Store::open_existing(&settings.store_dir)?.filter(|_| removal.cache)
     else {
@@ -159,74 +161,69 @@ fn remove_cached(
         false => Store::open(&settings.store_dir)?,
     };
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    store.forget(&ids, removal.dry_run).map(Some)
+    let report = store.forget(&ids, removal.dry_run)?;
+    for (digest, _) in report.objects.iter().filter(|_| removal.dry_run) {
+        // Published files may be hard links to this object, and are then the last links.
+        if let Ok(object) = store.metadata_of(digest) {
+            remover.unlink(&object);
+        }
+    }
+    Ok(Some(report))
+}
+
+/// Removes the files of a competition in the data directories of `variants`.
+fn remove_competition(
+    settings: &Settings,
+    id: &str,
+    variants: &[String],
+    removal: &Removal,
+    remover: &mut Remover,
+) -> (RemovedCompetition, Vec<Error>) {
+    let mut removed = RemovedCompetition {
+        id: id.to_owned(),
+        ..RemovedCompetition::default()
+    };
+    let mut errors = Vec::new();
+    for variant in variants {
+        let data_dir = settings.data_dir_of(variant);
+        if prepared_dir(&data_dir, id).exists() {
+            removed.variants.push(variant.clone());
+        }
+        errors.extend(remove_in(&data_dir, removal, remover, &mut removed).err());
+    }
+    (removed, errors)
 }
 
 /// Removes the files of a competition in one data directory, and adds them to `removed`.
-fn remove_competition(
+fn remove_in(
     data_dir: &Path,
     removal: &Removal,
+    remover: &mut Remover,
     removed: &mut RemovedCompetition,
 ) -> Result<(), Error> {
     let id = &removed.id;
     let home = data_dir.join(id);
-    let prepared = remove_prepared(data_dir, id, removal.dry_run)?;
-    removed.prepared.files += prepared.files;
-    removed.prepared.bytes += prepared.bytes;
+    let failed =
+        |error: ManifestError| Error::new(Failure::Machine, format!("{id}: {}", chain(&error)));
+    let prepared = remover.remove_published(data_dir, id).map_err(failed)?;
+    removed.prepared.add(prepared.ok_or_else(|| {
+        let message = format!("cannot remove `{id}`: a run is publishing it");
+        Error::new(Failure::Machine, message).help("try again when the run has ended")
+    })?);
     let sealed = sealed::path(data_dir, id);
-    delete(&sealed, removal.dry_run, &mut removed.prepared)?;
+    remover
+        .remove(&sealed, &mut removed.prepared)
+        .map_err(failed)?;
     if removal.bundles {
         let files = prep_fetch::bundle_files(data_dir, id);
         let files = files.map_err(|error| Error::reading("list", &home, &error))?;
         for path in files {
-            delete(&path, removal.dry_run, &mut removed.bundle)?;
+            remover.remove(&path, &mut removed.bundle).map_err(failed)?;
         }
     }
     if !removal.dry_run {
         // The directory stays if it contains other files.
         let _ = fs::remove_dir(&home);
-    }
-    Ok(())
-}
-
-/// Removes the prepared data of a competition in a data directory. If `dry_run`, only reports the files.
-fn remove_prepared(data_dir: &Path, id: &str, dry_run: bool) -> Result<RemovedFiles, Error> {
-    let removed = prep_steps::remove_published(data_dir, id, dry_run);
-    let removed = removed
-        .map_err(|error| Error::new(Failure::Machine, format!("{id}: {}", chain(&error))))?;
-    removed.ok_or_else(|| {
-        let message = format!("cannot remove `{id}`: a run is publishing it");
-        Error::new(Failure::Machine, message).help("try again when the run has ended")
-    })
-}
-
-/// Adds the size of a file or directory to `space`, and deletes it unless `dry_run` is true.
-fn delete(path: &Path, dry_run: bool, space: &mut Space) -> Result<(), Error> {
-    let found = match fs::symlink_metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Error::reading("examine", path, &error)),
-    };
-    measure(path, &found, space)?;
-    let removed = match found.is_dir() {
-        _ if dry_run => Ok(()),
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
-    };
-    removed.map_err(|error| Error::writing("remove", path, &error))
-}
-
-/// Adds the size of a file or directory to `space`.
-fn measure(path: &Path, found: &fs::Metadata, space: &mut Space) -> Result<(), Error> {
-    if !found.is_dir() {
-        space.files += 1;
-        space.bytes += found.len();
-        return Ok(());
-    }
-    let failed = |error| Error::reading("list", path, &error);
-    for entry in path.read_dir().map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        measure(&entry.path(), &entry.metadata().map_err(failed)?, space)?;
     }
     Ok(())
 }

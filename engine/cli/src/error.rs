@@ -143,6 +143,15 @@ impl CliError {
         CliError::new(Exit::Usage, message)
     }
 
+    /// Creates the error for a submission without an id of a competition.
+    pub fn no_competition(verb: &str, submission: &Path) -> CliError {
+        let path = submission.display();
+        CliError::usage(format!(
+            "no competition is named for the submission `{path}`"
+        ))
+        .help(format!("write its id first: `prep {verb} ID {path}`"))
+    }
+
     /// Creates the error for a user who named the submission before the competition. The command of MLE-bench expects that
     /// order.
     pub fn swapped(verb: &str, submission: &Path, id: &Path) -> CliError {

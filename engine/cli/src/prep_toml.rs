@@ -367,10 +367,19 @@ fn read(path: &Path, home: Option<&Path>) -> Result<Option<ConfigFile>, CliError
     {
         *value = match (value.strip_prefix("~"), home) {
             (Ok(inner), Some(home)) => home.join(inner),
-            _ => dir.join(&*value),
+            _ => normalized(&dir.join(&*value)),
         };
     }
     Ok(Some(file))
+}
+
+/// Returns the path without `.` and `..`, because messages show it. Resolves symbolic links before the last `..`, because
+/// `..` after a link means the parent of its target.
+fn normalized(path: &Path) -> PathBuf {
+    let path: PathBuf = path.components().collect();
+    let up = path.ancestors().find(|up| up.ends_with(".."));
+    let real = up.and_then(|up| Some(up.canonicalize().ok()?.join(path.strip_prefix(up).ok()?)));
+    real.unwrap_or(path)
 }
 
 /// Returns the error for a file that the user may not read, or that is in a directory that the user may not enter.
@@ -557,6 +566,23 @@ mod tests {
             let text = format!("[remote]\ntrusted = [{wrong}]\n");
             let error = toml::from_str::<ConfigFile>(&text).unwrap_err().to_string();
             assert!(error.contains("`key`, `competitions`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn paths_in_messages_have_no_dots() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(root.join("a/b"), root.join("link")).unwrap();
+        for (path, expected) in [
+            ("a/../new", "new"),
+            ("a//./b/", "a/b"),
+            ("link/../new", "a/new"),
+            ("link/./new", "link/new"),
+            ("absent/../new", "absent/../new"),
+        ] {
+            assert_eq!(normalized(&root.join(path)), root.join(expected));
         }
     }
 

@@ -111,7 +111,9 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
     Some(match remedy {
         Remedy::Words(words) => words.clone(),
         Remedy::NameSource if verb.is_given("source") => {
-            "put bundles and other source files into one of these directories".to_owned()
+            let given = verb.data.iter().filter_map(|option| option.strip_prefix(" --source "));
+            let directories = given.collect::<Vec<_>>().join(" or ");
+            format!("put bundles and other source files into {directories}")
         }
         Remedy::NameSource => verb.if_new(
             "source",
@@ -211,6 +213,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         Remedy::SendAgain => {
             "to write a new record, run `prep remote push` on a machine that has the results".to_owned()
         }
+        Remedy::NameAnswers { path } => verb.if_new(
+            "answers",
+            &format!("--answers {} uses the answers without verifying them", in_shell(path.as_ref())),
+        )?,
         Remedy::Unlock => "run without --locked".to_owned(),
         Remedy::MoveOrRemoveUnpublished => match verb.has("remove-unpublished") {
             true => "move the files elsewhere, or run with --remove-unpublished, which deletes them",
@@ -333,11 +339,7 @@ mod tests {
             ),
             (
                 &["run", "x", "--available", "--source", "s"],
-                &[
-                    "without --available",
-                    "--from-cache",
-                    "one of these directories",
-                ],
+                &["without --available", "--from-cache", "files into s"],
                 &["--no-download", "--source", "--available prepares"],
             ),
             (

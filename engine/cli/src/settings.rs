@@ -189,6 +189,7 @@ impl CliSession {
             "mle-bench/data",
             "name the data directory with --data-dir or MLE_BENCH_DATA_DIR",
         )?;
+        require_data_dir(&data_dir)?;
         // The data directory is now known, so its file applies to the other settings.
         chooser.files = ConfigFiles::read(&places, Some(&data_dir))?;
         let store_dir = directory(
@@ -286,6 +287,30 @@ impl CliSession {
         };
         Ok((session, ignored.into_iter().chain(few_files).collect()))
     }
+}
+
+/// Returns an error if the directory is that of a competition, or a directory in it. A user may have named it instead of
+/// the data directory that contains it.
+fn require_data_dir(data_dir: &Path) -> Result<(), CliError> {
+    let found = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned());
+    for home in found.ancestors().take(3) {
+        let prepared = home.join("prepared");
+        let sections = ["public", "private"].map(|section| prepared.join(section));
+        let is_inside = found == home || found == prepared || sections.contains(&found);
+        if is_inside && sections.iter().any(|section| section.is_dir()) {
+            let message = format!(
+                "{} is the directory of a competition, not a data directory",
+                data_dir.display()
+            );
+            // Directories of variants and packs may be between the data directory and the competition.
+            let mut parents = home.ancestors().skip(1);
+            let parent = parents.find(|parent| parent.join("prep.lock").exists());
+            let parent = parent.or(home.parent()).unwrap_or(home);
+            let help = format!("name the directory that contains it, {}", parent.display());
+            return Err(CliError::usage(message).help(help));
+        }
+    }
+    Ok(())
 }
 
 fn color(global: &Global, environment: &Environment) -> Color {

@@ -286,6 +286,11 @@ pub enum Remedy {
     SendLater,
     /// Send results to the remote again, from a machine that has them.
     SendAgain,
+    /// Grade with a file of answers that is not verified.
+    NameAnswers {
+        /// The file.
+        path: String,
+    },
     /// Prepare without comparing with the lock file.
     Unlock,
     /// Move files that `prep` did not publish out of the prepared directory, or let `prep` remove them when it publishes.

@@ -15,6 +15,7 @@ mod deleted_bundle;
 mod faults;
 mod kaggle_clients;
 mod limits;
+mod local_bundles;
 mod login;
 mod part;
 mod plain_http;

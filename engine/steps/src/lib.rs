@@ -74,11 +74,11 @@ pub use build::{
     build_preview,
 };
 pub use kinds::{
-    ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, MANIFEST_FILE, Manifest,
-    ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths,
-    RecordedPipeline, RecordedSource, RememberedOptions, RemovedFiles, TreeExamination, TreeState,
-    Trial, TrialError, VerifiedTree, Verify, find_damaged, invalidate, is_writer_dependent,
-    record_origin, record_preparation, remove_published, renew_record, result_of,
+    ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, LISTING_FILE, MANIFEST_FILE,
+    Manifest, ManifestError, PathSummary, PreparationRecord, PublishedOutput, PublishedPaths,
+    RecordedPipeline, RecordedSource, RememberedOptions, RemovedFiles, Remover, TreeExamination,
+    TreeState, Trial, TrialError, VerifiedTree, Verify, find_damaged, invalidate,
+    is_writer_dependent, record_origin, record_preparation, renew_record, result_of,
     verify_after_restart, vocabulary,
 };
 pub use located::LocatedError;

@@ -45,7 +45,7 @@ fn missing_bundle_error_lists_the_searched_paths() {
         "no bundle",
         "source/harbour.zip",
         "source/harbour/harbour.zip",
-        "put bundles and other source files into one of these directories",
+        "put bundles and other source files into source",
     ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
 }

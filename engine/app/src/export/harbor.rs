@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use prep_core::Cancel;
 use prep_digests::Sha256;
 use prep_spec::{PackLayout, Pipeline};
-use prep_steps::{Expand, MANIFEST_FILE, Manifest};
+use prep_steps::{Expand, Manifest};
 use prep_trust::Recipient;
 use serde::Serialize;
 use serde_json::json;
@@ -36,8 +36,6 @@ const ORGANIZATION: &str = "prep";
 /// The directories in the agent's container.
 const DATA: &str = "/home/data";
 const SUBMISSION: &str = "/home/submission";
-/// The list of published files, with which the verifier checks the answers.
-const LISTING_FILE: &str = "prepared.files";
 const AGENT_IMAGE: &str = "python:3.11-slim-bookworm";
 const VERIFIER_IMAGE: &str = "debian:bookworm-slim";
 
@@ -198,10 +196,8 @@ impl TaskExporter<'_> {
         if has_private {
             move_directory(&copy.join("private"), &home.join("prepared/private"))?;
         }
-        fs::write(home.join(MANIFEST_FILE), without_machine(manifest)?)?;
-        let listing = self.settings.data_dir.join(id).join(LISTING_FILE);
-        if listing.is_file() {
-            copy_file(&listing, &home.join(LISTING_FILE))?;
+        for (name, content) in manifest.for_copy(&self.settings.data_dir)? {
+            fs::write(home.join(name), content)?;
         }
         self.copy_pipeline()?;
         copy_file(&self.wanted.program, &self.task.join("tests/prep"))
@@ -314,17 +310,6 @@ fn dataset(tasks: &[HarborTask]) -> String {
         ));
     }
     text
-}
-
-/// Returns the record of a publication without its facts about this machine, such as paths.
-fn without_machine(manifest: &Manifest) -> io::Result<Vec<u8>> {
-    let mut record = serde_json::to_value(manifest)?;
-    if let Some(members) = record.as_object_mut() {
-        for name in ["preparation", "boot", "host"] {
-            members.remove(name);
-        }
-    }
-    Ok(serde_json::to_vec_pretty(&record)?)
 }
 
 /// Copies a file with its permissions. All users can read the copy, and its owner can write it.

@@ -3,7 +3,10 @@
 //! By default, a copy has the layout of a data directory (`ID/prepared/public/...`). In contrast to a data directory, a
 //! copy contains no hard links to the cache.
 //!
-//! Private files are copied only on request. `croissant.json` is machine-readable metadata of the public files.
+//! Private files are copied only on request. With them, the copy contains the record of the publication, with which grading
+//! verifies the answers. The record is not public, because it contains digests of the answers.
+//!
+//! `croissant.json` is machine-readable metadata of the public files.
 
 mod croissant;
 mod dojo;
@@ -135,7 +138,7 @@ struct CopyInputs {
 trait Copier {
     fn file(&mut self, item: &CopiedFile, cancel: &Cancel) -> io::Result<ExportedFile>;
     fn directory(&mut self, path: &str) -> io::Result<()>;
-    fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
+    fn content(&mut self, name: &str, content: &[u8]) -> io::Result<()>;
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -157,7 +160,7 @@ pub fn export(
     };
     let home = settings.data_dir.join(id);
     let variant = manifest.variant.clone();
-    let (published, unpublished) = published(settings, id, manifest, wanted.private)?;
+    let (published, unpublished) = published(settings, id, manifest.clone(), wanted.private)?;
     let target = &wanted.target;
     require_new(target)?;
     let mut found = CopyInputs::default();
@@ -220,7 +223,7 @@ pub fn export(
         copier.directory(path).map_err(failed)?;
     }
     for (path, text) in texts {
-        copier.text(&path, &text).map_err(failed)?;
+        copier.content(&path, text.as_bytes()).map_err(failed)?;
         exported.bytes += text.len() as u64;
         exported.files.push(ExportedFile::of_text(path, &text));
     }
@@ -229,10 +232,17 @@ pub fn export(
         .sort_by(|one, other| one.path.cmp(&other.path));
     if layout == PackLayout::MleBench {
         let croissant = croissant::describe(&exported, &pipeline);
-        copier.text(CROISSANT, &croissant).map_err(failed)?;
+        copier
+            .content(CROISSANT, croissant.as_bytes())
+            .map_err(failed)?;
+        if wanted.private {
+            for (name, content) in manifest.for_copy(&settings.data_dir).map_err(failed)? {
+                copier.content(name, &content).map_err(failed)?;
+            }
+        }
     }
     copier
-        .text(MANIFEST, &exported.manifest())
+        .content(MANIFEST, exported.manifest().as_bytes())
         .map_err(failed)?;
     copier.finish().map_err(failed)?;
     fs::rename(&made, target).map_err(failed)?;
@@ -500,10 +510,10 @@ impl Copier for DirectoryCopier {
         fs::create_dir_all(self.root.join(path))
     }
 
-    fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
+    fn content(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         let to = self.root.join(name);
         fs::create_dir_all(to.parent().unwrap_or(&self.root))?;
-        fs::write(to, text)
+        fs::write(to, content)
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
@@ -556,8 +566,8 @@ impl Copier for TarCopier {
         self.archive.add_directory(&path).map_err(system_error)
     }
 
-    fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
-        self.append(name, text.len() as u64, text.as_bytes())
+    fn content(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.append(name, content.len() as u64, content)
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {

@@ -112,7 +112,7 @@ impl<'a> PreparedDirectory<'a> {
                 _ => prepared::not_prepared(id),
             },
             (None, _) => match read.file {
-                Ok(_) => prepared::unverified_foreign_data(id, &self.directory),
+                Ok(file) => prepared::without_record(id, &self.directory, &file.place),
                 Err(error) => error,
             },
         }

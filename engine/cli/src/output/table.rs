@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
+use prep_app::RemovedFiles;
+use prep_core::units;
 use prep_spec::{Diagnostic, Diagnostics, Severity, SourceFile, Span};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +142,14 @@ impl PrintedTable {
             }
         }
         text
+    }
+}
+
+/// Returns the disk space that the removal of files frees, or `-` if there are no files.
+pub fn freed(removed: RemovedFiles) -> String {
+    match removed.files {
+        0 => "-".to_owned(),
+        _ => units::bytes(removed.freed_bytes),
     }
 }
 

@@ -25,7 +25,7 @@ Examples:
 
 The copy has the layout of a data directory, TARGET/ID/prepared/public. Its files are writable and share no disk space \
 with the cache. TARGET/ID/manifest.json lists the files with sizes and MD5s; TARGET/ID/croissant.json describes the \
-public files in the Croissant format of MLCommons. If TARGET ends in .tar, the copy is an archive; equal contents give \
+public files in the Croissant format of MLCommons. With --private, `prep --data-dir TARGET grade` can grade with the copy. If TARGET ends in .tar, the copy is an archive; equal contents give \
 equal bytes.
 
 With --layout dojo, the copy has TARGET/ID/data/{public,private} and TARGET/ID/info, as MLE-Dojo reads them. With --layout \

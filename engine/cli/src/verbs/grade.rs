@@ -118,11 +118,7 @@ impl GradeArgs {
                 grade_runs(session, &catalog, paths, self)
             }
             [submission] if is_csv(submission) => {
-                let path = submission.display();
-                Err(CliError::usage(format!(
-                    "no competition is named for the submission `{path}`"
-                ))
-                .help(format!("write its id first: `prep grade ID {path}`")))
+                Err(CliError::no_competition("grade", submission))
             }
             [list] if list.is_file() => {
                 forms::check("grade", &[forms::LIST])?;
@@ -479,10 +475,12 @@ fn list(
         let found = prep_experiments::list(path, &places).map_err(CliError::of_experiments)?;
         // Without this error, the runs in the run groups would be left out silently.
         if !found.iter().any(is_known) && contains_groups(path) {
-            let path = path.display();
+            let (inner, path) = (path.join("*/"), path.display());
             return Err(
-                CliError::new(Exit::Input, format!("there is no run in {path}"))
-                    .help(format!("{path} contains run groups; write {path}/*/")),
+                CliError::new(Exit::Input, format!("there is no run in {path}")).help(format!(
+                    "{path} contains run groups; write {}",
+                    inner.display()
+                )),
             );
         }
         for entry in found {
@@ -575,21 +573,24 @@ fn show_thresholds(
 
 /// Check a submission without showing its score
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "prep validate [OPTIONS] ID SUBMISSION.csv",
+    after_help = "\
 Examples:
   prep validate spaceship-titanic submission.csv
   prep validate spaceship-titanic submission.csv --json
 
 A validation shows no score, so it is not logged in DATA/grades.jsonl and is not one of the gradings that reports count.
 
-The exit code is 0 if the submission is valid, and 1 if it is not.")]
+The exit code is 0 if the submission is valid, and 1 if it is not."
+)]
 pub struct ValidateArgs {
     /// The competition
     #[arg(value_name = "ID")]
     id: String,
     /// The submission
     #[arg(value_name = "SUBMISSION.csv")]
-    submission: PathBuf,
+    submission: Option<PathBuf>,
     #[command(flatten)]
     given: GivenArgs,
     #[command(flatten)]
@@ -601,16 +602,23 @@ pub struct ValidateArgs {
 impl ValidateArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         self.given.check_forms("validate")?;
-        require_file(&self.submission)?;
         let session = &self.identity.session(session)?;
         let catalog = session.catalog()?;
         let is_known = |name: &str| catalog.find(name).is_some();
-        if !is_known(&self.id) && is_known(&self.submission.to_string_lossy()) {
+        let Some(submission) = &self.submission else {
+            return Err(match is_known(&self.id) {
+                true => CliError::usage("no submission is named")
+                    .help(format!("write `prep validate {} SUBMISSION.csv`", self.id)),
+                false => CliError::no_competition("validate", Path::new(&self.id)),
+            });
+        };
+        require_file(submission)?;
+        if !is_known(&self.id) && is_known(&submission.to_string_lossy()) {
             let id = Path::new(&self.id);
-            return Err(CliError::swapped("validate", id, &self.submission));
+            return Err(CliError::swapped("validate", id, submission));
         }
-        let name = self.submission.to_string_lossy();
-        let outcome = match Submission::open(&self.submission) {
+        let name = submission.to_string_lossy();
+        let outcome = match Submission::open(submission) {
             Ok(submission) => {
                 Grading::open_and_grade(&submission, || self.grading(session, &catalog))?.1
             }
@@ -629,7 +637,7 @@ impl ValidateArgs {
         };
         let text = || format!("{}\n", found.message);
         session.printer.show(json, text)?;
-        suggest_submission(session, &self.submission);
+        suggest_submission(session, submission);
         Ok(if found.valid { Exit::Success } else { Exit::No })
     }
 

@@ -2,14 +2,17 @@
 
 use clap::Args;
 use prep_app::reasons::StatedReason;
-use prep_app::{AnswersState, CatalogEntry, Comparability, FailedRun, PreparedData, PreparedState};
+use prep_app::{
+    AnswersState, CatalogEntry, Comparability, FailedRun, PreparedData, PreparedState,
+    RemovedFiles, disk_use,
+};
 use prep_core::units;
 use prep_spec::Day;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
-use crate::output::table::PrintedTable;
+use crate::output::table::{PrintedTable, freed, shortened};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -19,10 +22,16 @@ use crate::session::{CliSession, VerbResult};
 Examples:
   prep list
   prep list --lite
+  prep list --long
   prep list --json | jq -r '.competitions[] | select(.state == \"not prepared\") | .id'")]
 pub struct ListArgs {
     #[command(flatten)]
     selection: Selection,
+    /// Show the disk space of prepared data and bundles in the data directory
+    ///
+    /// Bytes that prepared data share with the cache are not included: `prep cache stat` shows the size of the cache.
+    #[arg(long, short)]
+    long: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -37,6 +46,9 @@ struct Row {
     category: Option<String>,
     /// Size of the bundle.
     bytes: Option<u64>,
+    /// The files in the data directory. Only with `--long`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disk: Option<DiskUse>,
     state: String,
     /// Files that differ from the published ones, files that no run published, and how the last run failed.
     reasons: Vec<StatedReason>,
@@ -54,6 +66,12 @@ struct Row {
     closed: Option<Day>,
     /// Why scores are not comparable.
     not_comparable_because: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+struct DiskUse {
+    prepared: RemovedFiles,
+    bundle: RemovedFiles,
 }
 
 impl ListArgs {
@@ -74,12 +92,25 @@ impl ListArgs {
         }
         let rows: Vec<Row> = entries
             .into_iter()
-            .map(|entry| row(session, entry))
+            .map(|entry| {
+                let disk = self.long.then(|| disk_use(&session.settings, &entry.id));
+                let disk = disk.transpose()?.map(|found| DiskUse {
+                    prepared: found.prepared,
+                    bundle: found.bundle,
+                });
+                let row = row(session, entry)?;
+                Ok::<_, CliError>(Row { disk, ..row })
+            })
             .collect::<Result<_, _>>()?;
         if session.printer.json {
             session.printer.json(&json!({ "competitions": rows }))?;
         } else {
-            session.printer.table(&table(&rows))?;
+            let table = if self.long {
+                disk_table(&rows)
+            } else {
+                table(&rows)
+            };
+            session.printer.table(&table)?;
             let sizes: Vec<u64> = rows.iter().filter_map(|row| row.bytes).collect();
             if sizes.len() > 1 {
                 session.printer.message(format!(
@@ -186,6 +217,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         name: pipeline.as_ref().map(|pipeline| pipeline.name.clone()),
         category: pipeline.map(|pipeline| pipeline.category),
         bytes: entry.size(),
+        disk: None,
         state,
         reasons,
         variant,
@@ -210,8 +242,6 @@ fn table(rows: &[Row]) -> PrintedTable {
             .map(String::as_str)
             .filter(|set| *set != "all")
             .collect();
-        let reasons = row.reasons.iter().map(|one| one.message.as_str());
-        let reasons: Vec<&str> = reasons.collect();
         let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
         table.row(vec![
             row.id.clone(),
@@ -220,11 +250,34 @@ fn table(rows: &[Row]) -> PrintedTable {
             or_dash(row.category.as_ref()),
             or_dash(row.name.as_ref()),
             // The state is the last column, so that a long reason does not widen the other rows.
-            match reasons.is_empty() {
-                true => row.state.clone(),
-                false => format!("{}: {}", row.state, reasons.join("; ")),
-            },
+            state_cell(&row.state, &row.reasons),
         ]);
+    }
+    table
+}
+
+/// Maximum length of a reason in the table, in characters. The JSON output contains the entire reason.
+const MAX_REASON: usize = 100;
+
+fn state_cell(state: &str, reasons: &[StatedReason]) -> String {
+    let reasons = reasons.iter().map(|one| one.message.as_str());
+    let reasons: Vec<&str> = reasons.collect();
+    match reasons.is_empty() {
+        true => state.to_owned(),
+        false => format!("{state}: {}", shortened(&reasons.join("; "), MAX_REASON)),
+    }
+}
+
+/// Returns the table of `--long`.
+fn disk_table(rows: &[Row]) -> PrintedTable {
+    let mut table = PrintedTable::with_header("id  >prepared  >bundle  state");
+    for row in rows {
+        let disk = row
+            .disk
+            .map(|disk| [freed(disk.prepared), freed(disk.bundle)]);
+        let [prepared, bundle] = disk.unwrap_or_default();
+        let state = state_cell(&row.state, &row.reasons);
+        table.row(vec![row.id.clone(), prepared, bundle, state]);
     }
     table
 }
@@ -232,6 +285,16 @@ fn table(rows: &[Row]) -> PrintedTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A wrong bundle has a message with two paths and two digests.
+    #[test]
+    fn a_long_reason_is_shortened() {
+        let reason = StatedReason::new("failed", "reason ".repeat(50));
+        let cell = state_cell("not prepared", &[reason]);
+        assert_eq!(cell.chars().count(), "not prepared: ".len() + MAX_REASON);
+        assert!(cell.ends_with('…'), "{cell}");
+        assert_eq!(state_cell("incomplete", &[]), "incomplete");
+    }
 
     #[test]
     fn ids_and_states_fit_a_terminal_of_80_columns() {
@@ -243,6 +306,7 @@ mod tests {
             sets: entry.sets(),
             category: Some("Image Classification".into()),
             bytes: entry.size(),
+            disk: None,
             state: "not prepared".into(),
             reasons: Vec::new(),
             variant: None,

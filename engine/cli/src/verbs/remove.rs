@@ -3,13 +3,13 @@
 use std::io::IsTerminal;
 
 use clap::Args;
-use prep_app::{Removal, RemovalResult, Space, remove};
+use prep_app::{Removal, RemovalResult, remove};
 use prep_core::units;
 use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::options::variant_name;
-use crate::output::table::PrintedTable;
+use crate::output::table::{PrintedTable, freed};
 use crate::select::Selection;
 use crate::session::{CliSession, VerbResult};
 
@@ -20,8 +20,9 @@ Examples:
   prep remove spaceship-titanic --dry-run
   prep remove --set dev --keep-bundle --yes
 
-The command shows the space that it frees, and asks before it removes anything. It removes all variants. With \
---variant, it removes only the prepared data of one variant.
+The command shows the disk space that it frees, and asks before it removes anything. A published file that is a hard \
+link to a cached result frees space only if both are removed. The command removes all variants. With --variant, it removes \
+only the prepared data of one variant.
 
 Bundles outside of the data directory stay, and so do cached results that other competitions use. If you lack the permission \
 to remove some data of a competition, nothing of this competition is removed. The others are removed.")]
@@ -57,15 +58,15 @@ impl RemoveArgs {
         };
         let remove = |dry_run| remove(&session.settings, &catalog, &ids, &removal(dry_run));
         let planned = remove(true)?;
-        let bytes = units::bytes(planned.bytes());
+        let bytes = units::bytes(planned.freed_bytes());
         if planned.competitions.is_empty() {
             return Ok(errors(session, planned.errors));
         }
         if !self.dry_run && !self.yes {
             session.printer.message(text(&planned).trim_end());
             if !confirmed(session, &bytes)? {
-                return Err(CliError::new(Exit::No, "nothing was removed")
-                    .help("use --yes to remove without confirmation"));
+                session.printer.message("nothing was removed");
+                return Ok(Exit::No);
             }
         }
         let removed = match self.dry_run {
@@ -89,8 +90,8 @@ impl RemoveArgs {
             session.printer.result(&text(&removed))?;
         }
         if !self.dry_run {
-            let bytes = units::bytes(removed.bytes());
-            session.printer.message(format!("removed {bytes}"));
+            let bytes = units::bytes(removed.freed_bytes());
+            session.printer.message(format!("freed {bytes} on disk"));
         }
         Ok(errors(session, removed.errors))
     }
@@ -102,37 +103,36 @@ fn errors(session: &CliSession, errors: Vec<prep_app::Error>) -> Exit {
     Exit::combine(errors.iter().map(|error| error.exit))
 }
 
-/// Asks for confirmation. Returns `false` if stdin is not a terminal.
+/// Asks for confirmation. Returns an error if stdin is not a terminal.
 fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
-        return Ok(false);
+        return Err(CliError::new(Exit::No, "nothing was removed")
+            .help("use --yes to remove without confirmation"));
     }
-    session.printer.message(format!("remove {bytes}? [y/N]"));
+    let question = format!("remove these data and free {bytes} on disk? [y/N]");
+    session.printer.message(question);
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);
     read.map_err(|error| CliError::new(Exit::Machine, format!("cannot read stdin: {error}")))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Returns a row per competition, followed by the total of the cached results.
+/// Returns a row per competition with files, followed by the total of the cached results. Sizes are freed disk space.
 fn text(removed: &RemovalResult) -> String {
     let mut table = PrintedTable::with_header("competition  variants  >prepared  >bundle");
-    let size = |space: Space| match space.files {
-        0 => "-".to_owned(),
-        _ => units::bytes(space.bytes),
-    };
-    for competition in &removed.competitions {
+    let competitions = removed.competitions.iter();
+    for one in competitions.filter(|one| one.prepared.files + one.bundle.files > 0) {
         table.row(vec![
-            competition.id.clone(),
-            competition.variants.join(" "),
-            size(competition.prepared),
-            size(competition.bundle),
+            one.id.clone(),
+            one.variants.join(" "),
+            freed(one.prepared),
+            freed(one.bundle),
         ]);
     }
     let mut text = table.render();
     if let Some(cache) = &removed.cache {
         let objects = units::count(cache.objects.len() as u64, "cached result");
-        let bytes = units::bytes(cache.removed_bytes);
+        let bytes = units::bytes(cache.freed_bytes);
         text.push_str(&format!("{objects}, {bytes}\n"));
     }
     text

@@ -169,7 +169,7 @@ pub(crate) fn part_name(stem: &str, key: &str) -> String {
     format!("{stem}.part-{key}")
 }
 
-const SOURCES: &str = "sources";
+pub(crate) const SOURCES: &str = "sources";
 
 pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
     data.join(id).join(SOURCES).join(file)

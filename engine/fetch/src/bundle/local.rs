@@ -5,14 +5,18 @@
 //! this record to [`LocalBundle::with_content`]. Results that were computed from this content then remain valid. Only a
 //! step that needs the bytes of the bundle fails.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use prep_cache::{Content, SourceRecord};
 use prep_core::{
     Context, Failure, FileValue, Remedy, Source, SourceState, StepError, Value, WithRemedy, chain,
 };
+use prep_formats::limits::DecodingLimits;
+use prep_formats::zip::{ZipDirectory, ZipError};
 use thiserror::Error;
 
+use crate::bundle::kaggle::SOURCES;
 use crate::error::FetchError;
 
 /// A competition's bundle, or the file of another source, at one of several possible paths.
@@ -24,6 +28,8 @@ pub struct LocalBundle {
     candidates: Vec<PathBuf>,
     /// The paths that an error about a missing file lists.
     looked: Vec<PathBuf>,
+    /// The directories of the user that may contain the unpacked bundle.
+    unpacked: Vec<PathBuf>,
     /// The published checksums.
     sums: BundleChecksums,
     /// The content of the file when it was last used. Results that were computed from it remain valid if the file no
@@ -119,6 +125,31 @@ pub enum BundleError {
         found: String,
         expected: String,
     },
+    #[error("{path}: {cause}")]
+    NotAnArchive { path: PathBuf, cause: ZipError },
+}
+
+/// Returns why the file is not a complete zip archive, such as a truncated download or a saved web page. Returns `None` if
+/// it is one, or if it cannot be read.
+fn archive_error(path: &Path) -> Option<ZipError> {
+    let file = File::open(path).ok()?;
+    let bytes = file.metadata().ok()?.len();
+    let limits = DecodingLimits::default().budget(bytes);
+    let error = ZipDirectory::read(&file, 0..bytes, &limits).err()?;
+    let is_damage = matches!(
+        error,
+        ZipError::NotAZip { .. } | ZipError::Truncated { .. } | ZipError::DamagedDirectory { .. }
+    );
+    is_damage.then_some(error)
+}
+
+/// Returns whether the directory contains files that `prep` did not write, such as those of an unpacked bundle.
+fn has_own_files(directory: &Path) -> bool {
+    let mut entries = directory.read_dir().into_iter().flatten().flatten();
+    entries.any(|entry| {
+        let name = entry.file_name();
+        name != SOURCES && !name.to_string_lossy().starts_with("prepared")
+    })
 }
 
 fn list(paths: &[PathBuf]) -> String {
@@ -147,7 +178,11 @@ impl LocalBundle {
             md5: md5.map(str::to_owned),
             sha256: None,
         };
-        LocalBundle::of_file(what, id, candidates, sums)
+        let users = directories.split_last().map_or(&[][..], |(_, users)| users);
+        LocalBundle {
+            unpacked: users.iter().map(|directory| directory.join(id)).collect(),
+            ..LocalBundle::of_file(what, id, candidates, sums)
+        }
     }
 
     pub(crate) fn of_file(
@@ -160,6 +195,7 @@ impl LocalBundle {
             what,
             name: name.to_owned(),
             looked: candidates.clone(),
+            unpacked: Vec::new(),
             candidates,
             sums,
             stated: None,
@@ -206,21 +242,34 @@ impl LocalBundle {
     /// `further`.
     fn absence(&self, cause: FetchError, further: Option<Remedy>) -> StepError {
         let failure = cause.failure();
-        let provide = self.what.remedy.clone();
-        let remedy = match cause.remedy() {
-            Some(remedy) => remedy.or(provide),
-            None => provide,
-        };
-        let remedy = match further {
-            Some(further) => remedy.or(further),
-            None => remedy,
-        };
+        let remedies = [
+            self.pack(),
+            cause.remedy(),
+            Some(self.what.remedy.clone()),
+            further,
+        ];
+        let remedy = Remedy::AnyOf(remedies.into_iter().flatten().collect());
         let error = BundleError::NotFetched {
             what: self.what.title.clone(),
             looked: self.looked.clone(),
             cause: Box::new(cause),
         };
         StepError::new(failure, WithRemedy::new(error, remedy))
+    }
+
+    /// Suggests to pack the files of an unpacked bundle, if there is one.
+    fn pack(&self) -> Option<Remedy> {
+        let directory = self.unpacked.iter().find(|one| has_own_files(one))?;
+        // For a competition of a pack, the directory is two levels below the directory of bundles.
+        let up = "../".repeat(self.name.split('/').count());
+        let (directory, stem) = (directory.display(), bundle_stem(&self.name));
+        let pack = Remedy::Words(format!(
+            "{directory} is a directory, but a bundle is one file: pack it with `cd {directory} && zip -0 -r {up}{stem}.zip .`"
+        ));
+        Some(match self.sums.is_some() {
+            true => Remedy::InOrder(vec![pack, Remedy::AcceptBundle]),
+            false => pack,
+        })
     }
 
     /// Records in the cache that the file at `path` has the content of `record`. Returns the value of the source.
@@ -280,6 +329,14 @@ impl LocalBundle {
             if let Some(expected) = expected
                 && !expected.eq_ignore_ascii_case(found)
             {
+                let is_archive = path.extension().is_some_and(|suffix| suffix == "zip");
+                if is_archive && let Some(cause) = archive_error(path) {
+                    let path = path.to_path_buf();
+                    let error = BundleError::NotAnArchive { path, cause };
+                    let remedy = "delete the file, and download it again".into();
+                    let error = WithRemedy::new(error, remedy);
+                    return Err(StepError::new(Failure::Check, error));
+                }
                 let error = BundleError::WrongChecksum {
                     path: path.to_path_buf(),
                     owner: self.what.owner.clone(),

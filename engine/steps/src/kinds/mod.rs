@@ -36,11 +36,11 @@ pub(crate) use members::members;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
-    ExaminedFiles, FailedRun, HashFiles, MANIFEST_FILE, Manifest, ManifestError, PathSummary,
-    PreparationRecord, PublishedOutput, PublishedPaths, RecordedPipeline, RecordedSource,
-    RememberedOptions, RemovedFiles, TreeExamination, TreeState, VerifiedTree, Verify,
-    find_damaged, invalidate, record_origin, record_preparation, remove_published, renew_record,
-    verify_after_restart,
+    ExaminedFiles, FailedRun, HashFiles, LISTING_FILE, MANIFEST_FILE, Manifest, ManifestError,
+    PathSummary, PreparationRecord, PublishedOutput, PublishedPaths, RecordedPipeline,
+    RecordedSource, RememberedOptions, RemovedFiles, Remover, TreeExamination, TreeState,
+    VerifiedTree, Verify, find_damaged, invalidate, record_origin, record_preparation,
+    renew_record, verify_after_restart,
 };
 pub(crate) use tables::split::SPLIT_OUTPUTS;
 pub(crate) use trial::trial;

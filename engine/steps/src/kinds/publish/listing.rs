@@ -30,7 +30,8 @@ use crate::value::{
     write_number, write_text,
 };
 
-pub(super) const LISTING_FILE: &str = "prepared.files";
+/// Name of the listing in `DATA/ID`.
+pub const LISTING_FILE: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 4\n";
 
 /// Placeholder for the SHA-256 of a file that was not read yet.
@@ -349,6 +350,20 @@ impl PublishedListing {
             self.push(path, listed);
         }
         Ok(())
+    }
+
+    /// Returns this listing in the format of its file, without times and inodes.
+    pub(super) fn without_metadata(&self) -> io::Result<Vec<u8>> {
+        let listed = self.files.iter().enumerate().map(|(index, file)| {
+            let written = WrittenFile {
+                sha256: file.written.sha256,
+                ..ListedFile::claim().written
+            };
+            (self.paths.get(index), ListedFile { written, ..*file })
+        });
+        let mut bytes = Vec::new();
+        write(&mut bytes, &self.bases, self.files.len() as u64, listed)?;
+        Ok(bytes)
     }
 
     /// Writes this listing. For `began`, see [`trusted_time`].

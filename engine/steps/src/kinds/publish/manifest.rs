@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Publish;
 use super::home::{ManifestError, NEVER, PathSummary, lock_file, replace_with, trusted_time};
-use super::listing::PublishedListing;
+use super::listing::{LISTING_FILE, PublishedListing};
 use super::preparation::PreparationRecord;
 
 /// Name of the manifest in `DATA/ID`.
@@ -211,12 +211,27 @@ impl Manifest {
         self
     }
 
-    /// Drops the times of directories, so that the next check compares all files with the listing.
+    /// Drops the recorded times, so that the next check compares all files with the listing.
     pub(super) fn distrusted(mut self) -> Manifest {
-        for stamp in &mut self.directories {
+        for stamp in self.directories.iter_mut().chain(&mut self.singles) {
             stamp.time = NEVER;
         }
         self
+    }
+
+    /// Returns the files of the record for a copy of the tree on another machine, as pairs of name and content. Omits
+    /// facts about this machine, such as paths, times and inodes. Therefore equal trees have equal records.
+    pub fn for_copy(&self, data_dir: &Path) -> io::Result<[(&'static str, Vec<u8>); 2]> {
+        let manifest = Manifest {
+            preparation: None,
+            unpublished: PathSummary::default(),
+            ..self.clone().into_durable().distrusted()
+        };
+        let listing = PublishedListing::read(&data_dir.join(&self.competition));
+        Ok([
+            (MANIFEST_FILE, serde_json::to_vec_pretty(&manifest)?),
+            (LISTING_FILE, listing.without_metadata()?),
+        ])
     }
 
     /// Returns whether `content` was published at `path` (`private/test.csv`).

@@ -42,12 +42,13 @@ use thiserror::Error;
 
 pub use examine::{ExaminedFiles, HashFiles, PublishedPaths, TreeExamination, TreeState};
 pub use home::{ManifestError, PathSummary};
+pub use listing::LISTING_FILE;
 pub use manifest::{MANIFEST_FILE, Manifest, PublishedOutput, renew_record};
 pub use preparation::{
     FailedRun, PreparationRecord, RecordedPipeline, RecordedSource, RememberedOptions, Verify,
 };
 pub use record::{record_origin, record_preparation};
-pub use remove::{RemovedFiles, remove_published};
+pub use remove::{RemovedFiles, Remover};
 pub use verify::{VerifiedTree, find_damaged, invalidate, verify_after_restart};
 
 use crate::value::memory_of_trees;
@@ -194,7 +195,7 @@ impl Sink for Publish {
         let manifest =
             Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
         let Some(manifest) = manifest else {
-            return Ok(Some("nothing is published".to_owned()));
+            return Ok(Some("it has no valid `prepared.json`".to_owned()));
         };
         let is_locked = self.locked.is_none() || manifest.trees == self.locked;
         let obstacles = [
