@@ -636,7 +636,7 @@ grade:
             ("SELECT t.z FROM (SELECT y FROM answers) t", "z"),
             (
                 "SELECT avg(yy) FROM answers",
-                "a.yaml:13:30: error: grade.metric: the query of the metric: no table has a column `yy`; one of them has id, y",
+                "a.yaml:13:30: error: grade.metric: the query of the metric: there is no column `yy` [grade]\n  help: `answers` has id, y",
             ),
             (
                 "SELECT abs(a.y) FROM answers a JOIN submission s USING (id)",
@@ -650,7 +650,7 @@ grade:
             ("SELECT avg(y) FROM submission ORDER BY", "a.yaml:13:5"),
             (
                 "SELECT avg(s.score) FROM submission s",
-                "a.yaml:13:30: error: grade.metric: the query of the metric: no table has a column `score`",
+                "a.yaml:13:30: error: grade.metric: the query of the metric: table `s` has no column `score` [grade]\n  help: `submission` has id, y",
             ),
         ] {
             let shown = with(query, direction).unwrap_err().to_string();
