@@ -17,8 +17,8 @@ use prep_spec::nearest;
 use prep_steps::{Manifest, RememberedOptions};
 use serde::Serialize;
 
+use super::installed_packs;
 use super::lock::{LOCK_FILE, LockComparison, PackLock};
-use super::{PACK_FILE, installed_packs};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::inspect::audit::leaks;
@@ -165,13 +165,7 @@ impl PackChecks<'_> {
         let found = packs.iter().find(|pack| pack.name == self.pack);
         let missing = || {
             let error = Error::request(format!("there is no pack `{}`", self.pack));
-            match Path::new(self.pack).join(PACK_FILE).is_file() {
-                true => error.help(format!(
-                    "add it first: `prep pack add {}`; then check it under its name",
-                    self.pack
-                )),
-                false => error.suggest(nearest(self.pack, names())),
-            }
+            error.suggest(nearest(self.pack, names()))
         };
         Ok(found.ok_or_else(missing)?.directory.join(LOCK_FILE))
     }
