@@ -20,7 +20,7 @@ BUDGETS = {
     "leaks": 8_106,
     "remote": 3_065,
     "report": 2_566,
-    "draft": 1_877,
+    "draft": 2_052,
     "serve": 1_392,
     "trust": 830,
     "experiments": 790,
