@@ -16,7 +16,7 @@ use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
 use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
 use prep_spec::model::{Grade, Spanned};
-use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span, nearest};
+use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span, help_if_cut, nearest};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
 use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
 use serde::Serialize;
@@ -571,11 +571,17 @@ fn mistake_in_grading(
         }
         _ => None,
     };
+    let cut = match &error.problem {
+        Problem::Query(error) if error.message.starts_with("unterminated") => {
+            help_if_cut(&pipeline.source, span)
+        }
+        _ => None,
+    };
     let span = located.unwrap_or(span);
     let message = format!("grade.{}: {}", error.path, error.problem);
     let message = message.replace("grade.: ", "grade: ");
     let mistake = Diagnostic::error("grade", span, message);
-    match error.help() {
+    match cut.map(str::to_owned).or(error.help()) {
         Some(help) => mistake.help(help),
         None => mistake,
     }
