@@ -244,11 +244,14 @@ impl Competition {
         let definition = &grader.metric().definition;
         let text = format!("`{}`: {}", definition.name, definition.summary);
         let has_published_bytes = self.entry.pack.is_some() || self.entry.is_built_in();
-        let more = match has_published_bytes {
-            true => String::new(),
-            false => metric_parameters(&grade.value.rules, definition.name),
+        let (more, query) = match has_published_bytes {
+            true => Default::default(),
+            false => (
+                metric_parameters(&grade.value.rules, definition.name),
+                query_of_metric(&grader),
+            ),
         };
-        Some(format!("{text}{more} {better} is better."))
+        Some(format!("{text}{more} {better} is better.{query}"))
     }
 
     /// Returns the outputs for which no checksum is published.
@@ -263,6 +266,16 @@ impl Competition {
         paths
             .filter(|path| sums.is_none_or(|sums| sums.of_output(path).is_none()))
             .collect()
+    }
+}
+
+/// Returns the text of the query that is the metric, as a block of Markdown. Returns an empty string for another metric.
+fn query_of_metric(grader: &Grader) -> String {
+    match grader.queries().as_slice() {
+        [query] if grader.metric().definition.name == "sql" => {
+            format!("\n\n```sql\n{}\n```", query.text.trim())
+        }
+        _ => String::new(),
     }
 }
 
