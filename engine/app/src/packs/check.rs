@@ -42,7 +42,7 @@ pub struct PackCheck {
     pub variant: String,
     /// The mistakes in the pipeline. `None` if there are no mistakes.
     pub mistake: Option<String>,
-    /// `None` if the bundle is not on this machine.
+    /// `None` if the bundle is not on this machine, or if the competition has none.
     pub bundle: Option<PathBuf>,
     /// Why the competition could not be prepared. `None` if it was prepared, or has no bundle.
     pub failure: Option<String>,
@@ -191,10 +191,12 @@ impl PackChecks<'_> {
         check.accepted = accepted
             .map(|(name, why)| (name.value.clone(), why.clone()))
             .collect();
-        let Some(bundle) = &check.bundle else {
+        if check.bundle.is_none() && pipeline.bundle.is_some() {
             return Ok(());
-        };
-        let mut links = vec![(format!("{}.zip", bundle_stem(id)), bundle.clone())];
+        }
+        let bundle = check.bundle.iter();
+        let bundle = bundle.map(|path| (format!("{}.zip", bundle_stem(id)), path.clone()));
+        let mut links: Vec<(String, PathBuf)> = bundle.collect();
         let (_, further) = further_sources(entry, &pipeline, task, &mut StatedContents::default())?;
         let further = further.into_iter();
         let further = further.filter_map(|one| Some((format!("sources/{}", one.file?), one.path?)));

@@ -197,7 +197,7 @@ impl Competition {
 
     /// Returns the MD5 that the bundle must have, if it is published and compared.
     pub(crate) fn expected_md5(&self) -> Option<&str> {
-        self.options.expected_md5(&self.pipeline.bundle)
+        self.options.expected_md5(self.pipeline.bundle.as_ref())
     }
 
     /// Returns whether only a part of the bundle was downloaded, even if the file with this part was deleted since.

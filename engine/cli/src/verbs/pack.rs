@@ -295,7 +295,9 @@ fn status(check: &PackCheck) -> String {
         &check.bundle,
     ) {
         (Some(problem), _) => problem.clone(),
-        (_, None) => "no bundle on this machine, so only the pipeline was checked".to_owned(),
+        (_, None) if check.is_reproducible.is_none() => {
+            "no bundle on this machine, so only the pipeline was checked".to_owned()
+        }
         _ if check.is_reproducible == Some(false) => {
             format!("not reproducible: {}", check.differences.join(", "))
         }
@@ -336,7 +338,11 @@ fn cells(check: &PackCheck) -> [String; 7] {
     [
         check.id.clone(),
         word(Some(check.mistake.is_none()), ["valid", "mistakes"]),
-        word(Some(check.bundle.is_some()), ["here", "missing"]),
+        word(
+            Some(check.bundle.is_some())
+                .filter(|is_here| *is_here || check.is_reproducible.is_none()),
+            ["here", "missing"],
+        ),
         match &check.failure {
             Some(_) => "failed".to_owned(),
             None => word(check.is_reproducible, ["equal", "differs"]),
@@ -388,7 +394,7 @@ fn markdown(found: &[PackCheck]) -> String {
         };
         let twice = match (&check.mistake, &check.bundle) {
             (Some(_), _) => format!("pipeline: {pipeline}"),
-            (_, None) => format!("bundle: {bundle}"),
+            (_, None) if check.is_reproducible.is_none() => format!("bundle: {bundle}"),
             _ => twice,
         };
         let leaks = if accepted.is_empty() { leaks } else { accepted };
