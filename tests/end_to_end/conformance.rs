@@ -39,7 +39,7 @@ fn check_steps(directory: &Path, tested: &mut BTreeSet<String>) {
     let bundle = || LocalBundle::new("kinds", &[temp.path()], None);
     let session = Session::new(temp.path());
     let sources = Sources {
-        bundle: Box::new(bundle()),
+        bundle: Some(Box::new(bundle())),
         further: BTreeMap::new(),
     };
     let options = BuildOptions {

@@ -28,6 +28,22 @@ fn description_shows_a_sample_copied_from_the_bundle() {
     );
 }
 
+#[test]
+fn description_contains_the_query_of_the_metric() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let query =
+        "SELECT 1 - avg(abs(a.docked - s.docked)) FROM answers a JOIN submission s USING (id)";
+    let metric = format!("metric:\n    sql: {query}\n    direction: higher_is_better");
+    let pipeline = Harbour::PIPELINE.replace("metric: { accuracy: docked }", &metric);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    sandbox.run_and_count_steps(Harbour::ID);
+    let text = sandbox.prepared(Harbour::ID).join("public/description.md");
+    let text = fs::read_to_string(text).expect("the description");
+    let block = format!("Higher is better.\n\n```sql\n{query}\n```\n");
+    assert!(text.ends_with(&block), "{text}");
+}
+
 /// Harnesses overwrite the description with their own text.
 #[test]
 fn overwriting_the_description_does_not_change_the_cache() {

@@ -483,10 +483,8 @@ impl CatalogEntry {
     /// Returns Kaggle's name of the competition: the name in the pipeline, otherwise the id.
     pub fn kaggle(&self) -> String {
         let pipeline = self.load(prep_spec::BASE_VARIANT).ok();
-        pipeline.map_or_else(
-            || bundle_stem(&self.id).to_owned(),
-            |pipeline| pipeline.bundle.kaggle,
-        )
+        let bundle = pipeline.and_then(|pipeline| pipeline.bundle);
+        bundle.map_or_else(|| bundle_stem(&self.id).to_owned(), |bundle| bundle.kaggle)
     }
 
     /// Returns the bundle's size in bytes, if upstream publishes it.

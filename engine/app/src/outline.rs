@@ -40,9 +40,11 @@ pub(crate) fn outline(pipeline: &Pipeline) -> BTreeMap<String, String> {
     };
     insert("name".to_owned(), pipeline.name.clone());
     insert("category".to_owned(), pipeline.category.clone());
-    insert("bundle/kaggle".to_owned(), pipeline.bundle.kaggle.clone());
-    if let Some(md5) = &pipeline.bundle.md5 {
-        insert("bundle/md5".to_owned(), md5.clone());
+    if let Some(bundle) = &pipeline.bundle {
+        insert("bundle/kaggle".to_owned(), bundle.kaggle.clone());
+        if let Some(md5) = &bundle.md5 {
+            insert("bundle/md5".to_owned(), md5.clone());
+        }
     }
     for source in &pipeline.sources {
         let path = |key: &str| format!("sources/{}: {key}", source.name.value);

@@ -271,7 +271,12 @@ pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
     let store = Store::open(&task.settings.store_dir)?;
     let in_use = cancel.in_use(&store)?;
     let context = Context::new(store, task.settings.limits(), cancel.clone()).with_lock(in_use);
-    let bundle = assemble::bundle(id, &pipeline, task);
+    let no_bundle = || {
+        let message = format!("`{id}` has no bundle, because all its files are in `sources`");
+        Error::request(message).help(Remedy::Prepare { id: id.to_owned() })
+    };
+    let declared = pipeline.bundle.as_ref().ok_or_else(no_bundle)?;
+    let bundle = assemble::bundle(id, declared, task);
     bundle.run(&context)?;
     let missing = || {
         Error::new(
@@ -294,7 +299,8 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     let store = Store::open(&task.settings.store_dir)?;
     link.remember_in(&store);
     let pipeline = task.catalog.get(id)?.load(&task.options.variant)?;
-    let published = pipeline.bundle.md5.as_deref();
+    let published = pipeline.bundle.as_ref();
+    let published = published.and_then(|bundle| bundle.md5.as_deref());
     let is_published = |content: &Content| {
         published.is_none_or(|published| {
             let recorded = content.md5.as_deref();

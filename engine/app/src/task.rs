@@ -118,8 +118,8 @@ impl PreparationOptions {
     }
 
     /// Returns the MD5 that a bundle must have, if it is published and compared.
-    pub(crate) fn expected_md5<'b>(&self, bundle: &'b Bundle) -> Option<&'b str> {
-        bundle.md5.as_deref().filter(|_| self.checks_sources())
+    pub(crate) fn expected_md5<'b>(&self, bundle: Option<&'b Bundle>) -> Option<&'b str> {
+        bundle?.md5.as_deref().filter(|_| self.checks_sources())
     }
 
     /// Returns which files are compared with published checksums.

@@ -165,6 +165,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
         Remedy::AddPack { name } => format!(
             "`prep list` shows all competitions; no pack `{name}` is installed, and `prep pack add SOURCE` adds one"
         ),
+        Remedy::ReplacePack => verb.if_new(
+            "replace",
+            "--replace installs the pack in place of the installed one",
+        )?,
         Remedy::NamePipelines { parent: None } => {
             "use --pipelines to name a directory that contains ID/pipeline.yaml".to_owned()
         }

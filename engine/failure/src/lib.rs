@@ -245,6 +245,8 @@ pub enum Remedy {
         /// The name of the pack.
         name: String,
     },
+    /// Install a pack in place of the installed pack of this name.
+    ReplacePack,
     /// Name the directory that contains the directories of pipelines.
     NamePipelines {
         /// The directory that contains the directories of pipelines, if it is known.

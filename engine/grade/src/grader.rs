@@ -232,12 +232,20 @@ impl Grader {
     /// Returns the columns by which rules, or the joins of the metric's queries, pair the rows of the answers and of the
     /// submission.
     pub fn identifiers(&self) -> Vec<&str> {
+        let queries = self.queries().into_iter();
+        let joined = queries.flat_map(|query| query.tree().join_keys());
+        self.identifiers_of_rules()
+            .into_iter()
+            .chain(joined)
+            .collect()
+    }
+
+    /// Returns the columns by which rules pair the rows of the answers and of the submission.
+    pub fn identifiers_of_rules(&self) -> Vec<&str> {
         let rules = self.spec.rules.iter();
         let rules = rules.filter(|rule| rule.rule.identifies_rows());
-        let columns = rules.flat_map(|rule| rule.columns.iter().map(String::as_str));
-        let queries = self.queries().into_iter();
-        columns
-            .chain(queries.flat_map(|query| query.tree().join_keys()))
+        rules
+            .flat_map(|rule| rule.columns.iter().map(String::as_str))
             .collect()
     }
 

@@ -83,6 +83,26 @@ fn ties_earn_a_medal_and_nan_earns_none() {
 }
 
 #[test]
+fn a_leaderboard_can_have_other_columns() {
+    let expected = Leaderboard::parse("score\n0.9\n0.5\n").unwrap();
+    for text in [
+        "score,name\n0.9,a\n0.5,b\n",
+        "name,score\n\"a, \"\"b\"\"\",0.9\nc,0.5\n",
+        "\u{feff}Score\n0.9\n0.5\n",
+        "Team, SCORE\r\na, 0.9\r\n\r\nb, 0.5\r\n",
+    ] {
+        assert_eq!(Leaderboard::parse(text), Ok(expected.clone()), "{text}");
+    }
+    assert_eq!(
+        Leaderboard::parse("name,score\na,1\nb\n"),
+        Err(LeaderboardError::Score {
+            line: 3,
+            found: String::new()
+        })
+    );
+}
+
+#[test]
 fn invalid_leaderboards_are_errors() {
     assert_eq!(Leaderboard::parse("score\n"), Err(LeaderboardError::Empty));
     assert!(matches!(

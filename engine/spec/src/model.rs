@@ -23,8 +23,8 @@ pub struct Pipeline {
     pub name: String,
     /// Category of the competition's task.
     pub category: String,
-    /// The archive of the competition's files.
-    pub bundle: Bundle,
+    /// The archive of the competition's files. `None` if all files are in `sources`.
+    pub bundle: Option<Bundle>,
     /// Inputs in addition to the bundle.
     pub sources: Vec<SourceSpec>,
     /// Named lists of strings for queries and grading.

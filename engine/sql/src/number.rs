@@ -8,7 +8,6 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use prep_spec::alternatives;
 use prep_spec::model::Query;
 use prep_spec::query::Node;
 use prep_spec::query::tree::{Expr, ExprKind, Operator};
@@ -89,15 +88,13 @@ pub enum NumberError {
         #[from]
         error: QueryError,
     },
-    /// No table has the column.
-    #[error("no table has a column `{column}`; {}", alternatives(.column, "one of them", .known.iter().map(String::as_str)))]
+    /// A table does not have the column.
+    #[error("{error}")]
     NoColumn {
-        /// The missing column.
-        column: String,
-        /// The columns of the tables.
-        known: Vec<String>,
         /// The error of the query.
         error: Box<QueryError>,
+        /// A similar column, and the columns of the tables that the query reads.
+        help: Option<String>,
     },
     /// The result has several columns.
     #[error("the result has {0} columns, expected one")]
@@ -159,7 +156,8 @@ impl NumberError {
             } => Some(
                 "a division by 0 is NULL with `x / nullif(y, 0)`; `coalesce(x / nullif(y, 0), 0)` replaces this NULL",
             ),
-            NumberError::NoColumn { .. } | NumberError::System(_) => None,
+            NumberError::NoColumn { help, .. } => help.as_deref(),
+            NumberError::System(_) => None,
             _ => Some("the result must be one row with one finite number"),
         }
     }
@@ -229,19 +227,16 @@ fn plan_with_unknown(
         match candidates.next() {
             Some((_, columns)) => columns.push(column(missing)),
             None => {
-                let mut known: Vec<String> = Vec::new();
-                for name in tables.iter().filter_map(|(_, known)| *known).flatten() {
-                    if !known.contains(name) {
-                        known.push(name.clone());
-                    }
-                }
-                return Err(match known.is_empty() {
-                    true => error.into(),
-                    false => NumberError::NoColumn {
-                        column: missing.to_owned(),
-                        known,
-                        error: Box::new(error),
-                    },
+                let read = tables
+                    .iter()
+                    .filter(|(name, _)| query.tables.contains(*name));
+                let listed = read.filter_map(|(name, known)| {
+                    Some(((*name).to_owned(), known.map(<[String]>::to_vec)?))
+                });
+                let help = error.help_with(&listed.collect::<Vec<_>>(), "");
+                return Err(NumberError::NoColumn {
+                    error: Box::new(error),
+                    help,
                 });
             }
         }

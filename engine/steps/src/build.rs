@@ -74,8 +74,8 @@ pub struct BuildOptions<'a> {
 
 /// The sources of a pipeline's files.
 pub struct Sources {
-    /// The bundle.
-    pub bundle: Box<dyn Source>,
+    /// The bundle, if the pipeline has one.
+    pub bundle: Option<Box<dyn Source>>,
     /// Further sources by name.
     pub further: BTreeMap<String, Box<dyn Source>>,
 }
@@ -168,7 +168,7 @@ struct Builder<'a> {
     graph: &'a mut Graph,
     pipeline: &'a Pipeline,
     options: &'a BuildOptions<'a>,
-    bundle: NodeId,
+    bundle: Option<NodeId>,
     sources: BTreeMap<String, NodeId>,
     /// The step that unpacks each archive, by path. The bundle has the empty path, a further source has `NAME:`.
     trees: BTreeMap<String, NodeId>,
@@ -195,7 +195,9 @@ impl<'a> Builder<'a> {
             bundle,
             mut further,
         } = sources;
-        let bundle = graph.add(&pipeline.id, "bundle", Action::Source(bundle), Vec::new())?;
+        let id = &pipeline.id;
+        let bundle = bundle.map(|one| graph.add(id, "bundle", Action::Source(one), Vec::new()));
+        let bundle = bundle.transpose()?;
         let mut nodes = BTreeMap::new();
         for source in &pipeline.sources {
             let name = &source.name.value;
@@ -347,7 +349,9 @@ impl Builder<'_> {
         }
         let port = match split_source(archive) {
             (None, "") => {
-                let inputs = vec![("archive".to_owned(), value_of(self.bundle))];
+                let unknown = || BuildError::UnknownSource("bundle".to_owned());
+                let bundle = self.bundle.ok_or_else(unknown)?;
+                let inputs = vec![("archive".to_owned(), value_of(bundle))];
                 self.step("unpack", kinds::unpack(None), inputs)?
             }
             (Some(source), "") => self.source_tree(source)?,

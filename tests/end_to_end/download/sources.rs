@@ -117,6 +117,46 @@ fn source_file_is_downloaded_like_a_bundle() {
 }
 
 #[test]
+fn pipeline_with_sources_needs_no_bundle() {
+    let file = labels(1000);
+    let world = world(&file, &md5(&file), Vec::new());
+    let path = world.sandbox.path("pipelines/harbour/pipeline.yaml");
+    let text = fs::read_to_string(path).expect("the pipeline");
+    let without = text.replace("bundle: { kaggle: harbour }\n", "");
+    world.sandbox.pipeline(Harbour::ID, &without);
+    let refused = run(&world, &[]).code(3).json();
+    let error = refused["competitions"][0]["failures"].to_string();
+    assert!(
+        error.contains("the pipeline lacks `bundle`") && error.contains("NAME:path"),
+        "{error}"
+    );
+    let ships = without
+        .split("  ships: ")
+        .nth(1)
+        .and_then(|rest| rest.lines().next());
+    let only = without
+        .replace(&format!("  ships: {}\n", ships.expect("a table")), "")
+        .replace("SELECT * FROM ships", "SELECT id FROM later");
+    world.sandbox.pipeline(Harbour::ID, &only);
+    for more in [
+        &[][..],
+        &["--discard-bundle"],
+        &["--no-download"],
+        &["--partial"],
+    ] {
+        let report = run(&world, more).code(0).json();
+        let state = &report["competitions"][0]["state"];
+        assert!(state == "prepared" || state == "up_to_date", "{report}");
+    }
+    assert_eq!(world.sandbox.state(Harbour::ID), "prepared v1");
+    world.prep(&["plan", Harbour::ID]).code(0);
+    world.prep(&["audit", Harbour::ID]).code(0);
+    let fetched = world.prep(&["fetch", Harbour::ID]).code(2);
+    fetched.stderr_has(&["has no bundle"]);
+    assert!(world.server.requests_of(Side::Api).is_empty());
+}
+
+#[test]
 fn killed_download_of_a_source_is_resumed() {
     let file = labels(6_000_000);
     let slow = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use prep_formats::pandas::{ColumnType, Schema};
 use prep_spec::Pipeline;
+use prep_spec::model::{Bundle, SourceLocation};
 use serde_json::{Value, json};
 
 use crate::export::{CopyContent, ExportedFile};
@@ -44,10 +45,19 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
             distribution.push(file_set(directory, suffix, files));
         }
     }
-    let address = format!(
-        "https://www.kaggle.com/competitions/{}",
-        pipeline.bundle.kaggle
-    );
+    let kaggle = |bundle: &Bundle| {
+        let address = format!("https://www.kaggle.com/competitions/{}", bundle.kaggle);
+        (format!("{address}/rules"), address)
+    };
+    let mut urls = pipeline
+        .sources
+        .iter()
+        .filter_map(|source| match &source.place {
+            SourceLocation::Url(file) => Some((file.url.clone(), file.url.clone())),
+            SourceLocation::Folder(_) => None,
+        });
+    let bundle = pipeline.bundle.as_ref().map(kaggle);
+    let (license, address) = bundle.or_else(|| urls.next()).unwrap_or_default();
     // Does not fail, because the constant is valid JSON.
     let context: Value = serde_json::from_str(CONTEXT).unwrap_or_default();
     let description = json!({
@@ -62,7 +72,7 @@ pub fn describe(exported: &CopyContent, pipeline: &Pipeline) -> String {
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "url": address,
         "prov:wasDerivedFrom": { "@id": address },
-        "license": format!("{address}/rules"),
+        "license": license,
         "version": "1.0.0",
         "keywords": [pipeline.category, "MLE-bench", format!("variant {}", exported.variant)],
         "distribution": distribution,

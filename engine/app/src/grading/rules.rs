@@ -115,7 +115,7 @@ pub(crate) fn parse_leaderboard(
     let leaderboard = Leaderboard::parse(text).map_err(|error| {
         failed(
             error,
-            "write a CSV with the scores of the teams in the column `score`, best first",
+            "write a CSV with the scores of the teams in the column `score`, best first; other columns are allowed",
         )
     })?;
     if let Some(direction) = direction {

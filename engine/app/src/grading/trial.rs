@@ -9,7 +9,7 @@ use prep_grade::metrics::{Direction, QueryFailure};
 use prep_grade::table::submission;
 use prep_grade::{GradeOutcome, Grader, Refusal, RefusalKind};
 use prep_spec::model::{Grade, Output, Spanned};
-use prep_spec::{Pipeline, SourceFile, Span};
+use prep_spec::{Pipeline, SourceFile, Span, joined};
 use prep_steps::{Trial, TrialError};
 use serde_json::{Value, json};
 
@@ -20,6 +20,9 @@ use crate::grading::rules::grader;
 /// Scores that differ by at most this number are treated as equal. For example, the best log loss is zero. If the
 /// answers are graded as a submission, their log loss is slightly higher, because the metric clips probabilities.
 const TOLERANCE: f64 = 1e-5;
+
+/// Maximum number of columns in a warning.
+const MAX_NAMES: usize = 5;
 
 /// The usual name of the public table of test items.
 const TEST_TABLE: &str = "test.csv";
@@ -214,7 +217,8 @@ fn grade_all(
             ));
         }
         (Some(sample), Some(answers)) if is_own && sample == answers => warnings.push(format!(
-            "the sample submission and the answers have the same score {sample}; check that the answers differ between rows"
+            "the metric does not distinguish the sample submission from the answers: both have the score {sample}; compare \
+             these two files, and check the metric"
         )),
         _ => {}
     }
@@ -247,11 +251,12 @@ fn grade_all(
         ));
     }
     if !grader.queries().is_empty()
-        && let Some(GradeOutcome::Score { rounded, .. }) = grade_with_gaps(grader, &frame, sample)
+        && let Some((columns, GradeOutcome::Score { rounded, .. })) =
+            grade_with_gaps(grader, &frame, sample)
     {
         warnings.push(format!(
-            "a submission with a value only in its first row is valid, with the score {rounded}; let the rule `finite` reject empty \
-             cells before the query of the metric runs"
+            "a submission with values of {columns} only in its first row is valid, with the score {rounded}; let the rule `finite` \
+             reject empty cells before the query of the metric runs"
         ));
     }
     if is_own {
@@ -300,10 +305,23 @@ fn zero_columns(grader: &Grader, answers: &Frame, sample: &[u8]) -> Vec<String> 
 
 /// Grades the sample submission with predictions only in its first row. Such a submission should be invalid. However,
 /// aggregates of SQL skip missing values, so the query of a metric might compute a score from this row alone.
-fn grade_with_gaps(grader: &Grader, answers: &Frame, sample: &[u8]) -> Option<GradeOutcome> {
-    let ids = grader.identifiers();
+///
+/// Also returns the names of the columns that have a value only in the first row. If no rule pairs rows, these are not the
+/// columns by which the queries join. Returns `None` if there are no such columns.
+fn grade_with_gaps(
+    grader: &Grader,
+    answers: &Frame,
+    sample: &[u8],
+) -> Option<(String, GradeOutcome)> {
+    let mut ids = grader.identifiers_of_rules();
+    if ids.is_empty() {
+        ids = grader.identifiers();
+    }
     let mut frame = submission::parse(sample).ok()?;
-    if frame.rows < 2 {
+    let names = frame.columns.iter().map(|column| column.name.as_str());
+    let names = names.filter(|name| !ids.contains(name));
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if frame.rows < 2 || names.is_empty() {
         return None;
     }
     for column in &mut frame.columns {
@@ -328,7 +346,8 @@ fn grade_with_gaps(grader: &Grader, answers: &Frame, sample: &[u8]) -> Option<Gr
             };
         }
     }
-    Some(grader.grade(answers, &frame))
+    let names = joined(names.into_iter(), MAX_NAMES);
+    Some((names, grader.grade(answers, &frame)))
 }
 
 /// Returns whether `score` is worse than `best` by more than [`TOLERANCE`]. If one of them is NaN, returns `true`.
@@ -427,7 +446,7 @@ mod tests {
                 "1,0,1\n2,0,0\n",
                 "0 in every row in the column `late`",
             ),
-            ([1, 0], "1,1,1\n2,0,0\n", "have the same score 1;"),
+            ([1, 0], "1,1,1\n2,0,0\n", "both have the score 1;"),
         ] {
             let metric = json!({ "f1": { "columns": ["refund", "late"], "average": "micro" } });
             let section = json!({ "rules": [{ "align": "id" }], "metric": metric });
@@ -459,34 +478,31 @@ mod tests {
 
     #[test]
     fn a_query_that_skips_empty_cells_is_a_warning() {
-        let section = |rule: &str| {
-            let query =
-                "SELECT avg(abs(a.y - s.y)) FROM answers a JOIN submission s ON a.id = s.id";
+        let warnings = |rule: &str, pairing: Value, condition: &str| {
+            let query = format!(
+                "SELECT coalesce(avg(abs(a.y - s.y)), 0) FROM answers a JOIN submission s ON {condition}"
+            );
             let text = json!({
-                "rules": ["same_rows", { rule: "y" }, { "align": "id" }],
+                "rules": ["same_rows", { rule: "y" }, pairing],
                 "metric": { "sql": query, "direction": "lower_is_better" },
             });
             let grader = Grader::parse(&text).unwrap();
             let grader = grader.with_engine(Arc::new(MetricQueries));
-            let (answers, sample) = (b"id,y\n1,1\n2,4\n3,9\n", b"id,y\n1,1\n2,1\n3,1\n");
-            let found = grade_all(
-                &grader,
-                [answers.as_slice(), sample.as_slice()],
-                None,
-                None,
-                true,
-            );
-            found.map_or_else(
-                |_| "a mistake".to_owned(),
-                |found| found["warnings"].to_string(),
-            )
+            let files = ["id,y\n1,1\n2,4\n3,9\n", "id,y\n1,1\n2,1\n3,1\n"].map(str::as_bytes);
+            let found = grade_all(&grader, files, None, None, true);
+            found.ok().unwrap()["warnings"].to_string()
         };
-        let skipped = section("numeric");
-        assert!(
-            skipped.contains("with the score 0; let the rule `finite`"),
-            "{skipped}"
-        );
-        assert_eq!(section("finite"), "[]");
+        let (by_id, align) = ("a.id = s.id", || json!({ "align": "id" }));
+        let skipped = "with values of `y` only in its first row is valid, with the score 0; let the rule `finite`";
+        let found = warnings("numeric", align(), by_id);
+        assert!(found.contains(skipped), "{found}");
+        assert_eq!(warnings("finite", align(), by_id), "[]");
+        // The query joins by the predictions.
+        for pairing in [align(), json!("same_rows")] {
+            let found = warnings("finite", pairing, "a.y = s.y");
+            assert!(!found.contains("values of `y`"), "{found}");
+            assert!(found.contains("both have the score 0;"), "{found}");
+        }
     }
 
     #[test]

@@ -225,7 +225,8 @@ fn audit_bundle(
         return Ok(None);
     };
     let lists = bundles::member_lists(settings);
-    let published = pipeline.bundle.md5.clone();
+    let declared = pipeline.bundle.as_ref();
+    let published = declared.and_then(|bundle| bundle.md5.clone());
     let has_no_wildcard = |path: &String| !path.contains(['*', '?', '[', '{']);
     let members = match &published {
         Some(md5) => known::recall(&lists, md5).map_err(failed)?,

@@ -14,10 +14,11 @@ use std::sync::Arc;
 
 use prep_cache::Store;
 use prep_contents::{ArchiveFormat, ContentsError, entries, listing};
-use prep_core::{Cancel, Context, Failure, Quoted, Source, units};
+use prep_core::{Cancel, Context, Failure, Quoted, Remedy, Source, units};
 use prep_digests::Sha256;
 use prep_fetch::{BundleChecksums, LazyNetwork, SearchPath, WebAddress, WebFile};
 use prep_spec::{Pack, nearest};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::{CORRECT, MAX_FILE_BYTES, PACK_FILE, PackFiles, installed_packs, open_file};
 use crate::catalog::{Catalog, PIPELINE_FILE};
@@ -87,14 +88,16 @@ impl PackOrigin {
     }
 }
 
-/// Adds a pack to the directory of packs. Runs none of the pack's pipelines.
+/// Adds a pack to the directory of packs. Runs none of the pack's pipelines. If `replaces`, replaces an installed pack of
+/// this name.
 ///
 /// # Errors
-/// Returns an error if the pack or its name is not valid, if a pack of this name is installed, or if a file cannot be
-/// copied. After an error, the directory of packs is unchanged.
+/// Returns an error if the pack or its name is not valid, if a pack of this name is installed and not replaced, or if a file
+/// cannot be copied. After an error, the directory of packs is unchanged.
 pub fn add_pack(
     settings: &Settings,
     origin: &PackOrigin,
+    replaces: bool,
     network: &LazyNetwork,
     cancel: &Cancel,
 ) -> Result<Arc<Pack>, Error> {
@@ -140,14 +143,59 @@ pub fn add_pack(
     check_name(settings, &pack.name)?;
     files.check_pipelines(&entries)?;
     let target = root.join(&pack.name);
-    fs::rename(&home, &target).map_err(|error| match error.kind() {
-        ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => {
-            Error::request(format!("the pack `{}` is already installed", pack.name))
-                .help("remove the installed pack first, to install another version")
+    let is_taken = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
+        )
+    };
+    let placed = match fs::rename(&home, &target) {
+        Err(error) if replaces && is_taken(&error) => {
+            replace(&home, &target, &draft.join("replaced"))
         }
-        _ => Error::writing("create", &target, &error),
+        placed => placed,
+    };
+    placed.map_err(|error| match is_taken(&error) {
+        true => Error::request(format!("the pack `{}` is already installed", pack.name))
+            .help(Remedy::ReplacePack),
+        false => Error::writing("create", &target, &error),
     })?;
     Ok(pack)
+}
+
+/// Replaces the directory `target` by the directory `new`. The old directory becomes `new` or `old`.
+fn replace(new: &Path, target: &Path, old: &Path) -> io::Result<()> {
+    // Other processes see either the old or the new pack. Some file systems cannot exchange directories.
+    if renameat_with(CWD, new, CWD, target, RenameFlags::EXCHANGE).is_ok() {
+        return Ok(());
+    }
+    fs::rename(target, old)?;
+    fs::rename(new, target).inspect_err(|_| {
+        let _ = fs::rename(old, target);
+    })
+}
+
+/// Adds a pack to a new directory of packs. Returns the settings with this directory, and the directory, which is removed
+/// when the value is dropped.
+///
+/// # Errors
+/// See [`add_pack`].
+pub fn add_pack_temporarily(
+    settings: &Settings,
+    origin: &PackOrigin,
+    network: &LazyNetwork,
+    cancel: &Cancel,
+) -> Result<(Arc<Pack>, Settings, TemporaryCopy), Error> {
+    let parent = settings.temp_dir();
+    let failed = |error: io::Error| Error::writing("create a directory in", &parent, &error);
+    fs::create_dir_all(&parent).map_err(failed)?;
+    let home = TemporaryCopy::new(&parent).map_err(failed)?;
+    let settings = Settings {
+        packs: Some(home.join("packs")),
+        ..settings.clone()
+    };
+    let pack = add_pack(&settings, origin, false, network, cancel)?;
+    Ok((pack, settings, home))
 }
 
 /// Compares an archive with the SHA-256 that it must have.

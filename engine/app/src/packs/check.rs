@@ -17,8 +17,8 @@ use prep_spec::nearest;
 use prep_steps::{Manifest, RememberedOptions};
 use serde::Serialize;
 
+use super::installed_packs;
 use super::lock::{LOCK_FILE, LockComparison, PackLock};
-use super::{PACK_FILE, installed_packs};
 use crate::catalog::CatalogEntry;
 use crate::error::Error;
 use crate::inspect::audit::leaks;
@@ -42,7 +42,7 @@ pub struct PackCheck {
     pub variant: String,
     /// The mistakes in the pipeline. `None` if there are no mistakes.
     pub mistake: Option<String>,
-    /// `None` if the bundle is not on this machine.
+    /// `None` if the bundle is not on this machine, or if the competition has none.
     pub bundle: Option<PathBuf>,
     /// Why the competition could not be prepared. `None` if it was prepared, or has no bundle.
     pub failure: Option<String>,
@@ -165,13 +165,7 @@ impl PackChecks<'_> {
         let found = packs.iter().find(|pack| pack.name == self.pack);
         let missing = || {
             let error = Error::request(format!("there is no pack `{}`", self.pack));
-            match Path::new(self.pack).join(PACK_FILE).is_file() {
-                true => error.help(format!(
-                    "add it first: `prep pack add {}`; then check it under its name",
-                    self.pack
-                )),
-                false => error.suggest(nearest(self.pack, names())),
-            }
+            error.suggest(nearest(self.pack, names()))
         };
         Ok(found.ok_or_else(missing)?.directory.join(LOCK_FILE))
     }
@@ -197,10 +191,12 @@ impl PackChecks<'_> {
         check.accepted = accepted
             .map(|(name, why)| (name.value.clone(), why.clone()))
             .collect();
-        let Some(bundle) = &check.bundle else {
+        if check.bundle.is_none() && pipeline.bundle.is_some() {
             return Ok(());
-        };
-        let mut links = vec![(format!("{}.zip", bundle_stem(id)), bundle.clone())];
+        }
+        let bundle = check.bundle.iter();
+        let bundle = bundle.map(|path| (format!("{}.zip", bundle_stem(id)), path.clone()));
+        let mut links: Vec<(String, PathBuf)> = bundle.collect();
         let (_, further) = further_sources(entry, &pipeline, task, &mut StatedContents::default())?;
         let further = further.into_iter();
         let further = further.filter_map(|one| Some((format!("sources/{}", one.file?), one.path?)));

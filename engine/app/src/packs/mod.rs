@@ -30,7 +30,8 @@ use crate::error::Error;
 use crate::grading;
 use crate::settings::Settings;
 
-pub(crate) const PACK_FILE: &str = "pack.yaml";
+/// The file that describes a pack.
+pub const PACK_FILE: &str = "pack.yaml";
 
 /// Maximum size of a file of a pack, in bytes.
 pub(crate) const MAX_FILE_BYTES: u64 = 16 << 20;

@@ -11,7 +11,7 @@ use prep_fetch::{
 };
 use prep_remote::MirroredSource;
 use prep_spec::Pipeline;
-use prep_spec::model::{RemoteFile, SourceLocation};
+use prep_spec::model::{Bundle, RemoteFile, SourceLocation};
 use prep_sql::Session;
 use prep_steps::{BuildOptions, Sources};
 
@@ -65,8 +65,15 @@ impl Competition {
     /// Finds the bundle and the further sources. If a file of a source does not exist, its recorded digest from
     /// `self.contents` is used in its place.
     fn find_sources(&mut self, task: &Task) -> Result<Sources, Error> {
+        let md5 = self.expected_md5().map(str::to_owned);
         let contents = &mut self.contents;
-        let whole = bundle(&self.id, &self.pipeline, task).with_content(contents.bundle.clone());
+        let (further, listed) = further_sources(&self.entry, &self.pipeline, task, contents)?;
+        self.sources = listed;
+        let Some(declared) = &self.pipeline.bundle else {
+            let bundle = None;
+            return Ok(Sources { bundle, further });
+        };
+        let whole = bundle(&self.id, declared, task).with_content(contents.bundle.clone());
         self.part = task.options.is_partial().then(|| {
             let part = PartOfBundle::new(whole.clone(), self.members.clone());
             part.with_content(contents.part.clone())
@@ -75,17 +82,10 @@ impl Competition {
             Some(part) => Box::new(part),
             None => Box::new(whole),
         };
-        let (further, listed) = further_sources(&self.entry, &self.pipeline, task, contents)?;
-        self.sources = listed;
-        let sums = BundleChecksums {
-            md5: self
-                .options
-                .expected_md5(&self.pipeline.bundle)
-                .map(str::to_owned),
-            sha256: None,
-        };
+        let sums = BundleChecksums { md5, sha256: None };
         let bundle = mirrored(source, &self.id, &sums, None, (task, contents));
         self.bundle = bundle.location();
+        let bundle = Some(bundle);
         Ok(Sources { bundle, further })
     }
 }
@@ -125,14 +125,13 @@ fn user_description(options: &PreparationOptions, id: &str) -> Result<Option<Str
 
 /// Returns the source of a competition's bundle. The source searches the directories that the user named and the data
 /// directory. If the bundle is in none of them, the source downloads it.
-pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle {
-    let bundle = &pipeline.bundle;
+pub(crate) fn bundle(id: &str, bundle: &Bundle, task: &Task) -> KaggleBundle {
     let search = SearchPath {
         id,
         directories: &task.options.source_dirs(),
         data: &task.settings.data_dir,
     };
-    let md5 = task.options.expected_md5(bundle);
+    let md5 = task.options.expected_md5(Some(bundle));
     KaggleBundle::new(&bundle.kaggle, search, md5, task.network.clone())
 }
 

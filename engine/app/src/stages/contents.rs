@@ -85,7 +85,7 @@ impl StatedContents {
         if !task.options.from_cache {
             return Ok(recorded);
         }
-        let md5 = task.options.expected_md5(&pipeline.bundle);
+        let md5 = task.options.expected_md5(pipeline.bundle.as_ref());
         let cached = StatedContents::of_cache(store, id, md5, &files)?;
         let digest = |contents: &StatedContents| contents.bundle.as_ref().map(|one| one.digest);
         Ok(match digest(&cached) {

@@ -119,7 +119,8 @@ impl Plan {
         let work: HashSet<&str> = work.iter().map(|step| step.competition.as_str()).collect();
         let absent = self.all.competitions.iter();
         let absent = absent.filter(|competition| {
-            competition.bundle.is_none() && work.contains(competition.id.as_str())
+            let is_absent = competition.pipeline.bundle.is_some() && competition.bundle.is_none();
+            is_absent && work.contains(competition.id.as_str())
         });
         let absent: Vec<&str> = absent.map(|competition| competition.id.as_str()).collect();
         // If the remote does not answer, this was already reported when the plan was created.
@@ -239,7 +240,10 @@ impl Plan {
 fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = input.competition;
     let cancel = Cancel::default();
-    match network.list(&competition.pipeline.bundle.kaggle, &cancel) {
+    let Some(bundle) = &competition.pipeline.bundle else {
+        return published(input, None);
+    };
+    match network.list(&bundle.kaggle, &cancel) {
         Ok(remote) => Download {
             bytes: Some(remote.bytes),
             partial_bytes: Some(competition.members.bytes(&remote.entries)),
@@ -256,7 +260,7 @@ fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicB
                 | FetchError::Listing { .. }
                     if download.bytes.is_none() =>
                 {
-                    let files = network.summary(&competition.pipeline.bundle.kaggle, &cancel);
+                    let files = network.summary(&bundle.kaggle, &cancel);
                     download.bytes = files.ok().map(|files| files.bytes);
                 }
                 _ => {}

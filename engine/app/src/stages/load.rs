@@ -16,7 +16,7 @@ use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
 use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
 use prep_spec::model::{Grade, Spanned};
-use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span, nearest};
+use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span, help_if_cut, nearest};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
 use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
 use serde::Serialize;
@@ -197,7 +197,7 @@ impl Competition {
 
     /// Returns the MD5 that the bundle must have, if it is published and compared.
     pub(crate) fn expected_md5(&self) -> Option<&str> {
-        self.options.expected_md5(&self.pipeline.bundle)
+        self.options.expected_md5(self.pipeline.bundle.as_ref())
     }
 
     /// Returns whether only a part of the bundle was downloaded, even if the file with this part was deleted since.
@@ -244,11 +244,14 @@ impl Competition {
         let definition = &grader.metric().definition;
         let text = format!("`{}`: {}", definition.name, definition.summary);
         let has_published_bytes = self.entry.pack.is_some() || self.entry.is_built_in();
-        let more = match has_published_bytes {
-            true => String::new(),
-            false => metric_parameters(&grade.value.rules, definition.name),
+        let (more, query) = match has_published_bytes {
+            true => Default::default(),
+            false => (
+                metric_parameters(&grade.value.rules, definition.name),
+                query_of_metric(&grader),
+            ),
         };
-        Some(format!("{text}{more} {better} is better."))
+        Some(format!("{text}{more} {better} is better.{query}"))
     }
 
     /// Returns the outputs for which no checksum is published.
@@ -263,6 +266,16 @@ impl Competition {
         paths
             .filter(|path| sums.is_none_or(|sums| sums.of_output(path).is_none()))
             .collect()
+    }
+}
+
+/// Returns the text of the query that is the metric, as a block of Markdown. Returns an empty string for another metric.
+fn query_of_metric(grader: &Grader) -> String {
+    match grader.queries().as_slice() {
+        [query] if grader.metric().definition.name == "sql" => {
+            format!("\n\n```sql\n{}\n```", query.text.trim())
+        }
+        _ => String::new(),
     }
 }
 
@@ -571,11 +584,17 @@ fn mistake_in_grading(
         }
         _ => None,
     };
+    let cut = match &error.problem {
+        Problem::Query(error) if error.message.starts_with("unterminated") => {
+            help_if_cut(&pipeline.source, span)
+        }
+        _ => None,
+    };
     let span = located.unwrap_or(span);
     let message = format!("grade.{}: {}", error.path, error.problem);
     let message = message.replace("grade.: ", "grade: ");
     let mistake = Diagnostic::error("grade", span, message);
-    match error.help() {
+    match cut.map(str::to_owned).or(error.help()) {
         Some(help) => mistake.help(help),
         None => mistake,
     }
@@ -636,7 +655,7 @@ grade:
             ("SELECT t.z FROM (SELECT y FROM answers) t", "z"),
             (
                 "SELECT avg(yy) FROM answers",
-                "a.yaml:13:30: error: grade.metric: the query of the metric: no table has a column `yy`; one of them has id, y",
+                "a.yaml:13:30: error: grade.metric: the query of the metric: there is no column `yy` [grade]\n  help: `answers` has id, y",
             ),
             (
                 "SELECT abs(a.y) FROM answers a JOIN submission s USING (id)",
@@ -650,7 +669,7 @@ grade:
             ("SELECT avg(y) FROM submission ORDER BY", "a.yaml:13:5"),
             (
                 "SELECT avg(s.score) FROM submission s",
-                "a.yaml:13:30: error: grade.metric: the query of the metric: no table has a column `score`",
+                "a.yaml:13:30: error: grade.metric: the query of the metric: table `s` has no column `score` [grade]\n  help: `submission` has id, y",
             ),
         ] {
             let shown = with(query, direction).unwrap_err().to_string();

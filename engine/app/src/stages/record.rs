@@ -207,7 +207,8 @@ fn bundle_digest(competition: &Competition, origins: &[Origin]) -> Option<Bundle
     let Some(md5) = origin.record.md5.clone() else {
         return Some(blake3(digest, BundleStatus::NotVerified));
     };
-    let status = match &competition.pipeline.bundle.md5 {
+    let declared = competition.pipeline.bundle.as_ref();
+    let status = match declared.and_then(|bundle| bundle.md5.as_deref()) {
         Some(published) if published.eq_ignore_ascii_case(&md5) => BundleStatus::Verified,
         Some(_) => BundleStatus::Differs,
         None => BundleStatus::NotVerified,
@@ -246,7 +247,8 @@ fn origin(
         },
         Verification::NotPublished => {
             let is_verified = bundle.is_some_and(|one| one.status == BundleStatus::Verified);
-            match is_verified || competition.pipeline.bundle.md5.is_none() {
+            let declared = competition.pipeline.bundle.as_ref();
+            match is_verified || declared.is_none_or(|bundle| bundle.md5.is_none()) {
                 true => ChecksumStatus::NotPublished,
                 false => ChecksumStatus::Skipped,
             }

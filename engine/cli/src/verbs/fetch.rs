@@ -300,7 +300,10 @@ impl RulesArgs {
                     files.push((id.clone(), source.name.value.clone(), file.clone()));
                 }
             }
-            competitions.push(pipeline.map_or_else(|| id.clone(), |one| one.bundle.kaggle));
+            match pipeline {
+                Some(pipeline) => competitions.extend(pipeline.bundle.map(|bundle| bundle.kaggle)),
+                None => competitions.push(id.clone()),
+            }
         }
         let (_watching, cancel) = process::watched(&session.printer)?;
         let network =

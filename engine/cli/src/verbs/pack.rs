@@ -2,15 +2,16 @@
 //! are not built in.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use prep_app::reasons;
 use prep_app::{
-    LeakLevel, NOT_REPRODUCIBLE, PackCheck, PackChecks, PackOrigin, PreparationOptions,
-    RememberedOptions, SILENT_FAILURE, add_pack, installed_packs, remove_pack,
+    LeakLevel, NOT_REPRODUCIBLE, PACK_FILE, PackCheck, PackChecks, PackOrigin, PreparationOptions,
+    RememberedOptions, SILENT_FAILURE, add_pack, add_pack_temporarily, installed_packs,
+    remove_pack,
 };
-use prep_core::{Failure, units};
+use prep_core::{Cancel, Failure, units};
 use prep_remote::{SigningKey, TrustedSigner};
 use serde_json::json;
 
@@ -54,6 +55,7 @@ impl PackVerbs {
 #[command(after_help = "\
 Examples:
   prep pack add packs/mle-dojo
+  prep pack add --replace packs/mle-dojo
   prep pack add lab-pack.tar.gz
   prep pack add https://example.org/lab-pack.zip@sha256:DIGEST
 
@@ -62,6 +64,9 @@ pub struct AddArgs {
     /// Directory or archive with a pack.yaml, FILE@sha256:DIGEST or URL@sha256:DIGEST
     #[arg(value_name = "PACK")]
     origin: String,
+    /// Replace an installed pack of this name, if the new one is valid
+    #[arg(long)]
+    replace: bool,
 }
 
 impl AddArgs {
@@ -70,7 +75,7 @@ impl AddArgs {
         let limits = DownloadLimits::default();
         let network = network(session, &limits, Purpose::Download);
         let (_watching, cancel) = process::watched(&session.printer)?;
-        let pack = add_pack(&session.settings, &origin, &network, &cancel)?;
+        let pack = add_pack(&session.settings, &origin, self.replace, &network, &cancel)?;
         let count = units::count(pack.competitions.len() as u64, "competition");
         let text = || {
             let set = &pack.name;
@@ -160,13 +165,13 @@ Examples:
   prep pack check mle-dojo --source bundles
   prep pack check mle-dojo DontGetKicked --json
   prep pack check mle-dojo --markdown
-  prep pack check lab --write packs/lab/pack.lock
+  prep pack check ./lab --write lab/pack.lock
 
 For each competition, the command checks the pipeline. If the bundle is on this machine, it also prepares the competition \
 twice, with different memory and threads, and compares the digests with each other and with pack.lock. It searches for \
 leaks and grades the sample submission. The data directory and the cache do not change.")]
 pub struct CheckArgs {
-    /// Name of an installed pack
+    /// Name of an installed pack, or a directory with a pack.yaml
     #[arg(value_name = "PACK", id = "pack")]
     name: String,
     /// Competitions of the pack, with or without PACK/ [default: all]
@@ -186,6 +191,29 @@ pub struct CheckArgs {
 
 impl CheckArgs {
     fn call(&self, session: &CliSession) -> VerbResult {
+        let installed = installed_packs(&session.settings)?;
+        let is_installed = installed.iter().any(|pack| pack.name == self.name);
+        if is_installed || !Path::new(&self.name).join(PACK_FILE).is_file() {
+            return self.check(session, &self.name);
+        }
+        let origin = PackOrigin::Path {
+            path: self.name.clone().into(),
+            sha256: None,
+        };
+        let network = network(session, &DownloadLimits::default(), Purpose::Unused);
+        let cancel = Cancel::default();
+        let settings = &session.settings;
+        let (pack, settings, _directory) =
+            add_pack_temporarily(settings, &origin, &network, &cancel)?;
+        let session = CliSession {
+            settings,
+            ..session.clone()
+        };
+        self.check(&session, &pack.name)
+    }
+
+    /// Checks the installed pack `pack`.
+    fn check(&self, session: &CliSession, pack: &str) -> VerbResult {
         let options = PreparationOptions {
             variant: self.variant.variant.clone(),
             remembered: RememberedOptions {
@@ -208,15 +236,12 @@ impl CheckArgs {
         trusted.extend(own.map(|key| TrustedSigner::from(key.public())));
         let checks = PackChecks {
             task: &task,
-            pack: &self.name,
+            pack,
             trusted: &trusted,
         };
         let all = checks.competitions()?;
         let name = |id: &String| id.rsplit('/').next().unwrap_or_default().to_owned();
-        let named = self
-            .ids
-            .iter()
-            .map(|id| format!("{}/{}", self.name, name(id)));
+        let named = self.ids.iter().map(|id| format!("{pack}/{}", name(id)));
         let ids = if self.ids.is_empty() {
             all
         } else {
@@ -270,7 +295,9 @@ fn status(check: &PackCheck) -> String {
         &check.bundle,
     ) {
         (Some(problem), _) => problem.clone(),
-        (_, None) => "no bundle on this machine, so only the pipeline was checked".to_owned(),
+        (_, None) if check.is_reproducible.is_none() => {
+            "no bundle on this machine, so only the pipeline was checked".to_owned()
+        }
         _ if check.is_reproducible == Some(false) => {
             format!("not reproducible: {}", check.differences.join(", "))
         }
@@ -311,7 +338,11 @@ fn cells(check: &PackCheck) -> [String; 7] {
     [
         check.id.clone(),
         word(Some(check.mistake.is_none()), ["valid", "mistakes"]),
-        word(Some(check.bundle.is_some()), ["here", "missing"]),
+        word(
+            Some(check.bundle.is_some())
+                .filter(|is_here| *is_here || check.is_reproducible.is_none()),
+            ["here", "missing"],
+        ),
         match &check.failure {
             Some(_) => "failed".to_owned(),
             None => word(check.is_reproducible, ["equal", "differs"]),
@@ -363,7 +394,7 @@ fn markdown(found: &[PackCheck]) -> String {
         };
         let twice = match (&check.mistake, &check.bundle) {
             (Some(_), _) => format!("pipeline: {pipeline}"),
-            (_, None) => format!("bundle: {bundle}"),
+            (_, None) if check.is_reproducible.is_none() => format!("bundle: {bundle}"),
             _ => twice,
         };
         let leaks = if accepted.is_empty() { leaks } else { accepted };

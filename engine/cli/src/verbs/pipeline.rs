@@ -276,8 +276,9 @@ Examples:
   prep plan lost-luggage --pipelines pipelines --source bundles
 
 The command reads the bundle and writes DIR/ID/pipeline.yaml: tables with columns and types, a guess of ids and target, a \
-split, checks and a metric. Comments mark the places where you must choose. The file loads and runs as it is. If you do not \
-have the bundle, prep requests the list of its files and the first rows of its tables from Kaggle.")]
+split, checks and a metric. Comments mark the places where you must choose. The file loads and runs as it is, unless its \
+first line states that the metric may reject the sample submission. If you do not have the bundle, prep requests the list of \
+its files and the first rows of its tables from Kaggle.")]
 pub struct NewArgs {
     /// The competition, as in its address on Kaggle
     #[arg(value_name = "ID")]

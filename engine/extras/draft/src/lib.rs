@@ -4,6 +4,7 @@
 //! table    columns, types and first rows of a table: CSV, JSON, JSON lines, Parquet
 //! bundle   the tables of a bundle, and its other files, grouped by the pattern of their paths
 //! guess    which table is split, what identifies a row, what is to be predicted
+//! trial    whether the chosen metric fits the target
 //! write    the pipeline, with comments where the author has to choose
 //! words    names and strings in the syntax of YAML and SQL
 //! ```
@@ -15,6 +16,7 @@
 mod bundle;
 mod guess;
 mod table;
+mod trial;
 mod words;
 mod write;
 
@@ -54,15 +56,22 @@ pub enum DraftError {
     /// There is no such metric, or one of its required parameters has no example that fits all competitions.
     #[error("a new pipeline cannot have this metric: {0}")]
     Metric(#[from] GradeSpecErrors),
+    /// The metric cannot grade the target, for example because the target is a text.
+    #[error("the metric `{metric}` does not fit the target: {cause}")]
+    Misfit {
+        metric: String,
+        cause: String,
+        help: String,
+    },
 }
 
 impl DraftError {
     /// Returns the suggested action.
     pub fn help(&self) -> Option<String> {
         match self {
-            DraftError::NoColumns { help, .. } | DraftError::NothingToSplit { help, .. } => {
-                Some(help.clone())
-            }
+            DraftError::NoColumns { help, .. }
+            | DraftError::NothingToSplit { help, .. }
+            | DraftError::Misfit { help, .. } => Some(help.clone()),
             DraftError::Metric(errors) => errors.0.first()?.help(),
             DraftError::Empty { .. } => None,
         }

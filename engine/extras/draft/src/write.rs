@@ -9,13 +9,15 @@ use std::ptr;
 use prep_failure::units;
 use prep_formats::image::is_image_name;
 use prep_formats::pandas::ColumnType;
-use prep_grade::{GradeSpecErrors, MetricDraft};
+use prep_grade::{MetricDraft, RefusalKind};
 
+use crate::DraftError;
 use crate::bundle::{BundleContent, FileGroup};
 use crate::guess::{
     Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, target_kind,
 };
 use crate::table::{BundleColumn, BundleTable};
+use crate::trial::{self, Misfit, TrialColumn};
 use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml_query};
 
 /// The draft declares at most this number of columns of a table. A comment counts the other columns.
@@ -47,10 +49,38 @@ impl TemplateValues {
         self.add_if(!lines.is_empty(), name, lines.trim_end());
     }
 
-    fn add_metric(&mut self, name: &str, metric: MetricDraft) {
+    /// Adds a metric. `misfit` is the reason why it gave the sample submission no score, if it did not. `usual` lists metrics
+    /// that fit the target, and `is_whole` states whether all answers are known.
+    ///
+    /// # Errors
+    /// Fails if no change of the metric's parameters and no further answers can give the sample submission a score.
+    fn add_metric(
+        &mut self,
+        name: &str,
+        metric: MetricDraft,
+        misfit: Option<Misfit>,
+        (usual, is_whole): (&str, bool),
+    ) -> Result<(), DraftError> {
+        let is_final = |misfit: &Misfit| {
+            let is_certain = is_whole || misfit.refusal.kind != RefusalKind::Answers;
+            is_certain && !misfit.fits_answers && metric.examples.is_empty()
+        };
+        let runs = match misfit {
+            None => "It loads and runs.",
+            Some(misfit) if is_final(&misfit) => {
+                return Err(DraftError::Misfit {
+                    metric: name.to_owned(),
+                    cause: misfit.refusal.to_string(),
+                    help: format!("metrics for this target are, for example, {usual}"),
+                });
+            }
+            Some(_) => "Its metric may reject the sample submission.",
+        };
+        self.add("runs", runs);
         self.add("metric", name);
         self.add("arguments", metric.arguments);
         self.add_lines("examples", &metric.examples.join(", "));
+        Ok(())
     }
 
     fn fill(&self, template: &str) -> String {
@@ -94,7 +124,7 @@ pub fn pipeline(
     bundle: &BundleContent,
     guess: &Guess,
     metric: Option<&str>,
-) -> Result<String, GradeSpecErrors> {
+) -> Result<String, DraftError> {
     let (template, mut values, category) = match &guess.split {
         SplitGuess::Rows(rows) => {
             let mut writer = RowsWriter {
@@ -187,7 +217,7 @@ impl RowsWriter<'_> {
         bundle: &BundleContent,
         sample: Option<&BundleTable>,
         metric: Option<&str>,
-    ) -> Result<(), GradeSpecErrors> {
+    ) -> Result<(), DraftError> {
         let (rows, table) = (self.rows, self.table);
         let labelled = self.name("labelled");
         self.add_rows(&labelled);
@@ -195,6 +225,10 @@ impl RowsWriter<'_> {
         let others = self.others(bundle, sample);
         let values = &mut self.values;
         values.add_lines("others", &others);
+        if let Some((column, date)) = dates(rows) {
+            values.add("date_column", yaml(column));
+            values.add("date", date);
+        }
         let group = rows.group.as_ref();
         values.add_if(group.is_none(), "ungrouped", "");
         if let Some(group) = group {
@@ -212,8 +246,9 @@ impl RowsWriter<'_> {
         // Parquet has types that CSV does not have, such as times and lists.
         let is_parquet = table.path.to_ascii_lowercase().ends_with(".parquet");
         values.add("suffix", if is_parquet { "parquet" } else { "csv" });
-        self.add_columns();
-        self.add_grade(metric)
+        let is_class = self.add_grade(metric)?;
+        self.add_columns(is_class);
+        Ok(())
     }
 
     /// Returns a name for a table that no other table has.
@@ -339,8 +374,9 @@ impl RowsWriter<'_> {
         out
     }
 
-    /// Adds the columns of the outputs in `public` and `private`.
-    fn add_columns(&mut self) {
+    /// Adds the columns of the outputs in `public` and `private`. If `is_class`, submissions contain classes instead of
+    /// probabilities.
+    fn add_columns(&mut self, is_class: bool) {
         let (rows, table, values) = (self.rows, self.table, &mut self.values);
         let targets = rows.target.columns();
         let answers = joined(targets.iter().map(|name| sql_name(name)), ", ");
@@ -365,12 +401,6 @@ impl RowsWriter<'_> {
         values.add_if(!stripped.is_empty(), "stripped", "");
         let (placeholders, answers) = match &rows.target {
             Target::Columns(names) => {
-                // If a column contains neither numbers nor two integers, the usual metric compares classes.
-                let is_number = |name: &String| {
-                    let kind = target_kind(table, name);
-                    matches!(kind, TargetKind::Binary | TargetKind::Numbers)
-                };
-                let is_class = !names.iter().all(is_number);
                 let constant = |name: &String| {
                     format!("{} AS {}", constant(table, name, is_class), sql_name(name))
                 };
@@ -430,7 +460,8 @@ impl RowsWriter<'_> {
         )
     }
 
-    fn add_grade(&mut self, wished: Option<&str>) -> Result<(), GradeSpecErrors> {
+    /// Adds the metric and the rules. Returns whether submissions contain classes instead of probabilities.
+    fn add_grade(&mut self, wished: Option<&str>) -> Result<bool, DraftError> {
         let (rows, table, values) = (self.rows, self.table, &mut self.values);
         let (columns, arguments) = match &rows.target {
             Target::OneHot { classes, .. } => (classes, "{ list: classes }".to_owned()),
@@ -454,10 +485,18 @@ impl RowsWriter<'_> {
                 "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
             ),
         };
+        // If a column contains neither numbers nor two integers, the usual metric compares classes.
+        let mut is_class = !all(&[TargetKind::Binary, TargetKind::Numbers]);
         let first = columns.first().map_or(String::new(), |first| yaml(first));
         let selected = [first.as_str(), &arguments];
         let name = wished.unwrap_or(usual);
-        values.add_metric(name, MetricDraft::new(name, selected, columns.len() > 1)?);
+        let metric = MetricDraft::new(name, selected, columns)?;
+        let mut misfit = wished.and_then(|_| misfit(rows, &metric, is_class));
+        if misfit.is_some() && !is_class && self::misfit(rows, &metric, true).is_none() {
+            (is_class, misfit) = (true, None);
+        }
+        let fitting = (&*format!("{usual}, {others}"), table.is_whole);
+        values.add_metric(name, metric, misfit, fitting)?;
         values.add("other_metrics", others);
         // An empty cell is the answer of an empty mask, and not a missing answer.
         values.add_if(
@@ -470,8 +509,89 @@ impl RowsWriter<'_> {
             format!("{}, {}", yaml(&rows.id), yaml_list(columns)),
         );
         values.add("key", yaml(&rows.id));
-        Ok(())
+        Ok(is_class)
     }
+}
+
+/// Returns the first column of dates such as `2019-12-31`, and the date at which the last tenth of the rows begins.
+fn dates<'t>(rows: &'t TargetTable<'_>) -> Option<(&'t String, String)> {
+    let is_date = |text: &str| {
+        let mut form = text.bytes().zip(*b"0000-00-00");
+        let fits = form.all(|(byte, form)| match form {
+            b'0' => byte.is_ascii_digit(),
+            form => byte == form,
+        });
+        fits && text.len() >= 10
+    };
+    let names = rows.table.names();
+    names
+        .filter(|name| !rows.target.has(name))
+        .find_map(|name| {
+            let mut texts: Vec<&str> =
+                rows.table.texts(name)?.into_iter().collect::<Option<_>>()?;
+            if texts.is_empty() || !texts.iter().all(|text| is_date(text)) {
+                return None;
+            }
+            texts.sort_unstable();
+            let date = texts.get(texts.len() * 9 / 10)?.get(..10)?;
+            Some((name, date.to_owned()))
+        })
+}
+
+/// Returns the reason why a metric gives the sample submission of a draft no score, if it does not.
+fn misfit(rows: &TargetTable<'_>, metric: &MetricDraft, is_class: bool) -> Option<Misfit> {
+    let table = rows.table;
+    let targets = rows.target.columns();
+    let texts: Option<Vec<_>> = targets.iter().map(|name| table.texts(name)).collect();
+    let texts = texts?;
+    let is_known = |row: &usize| {
+        let mut cells = texts.iter().map(|cells| cells.get(*row).copied().flatten());
+        rows.missing != MissingTargets::Unlabelled || cells.all(|cell| cell.is_some())
+    };
+    let known: Vec<usize> = (0..texts.first()?.len()).filter(is_known).collect();
+    let answers = |texts: &[Option<&str>], class: Option<&String>| -> Vec<String> {
+        let cells = known
+            .iter()
+            .map(|row| texts.get(*row).copied().flatten().unwrap_or_default());
+        let answer = |cell: &str| match class {
+            Some(class) => u8::from(cell == class).to_string(),
+            None => cell.to_owned(),
+        };
+        cells.map(answer).collect()
+    };
+    let columns: Vec<TrialColumn> = match &rows.target {
+        Target::Columns(names) => {
+            let columns = names.iter().zip(&texts);
+            let columns = columns.map(|(name, texts)| TrialColumn {
+                name,
+                answers: answers(texts, None),
+                placeholder: unquoted(&constant(table, name, is_class)),
+            });
+            columns.collect()
+        }
+        Target::OneHot { classes, .. } => {
+            let columns = classes.iter().map(|class| TrialColumn {
+                name: class,
+                answers: answers(texts.first().map_or(&[], Vec::as_slice), Some(class)),
+                placeholder: "0.5".to_owned(),
+            });
+            columns.collect()
+        }
+    };
+    trial::misfit(
+        metric,
+        &rows.id,
+        &columns,
+        rows.missing == MissingTargets::Masks,
+    )
+}
+
+/// Returns the value of an SQL constant as text.
+fn unquoted(constant: &str) -> String {
+    let text = constant
+        .strip_prefix('\'')
+        .and_then(|text| text.strip_suffix('\''));
+    text.map_or(constant.to_owned(), |text| text.replace("''", "'"))
 }
 
 /// For each column of JSON objects that contain targets, returns an item of `SELECT * REPLACE (...)` that removes the
@@ -534,7 +654,7 @@ fn files_values(
     files: Option<&FileGroup>,
     label: Option<&str>,
     metric: Option<&str>,
-) -> Result<TemplateValues, GradeSpecErrors> {
+) -> Result<TemplateValues, DraftError> {
     let mut values = TemplateValues::default();
     let is_other = |other: &&FileGroup| files.is_none_or(|files| !ptr::eq(*other, files));
     let others = bundle.files.iter().filter(is_other).take(MAX_LISTED);
@@ -554,8 +674,19 @@ fn files_values(
     };
     values.add("label", label);
     values.add("note", note);
-    let metric = metric.unwrap_or("accuracy");
-    values.add_metric(metric, MetricDraft::new(metric, ["label"; 2], false)?);
+    let name = metric.unwrap_or("accuracy");
+    let draft = MetricDraft::new(name, ["label"; 2], &["label".to_owned()])?;
+    let answers = match label.starts_with("CAST") {
+        true => ["1", "2"],
+        false => ["a", "b"],
+    };
+    let labels = TrialColumn {
+        name: "label",
+        answers: answers.map(str::to_owned).to_vec(),
+        placeholder: answers[0].to_owned(),
+    };
+    let misfit = metric.and_then(|_| trial::misfit(&draft, "path", &[labels], false));
+    values.add_metric(name, draft, misfit, ("accuracy, f1", true))?;
     Ok(values)
 }
 

@@ -26,7 +26,10 @@ pub struct Leaderboard {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum LeaderboardError {
-    #[error("the first line is {}, expected the header `score`", Quoted(found))]
+    #[error(
+        "the first line is {}, expected a header with the column `score`",
+        Quoted(found)
+    )]
     Header { found: String },
     #[error("{} is not a number", Quoted(found))]
     Score { line: usize, found: String },
@@ -87,25 +90,26 @@ impl Medals {
 }
 
 impl Leaderboard {
-    /// Parses a CSV with the column `score`, best score first.
+    /// Parses a CSV with the column `score` (in any case), best score first. Ignores other columns and a byte order mark.
     pub fn parse(text: &str) -> Result<Self, LeaderboardError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.lines().enumerate();
         let header = lines.next().map_or("", |(_, line)| line.trim());
-        if header != "score" {
+        let is_score = |name: &String| name.trim().eq_ignore_ascii_case("score");
+        let Some(column) = cells(header).iter().position(is_score) else {
             return Err(LeaderboardError::Header {
                 found: header.to_owned(),
             });
-        }
+        };
         let score = |(index, line): (usize, &str)| {
-            let error = || LeaderboardError::Score {
+            let cells = cells(line);
+            let cell = cells.get(column).map_or("", |cell| cell.trim());
+            let score = cell.parse::<f64>().ok();
+            let score = score.filter(|score| score.is_finite());
+            score.ok_or_else(|| LeaderboardError::Score {
                 line: index + 1,
-                found: line.to_owned(),
-            };
-            line.trim()
-                .parse::<f64>()
-                .ok()
-                .filter(|score| score.is_finite())
-                .ok_or_else(error)
+                found: cell.to_owned(),
+            })
         };
         Self::new(
             lines
@@ -201,6 +205,20 @@ impl Leaderboard {
             above_median,
         }
     }
+}
+
+/// Returns the cells of a line of CSV, without quotes. Only commas outside of quotes separate cells.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut is_quoted) = (vec![String::new()], false);
+    for character in line.chars() {
+        match (character, cells.last_mut()) {
+            ('"', _) => is_quoted = !is_quoted,
+            (',', _) if !is_quoted => cells.push(String::new()),
+            (other, Some(cell)) => cell.push(other),
+            (_, None) => {}
+        }
+    }
+    cells
 }
 
 fn thresholds(scores: &[f64]) -> Thresholds {

@@ -14,18 +14,20 @@ pub struct MetricDraft {
     pub arguments: String,
     /// The parameters whose values are only examples.
     pub examples: Vec<&'static str>,
+    /// The metric as in a section `grade`, with the names of the columns.
+    pub metric: Value,
 }
 
 impl MetricDraft {
-    /// Writes the required parameters of the metric `name`. `first` is the first column to grade, and `all` selects all
-    /// columns to grade, both in YAML. `is_several` states whether `all` selects several columns.
+    /// Writes the required parameters of the metric `name` for the given columns. `first` is the first column, and `all` selects
+    /// all columns, both in YAML.
     ///
     /// # Errors
     /// Fails if there is no such metric, or if no example can fit one of its required parameters.
     pub fn new(
         name: &str,
         [first, all]: [&str; 2],
-        is_several: bool,
+        columns: &[String],
     ) -> Result<MetricDraft, GradeSpecErrors> {
         let mut definitions = ALL.iter().map(|kind| &kind.definition);
         let definition = definitions.find(|one| one.name == name);
@@ -35,11 +37,14 @@ impl MetricDraft {
         let mut written: Vec<&SectionKey> = parameters.iter().filter(|one| one.required).collect();
         if !written.iter().any(is_column) {
             // A metric such as `f1` takes either one column or several.
-            let wanted = if is_several { "columns" } else { "column" };
-            let columns = parameters
+            let wanted = match columns {
+                [_] => "column",
+                _ => "columns",
+            };
+            let selecting = parameters
                 .iter()
                 .filter(|one| ["column", "columns"].contains(&one.name));
-            written.extend(columns.min_by_key(|one| one.name != wanted));
+            written.extend(selecting.min_by_key(|one| one.name != wanted));
         }
         let value = |one: &SectionKey| match one.value {
             KeyType::Column => first.to_owned(),
@@ -63,17 +68,20 @@ impl MetricDraft {
         });
         let typed = with_example.map(|one| {
             let value = match one.value {
-                KeyType::Column => json!("a"),
-                KeyType::Selection | KeyType::Strings => json!(["a", "b"]),
+                KeyType::Column => json!(columns.first()),
+                KeyType::Selection => json!(columns),
+                KeyType::Strings => json!(["a", "b"]),
                 _ => serde_json::from_str(&example(one)).unwrap_or_else(|_| json!(example(one))),
             };
             (one.name.to_owned(), value)
         });
-        Grader::parse(&json!({ "metric": { name: Value::Object(typed.collect()) } }))?;
+        let metric = json!({ name: Value::Object(typed.collect()) });
+        Grader::parse(&json!({ "metric": metric }))?;
         let examples = written.iter().filter(|one| !is_column(one));
         Ok(MetricDraft {
             arguments,
             examples: examples.map(|one| one.name).collect(),
+            metric,
         })
     }
 }

@@ -39,9 +39,13 @@ impl ParseState {
             let help = "write the path of a private output, for example `private/answers.csv`";
             self.report(Diagnostic::error("public-answers", answers.span, message).help(help));
         }
-        for (path, expected_prefix) in [(&answers, "private/"), (&sample, "public/")] {
+        let is_default = fields.get("sample").is_none();
+        for (path, expected_prefix, is_default) in [
+            (&answers, "private/", false),
+            (&sample, "public/", is_default),
+        ] {
             if let Some(path) = path {
-                self.check_made(path, expected_prefix, public, private);
+                self.check_made(path, (expected_prefix, is_default), [public, private]);
             }
         }
         let own = |key: &str| words::GRADE.key(key).is_some();
@@ -70,13 +74,12 @@ impl ParseState {
     }
 
     /// Reports a path that no output creates. Any path below an output directory is accepted. Suggests an output whose path
-    /// begins with `expected_prefix`: `public/` or `private/`.
+    /// begins with `expected_prefix`: `public/` or `private/`. If `is_default`, the pipeline does not contain the path.
     fn check_made(
         &mut self,
         path: &Spanned<String>,
-        expected_prefix: &str,
-        public: &[Output],
-        private: &[Output],
+        (expected_prefix, is_default): (&str, bool),
+        [public, private]: [&[Output]; 2],
     ) {
         let mut all: Vec<String> = Vec::new();
         for (section, outputs) in [("public", public), ("private", private)] {
@@ -103,6 +106,9 @@ impl ParseState {
         let same = same.map(String::as_str);
         let near = same.or_else(|| nearest(&path.value, all.iter().map(String::as_str)));
         let help = "write it as `public/NAME` or `private/NAME`, where NAME is an output";
-        self.report(found.suggest_or(near, help));
+        self.report(match is_default {
+            true => found.help("add this output, or write the path of the sample submission: `sample: public/NAME`"),
+            false => found.suggest_or(near, help),
+        });
     }
 }

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::{Bundle, Pipeline, Reading, Spanned, Table, Variant};
-use crate::text::diagnostic::{Diagnostic, SourceFile};
+use crate::text::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::text::yaml::YamlNode;
 use crate::variant::{FIXED_VARIANT, is_correction_name};
 use crate::words::{self, MAX_CORRECTIONS, Vocabulary};
@@ -94,16 +94,14 @@ fn pipeline(
     links::unused_defaults(context, unused);
     let sources = sources.unwrap_or_default();
     links::unused_sources(context, &sources, unused);
-    // Missing parts were reported, so these empty values never become part of a valid pipeline.
-    let nothing = Bundle {
-        kaggle: String::new(),
-        md5: None,
-    };
+    if fields.get("bundle").is_none() {
+        context.require_bundle(root, sources.is_empty());
+    }
     Some(Pipeline {
         id: id.to_owned(),
         name: name.unwrap_or_default(),
         category: category.unwrap_or_default(),
-        bundle: bundle.unwrap_or(nothing),
+        bundle,
         sources,
         lists,
         tables,
@@ -129,6 +127,23 @@ impl ParseState {
             kaggle: kaggle?.value,
             md5,
         })
+    }
+
+    /// Reports that `bundle` is missing, if a path is in the bundle or the pipeline has no other source.
+    fn require_bundle(&mut self, root: &YamlNode, has_no_sources: bool) {
+        let start = Span::new(root.span.start, root.span.start);
+        let example = || words::PIPELINE.key("bundle").map_or("", |key| key.example);
+        let (span, help) = match self.sources.in_bundle {
+            _ if has_no_sources => (start, format!("for example `bundle: {}`", example())),
+            Some(span) => (
+                span,
+                "write `NAME:path` for a file of the source `NAME`, or add `bundle: { kaggle: ID }`"
+                    .to_owned(),
+            ),
+            None => return,
+        };
+        let message = "the pipeline lacks `bundle`";
+        self.report(Diagnostic::error("missing-key", span, message).help(help));
     }
 
     fn md5(&mut self, node: &YamlNode) -> Option<String> {

@@ -19,6 +19,8 @@ impl ParseState {
                 let found = found.suggest_or(near, "define it in `sources`");
                 self.report(found);
             }
+        } else {
+            self.sources.in_bundle.get_or_insert(node.span);
         }
         Some(path)
     }

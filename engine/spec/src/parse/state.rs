@@ -67,6 +67,8 @@ pub struct DeclaredSources {
     pub files: BTreeMap<String, String>,
     /// The names of the sources that were used so far.
     pub used: BTreeSet<String>,
+    /// The position of the first path in the bundle.
+    pub in_bundle: Option<Span>,
 }
 
 /// The tables that the tables, outputs and checks of the pipeline read.

@@ -9,7 +9,7 @@ use crate::query::tree::Position;
 use crate::query::{offset, read};
 use crate::text::align;
 use crate::text::diagnostic::{Diagnostic, Span};
-use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode};
+use crate::text::yaml::{Kind, MappingEntry, Style, YamlNode, help_if_cut};
 use crate::words::query::{Query, QueryUse};
 
 impl ParseState {
@@ -152,8 +152,11 @@ impl ParseState {
             Err(fault) => {
                 let start = at(fault.at);
                 let span = Span::new(start, start);
+                let is_incomplete = fault.message.starts_with("unterminated")
+                    || offset(&text, fault.at) >= text.trim_end().len();
+                let cut = help_if_cut(&source, node.span).filter(|_| is_incomplete);
                 let mut diagnostic = Diagnostic::error(fault.code, span, fault.message);
-                diagnostic.help = fault.help;
+                diagnostic.help = cut.map(str::to_owned).or(fault.help);
                 self.report(diagnostic);
                 return None;
             }

@@ -104,7 +104,13 @@ pub fn parse(source: &SourceFile) -> Result<YamlNode, Diagnostic> {
                 Some(tab) if info.contains("tab") => start + tab,
                 _ => at,
             };
-            let found = Diagnostic::error("yaml-syntax", Span::new(at, at), error.info());
+            // The parser calls all quoted scalars double-quoted.
+            let before = text.get(..at).unwrap_or_default().trim_end();
+            let message = match before.ends_with('\'') {
+                true => error.info().replace("double-quoted", "single-quoted"),
+                false => error.info().to_owned(),
+            };
+            let found = Diagnostic::error("yaml-syntax", Span::new(at, at), message);
             if info.contains("mapping values") && !line.contains(": ") {
                 return found.help("indent all keys of a mapping equally");
             }
@@ -215,6 +221,17 @@ const YAML_HELP: [(&str, &str); 7] = [
         "indent all keys of a mapping equally, and close each bracket",
     ),
 ];
+
+/// Returns the help for an incomplete value, if it has no quotes and ends at a comment of YAML. `span` is its position.
+pub fn help_if_cut(source: &SourceFile, span: Span) -> Option<&'static str> {
+    let value = source.slice(span);
+    let rest = source.text.get(span.end..).unwrap_or_default();
+    let is_plain = !value.starts_with(['"', '\'', '|', '>']);
+    (is_plain && rest.trim_start_matches(' ').starts_with('#')).then_some(
+        "YAML ends the value before ` #`, which begins a comment; put the query in quotes, or write it as a block scalar: `|` \
+         and the query on the next lines",
+    )
+}
 
 /// Creates the node of a scalar. Its span excludes spaces and line breaks at the end.
 fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span) -> YamlNode {

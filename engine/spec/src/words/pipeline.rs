@@ -23,10 +23,10 @@ pub static PIPELINE: Section = Section {
             "Category of its task.",
             "Text Classification",
         ),
-        SectionKey::required(
+        SectionKey::optional(
             "bundle",
             KeyType::Section(&BUNDLE),
-            "The archive that Kaggle serves.",
+            "The archive that Kaggle serves. Required unless all paths are in `sources`.",
             "{ kaggle: spooky-author-identification }",
         ),
         SectionKey::optional(

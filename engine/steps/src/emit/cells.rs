@@ -11,10 +11,13 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt64Type};
-use prep_core::StepError;
+use prep_core::{Failure, StepError};
 use prep_formats::pandas::{Cells, ColumnSchema, ColumnType, CsvWriter, TextTable, cell_content};
-use prep_sql::{ColumnSource, ResultColumn};
+use prep_spec::model::Query;
+use prep_spec::query::tree::Item;
+use prep_sql::{ColumnSource, ResultColumn, type_name};
 
+use crate::located::{Subject, error_at_with_help};
 use crate::relation::{CopiedCells, OpenTable, QueryRun, RowForm, RunningQuery};
 use crate::value::{StoredText, column};
 
@@ -83,11 +86,46 @@ enum CellSource {
     Value,
 }
 
+/// Returns the error for a column whose type tables do not have, with its place in the query.
+fn unwritable_column(query: &Query, column: &ResultColumn) -> StepError {
+    let name = &column.name;
+    let kind = match &column.source {
+        ColumnSource::Values(DataType::Date32 | DataType::Date64) => "DATE",
+        ColumnSource::Values(DataType::Timestamp(..)) => "TIMESTAMP",
+        ColumnSource::Values(DataType::Time32(_) | DataType::Time64(_)) => "TIME",
+        ColumnSource::Values(DataType::Interval(_) | DataType::Duration(_)) => "INTERVAL",
+        ColumnSource::Values(data_type) => type_name(data_type),
+        ColumnSource::Cells { .. } => "cells",
+    };
+    let items = query.tree().body.first_select();
+    let mut items = items.iter().flat_map(|select| &select.items);
+    let at = items.find_map(|item| match item {
+        Item::Expr {
+            expr,
+            name: Some(alias),
+        } if alias.text == *name => Some(expr.at),
+        _ => None,
+    });
+    let place = at.map(|at| (u64::from(at.line), u64::from(at.column)));
+    let message =
+        format!("the column `{name}` is of the type {kind}, which a table cannot contain");
+    let help = format!("convert it, for example `CAST(... AS VARCHAR) AS {name}`");
+    let subject = Subject::Query(Box::new(query.clone()), place);
+    error_at_with_help(Failure::Pipeline, subject, message, Some(help))
+}
+
 impl ResultLayout {
     /// Opens the tables of a query and starts the query. Returns its rows, and the layout of their cells.
     pub(crate) fn start(run: QueryRun<'_>) -> Result<(RunningQuery<'_>, ResultLayout), StepError> {
-        let tables = run.open_tables()?;
+        let (tables, query) = (run.open_tables()?, run.query);
         let rows = run.start(&tables, RowForm::Cells)?;
+        let unwritable = |column: &&ResultColumn| match &column.source {
+            ColumnSource::Values(data_type) => column_type(data_type).is_none(),
+            ColumnSource::Cells { .. } => false,
+        };
+        if let Some(column) = rows.columns().iter().find(unwritable) {
+            return Err(unwritable_column(query, column));
+        }
         let layout = ResultLayout::new(rows.columns(), &tables)?;
         Ok((rows, layout))
     }
@@ -129,11 +167,8 @@ impl ResultLayout {
                     (source, ColumnSchema { name, ..stored })
                 }
                 ColumnSource::Values(data_type) => {
-                    let kind = column_type(data_type).ok_or_else(|| {
-                        StepError::pipeline(format!(
-                            "column `{name}` is of type {data_type}; CAST it to a string or a number"
-                        ))
-                    })?;
+                    let kind = column_type(data_type);
+                    let kind = kind.ok_or_else(|| StepError::internal("a cell has no type"))?;
                     (CellSource::Value, column(&name, kind, false))
                 }
             };

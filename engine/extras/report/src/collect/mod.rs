@@ -205,7 +205,9 @@ fn competition(
             .and_then(|manifest| Comparability::of_prepared(entry, manifest).ok()),
         problem,
         failed: FailedRun::read(&data_dir, id).map(|run| run.to_string()),
-        bundle_md5: pipeline.as_ref().and_then(|one| one.bundle.md5.clone()),
+        bundle_md5: pipeline
+            .as_ref()
+            .and_then(|one| one.bundle.as_ref()?.md5.clone()),
         files: match &manifest {
             Some(manifest) => tables::files(manifest, pipeline.as_ref(), entry),
             None => Vec::new(),

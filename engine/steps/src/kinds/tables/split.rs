@@ -272,8 +272,8 @@ impl SplitRows {
                 let inferred = |column: &str| table.inferred.get(column).copied();
                 let relation = open_table(context, value)?;
                 let ranked = cut.ranks(context, inputs, relation, inferred)?;
-                let point = match ranked.from {
-                    Some((rank, _)) => CutPoint::Rank(rank),
+                let point = match &ranked.from {
+                    Some(from) => CutPoint::Rank(from.rank),
                     None => CutPoint::Size {
                         test_size: *test_size,
                         train_size: *train_size,
@@ -284,7 +284,7 @@ impl SplitRows {
                 let order = order.unwrap_or(SplitOrder::File);
                 let parts = prep_splits::cut(&ranked.ranks, groups, point, order);
                 parts.map_err(|error| match (&error, ranked.from) {
-                    (SplitError::EmptyPart { part, .. }, Some((_, from))) => {
+                    (SplitError::EmptyPart { part, .. }, Some(from)) if rows > 0 => {
                         cut.one_sided(*part == "test", from, groups.is_some())
                     }
                     _ => rejected(error),

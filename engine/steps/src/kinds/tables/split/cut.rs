@@ -51,14 +51,39 @@ enum CutError {
     },
     #[error("the query of `from` returns a missing value")]
     NoFrom,
-    #[error("no row has a `{column}` of at least `{from}`, so the second table would be empty")]
-    AllBefore { column: String, from: String },
+    #[error(
+        "`from` is `{from}`, but the values of `{column}` are strings of another form, for example `{example}`"
+    )]
+    OtherForm {
+        from: String,
+        column: String,
+        example: String,
+    },
+    #[error(
+        "`from` is `{from}`, which is not a date, but the values of `{column}` are, for example `{example}`"
+    )]
+    NoDate {
+        from: String,
+        column: String,
+        example: String,
+    },
+    #[error(
+        "no row has a `{column}` of at least `{from}`, so the second table would be empty; the largest value is `{largest}`"
+    )]
+    AllBefore {
+        column: String,
+        from: String,
+        largest: String,
+    },
     /// `none` is, for example, `no row has`.
-    #[error("{none} a `{column}` below `{from}`, so the first table would be empty")]
+    #[error(
+        "{none} a `{column}` below `{from}`, so the first table would be empty; the smallest value is `{smallest}`"
+    )]
     NoneBefore {
         none: &'static str,
         column: String,
         from: String,
+        smallest: String,
     },
 }
 
@@ -78,8 +103,15 @@ pub(super) struct CutColumn {
 
 pub(super) struct Ranks {
     pub ranks: Vec<u32>,
-    /// Rank and text of the value at the cut. `None` if a size determines the cut.
-    pub from: Option<(u32, String)>,
+    /// The value at the cut. `None` if a size determines the cut.
+    pub from: Option<DeclaredCut>,
+}
+
+pub(super) struct DeclaredCut {
+    pub rank: u32,
+    text: String,
+    /// The smallest and the largest value of the column.
+    range: [String; 2],
 }
 
 impl CutColumn {
@@ -166,22 +198,73 @@ impl CutColumn {
             .transpose()?;
         // The value at the cut is ranked together with the rows, as the last value.
         if let Some((value, _)) = &from {
+            self.check_form(value, &values)?;
             values.push(Arc::clone(value));
         }
         let values: Vec<&dyn Array> = values.iter().map(AsRef::as_ref).collect();
-        let ranks = match values.is_empty() {
-            true => Vec::new(),
-            false => {
-                let values = concat(&values).map_err(StepError::internal)?;
-                rank(&values, None).map_err(StepError::pipeline)?
-            }
-        };
-        let mut ranks = ranks;
+        if values.is_empty() {
+            let ranks = Vec::new();
+            return Ok(Ranks { ranks, from: None });
+        }
+        let values = concat(&values).map_err(StepError::internal)?;
+        let mut ranks = rank(&values, None).map_err(StepError::pipeline)?;
         if self.quicksort {
             ranks = quicksort_places(&ranks);
         }
-        let from = from.and_then(|(_, text)| Some((ranks.pop()?, text)));
+        let from = from.and_then(|(_, text)| {
+            let rank = ranks.pop()?;
+            let smallest = (0..ranks.len()).min_by_key(|row| ranks.get(*row));
+            let largest = (0..ranks.len()).max_by_key(|row| ranks.get(*row));
+            let text_of = |row: Option<usize>| {
+                row.and_then(|row| array_value_to_string(&values, row).ok())
+                    .unwrap_or_default()
+            };
+            let range = [text_of(smallest), text_of(largest)];
+            Some(DeclaredCut { rank, text, range })
+        });
         Ok(Ranks { ranks, from })
+    }
+
+    /// Fails if `from` and all values are strings, and no value has the form of `from`, because `2024-11-1` is not in
+    /// chronological order with strings such as `2024-11-01`. Words without digits have no form.
+    fn check_form(&self, from: &ArrayRef, values: &[ArrayRef]) -> Result<(), StepError> {
+        let Some(from) = from.as_string_opt::<i64>().map(|from| from.value(0)) else {
+            return Ok(());
+        };
+        let texts = || {
+            let arrays = values
+                .iter()
+                .filter_map(|array| array.as_string_opt::<i64>());
+            arrays.flat_map(|texts| texts.iter().flatten())
+        };
+        let has_form = starts_with_digit(from) || texts().all(starts_with_digit);
+        let Some(first) = texts().next().filter(|_| has_form) else {
+            return Ok(());
+        };
+        let form = form_of(from);
+        let (from, column) = (from.to_owned(), self.by.clone());
+        let example = first.to_owned();
+        if !texts().any(|text| is_start_of(&form, &form_of(text))) {
+            let help = format!(
+                "write `from` in the form of `{first}`, or state the format of `{column}` and `from`, for example `format: \
+                 '%Y-%m-%d'`"
+            );
+            let error = CutError::OtherForm {
+                from,
+                column,
+                example,
+            };
+            return Err(fault_with_help("from", error, help));
+        }
+        if is_date(first) == Some(true) && is_date(&from) == Some(false) {
+            let error = CutError::NoDate {
+                from,
+                column,
+                example,
+            };
+            return Err(fault("from", error));
+        }
+        Ok(())
     }
 
     /// Converts the value at the cut to the type of the column. Also returns its original text.
@@ -243,15 +326,26 @@ impl CutColumn {
     }
 
     /// Returns the error for a `from` that leaves a table empty: the test table if `is_test_empty`, else the train table.
-    pub fn one_sided(&self, is_test_empty: bool, from: String, has_groups: bool) -> StepError {
+    pub fn one_sided(&self, is_test_empty: bool, from: DeclaredCut, has_groups: bool) -> StepError {
         let column = self.by.clone();
+        let [smallest, largest] = from.range;
+        let from = from.text;
         let none = match has_groups {
             true => "no group has only rows with",
             false => "no row has",
         };
         let error = match is_test_empty {
-            true => CutError::AllBefore { column, from },
-            false => CutError::NoneBefore { none, column, from },
+            true => CutError::AllBefore {
+                column,
+                from,
+                largest,
+            },
+            false => CutError::NoneBefore {
+                none,
+                column,
+                from,
+                smallest,
+            },
         };
         fault("from", error)
     }
@@ -328,9 +422,62 @@ fn is_day_first(text: &str) -> bool {
     first.0 == first.1 && second.0 == second.1 && matches!(year.0, 2 | 4)
 }
 
+fn starts_with_digit(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Returns the form of a text: `0` for each digit, `a` for each word, and all other characters.
+fn form_of(text: &str) -> String {
+    let mut form = String::new();
+    for character in text.chars() {
+        match character {
+            '0'..='9' => form.push('0'),
+            letter if letter.is_alphabetic() && form.ends_with('a') => {}
+            letter if letter.is_alphabetic() => form.push('a'),
+            other => form.push(other),
+        }
+    }
+    form
+}
+
+/// Returns whether a form is the start of another and does not end inside a number. So the month `2024-11` can divide dates
+/// such as `2024-11-01`, but `2024-11-1` cannot.
+fn is_start_of(form: &str, other: &str) -> bool {
+    let rest = other.strip_prefix(form);
+    rest.is_some_and(|rest| !(form.ends_with('0') && rest.starts_with('0')))
+}
+
+/// Returns whether a text of the form `2024-11-01` is a date. Returns `None` if it does not have this form.
+fn is_date(text: &str) -> Option<bool> {
+    let is_form = form_of(text) == "0000-00-00";
+    is_form.then(|| times(&StringArray::from(vec![text]), "%Y-%m-%d").is_ok())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_day_first;
+    use super::{form_of, is_date, is_day_first, is_start_of};
+
+    #[test]
+    fn a_start_of_dates_has_their_form() {
+        for (from, value, expected) in [
+            ("2024-11-01", "2023-01-31", true),
+            ("2024-11", "2023-01-31", true),
+            ("2024", "2023-01-31 10:00", true),
+            ("2024-11-1", "2023-01-31", false),
+            ("01.11.2024", "2023-01-31", false),
+            ("2024-11-01 00:00", "2023-01-31", false),
+            ("3 Jan", "3 September", true),
+            ("7", "10", false),
+            ("7", "8", true),
+            ("8", "7fa3", true),
+        ] {
+            let found = is_start_of(&form_of(from), &form_of(value));
+            assert_eq!(found, expected, "{from} {value}");
+        }
+        assert_eq!(is_date("2024-13-01"), Some(false));
+        assert_eq!(is_date("2024-12-01"), Some(true));
+        assert_eq!(is_date("01.12.2024"), None);
+    }
 
     #[test]
     fn dates_that_begin_with_the_day_or_the_month_are_recognized() {
