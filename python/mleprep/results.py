@@ -185,10 +185,14 @@ class Plan(Record):
 
 @dataclass(frozen=True)
 class Why(Record):
-    """Why steps would run, and why they last ran."""
+    """Why steps would run, and why the data last changed."""
 
     variant: str
     steps: tuple[Step, ...]
+    #: The last publication: `at`, `before`, `reason`, `causes`. None if there is none.
+    published: Json | None = None
+    #: Settings and sources that changed since then: `step`, `changes`.
+    causes: tuple[Json, ...] = ()
     #: Options that have the values of the last run.
     as_last_time: tuple[str, ...] = ()
 
@@ -467,10 +471,12 @@ class Export(Record):
 
 @dataclass(frozen=True)
 class Difference(Record):
-    """The differences between two variants, data directories, runs or pipelines."""
+    """The differences between two variants, data directories, publications or pipelines."""
 
     #: The competition. Empty for two files.
     id: str = member(lambda one: one["id"] or "")
+    #: Times of the two publications in seconds since 1970. None if others were compared.
+    published: tuple[int, ...] | None = None
     #: Settings of the pipelines that differ: `path`, `old`, `new`.
     pipeline: tuple[Json, ...] = ()
     #: Files that differ. None unless both sides are prepared.
