@@ -43,7 +43,7 @@ fn invalid_digests_are_rejected() {
 
 proptest! {
     #[test]
-    fn round_trip(bytes: [u8; 32]) {
+    fn text_and_json_round_trip(bytes: [u8; 32]) {
         let digest = Digest::from_bytes(bytes);
         let text = digest.to_string();
         prop_assert_eq!(text.parse(), Ok(digest));

@@ -157,8 +157,16 @@ fn least_recently_used_entries_are_removed_first() -> Outcome {
             "objects without an entry are removed first"
         );
         for (n, (key, object)) in steps.iter().enumerate() {
-            assert_eq!(store.len_of(object).is_some(), n < stay, "{max_size}: {n}");
-            assert_eq!(store.lookup(key)?.is_some(), n < stay, "{max_size}: {n}");
+            assert_eq!(
+                store.len_of(object).is_some(),
+                n < stay,
+                "max_size {max_size}, step {n}"
+            );
+            assert_eq!(
+                store.lookup(key)?.is_some(),
+                n < stay,
+                "max_size {max_size}, step {n}"
+            );
         }
     }
     Ok(())

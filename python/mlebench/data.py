@@ -117,6 +117,10 @@ def download_dataset(
     return download(competition_id, download_dir, quiet, force)
 
 
+# The function itself, also after a caller has replaced it.
+_DOWNLOAD_DATASET = download_dataset
+
+
 def is_valid_prepare_fn(preparer_fn: Any) -> bool:
     """Whether a function has the parameters `raw`, `public` and `private`, in this order."""
     try:

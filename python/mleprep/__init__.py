@@ -22,18 +22,18 @@ from mleprep.errors import (
     CheckError, InputError, InternalError, Interrupted, PipelineError, PrepError, PrepWarning, ServerError,
     SystemFailure, UsageError,
 )
+from mleprep.parts import BundleFile, Failure, FilesDigest, Finding, InvalidReason, Part, Reason, Step, StepReason
 from mleprep.results import (
-    Audit, Bundle, BundleFile, BundleListing, Competition, Difference, Digest, Digests, Experiment, Export, Failure,
-    FilesDigest, Finding, Grade, Leaks, Plan, Prepared, Ranking, Record, ReportPage, Results, Rules,
-    Runs, Step, Validation, Why,
+    Audit, Bundle, BundleListing, Competition, Difference, Digest, Digests, Experiment, Export, Grade, Leaks, Plan,
+    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why,
 )
 
 __all__ = [
-    "Audit", "Bundle", "BundleFile", "BundleListing", "CheckError", "Competition", "Difference", "Digest",
-    "Digests", "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
-    "Interrupted", "Leaks", "PipelineError", "Plan", "PrepError", "PrepWarning", "Prepared", "ProgramNotFound",
-    "Ranking", "Record", "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step", "SystemFailure",
-    "Tables", "UsageError", "Validation", "Why", "__version__", "audit", "diff", "digest", "export", "fetch",
-    "fetch_check_rules", "fetch_list", "grade", "grade_all", "grade_score", "leaks", "list", "load", "path", "plan",
-    "report", "run", "summarize", "validate", "why",
+    "Audit", "Bundle", "BundleFile", "BundleListing", "CheckError", "Competition", "Difference", "Digest", "Digests",
+    "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
+    "Interrupted", "InvalidReason", "Leaks", "Part", "PipelineError", "Plan", "PrepError", "PrepWarning", "Prepared",
+    "ProgramNotFound", "Ranking", "Reason", "Record", "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step",
+    "StepReason", "SystemFailure", "Tables", "UsageError", "Validation", "Why", "__version__", "audit", "diff",
+    "digest", "export", "fetch", "fetch_check_rules", "fetch_list", "grade", "grade_all", "grade_score", "leaks",
+    "list", "load", "path", "plan", "report", "run", "summarize", "validate", "why",
 ]

@@ -243,7 +243,8 @@ def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     data_dir = _data_dir(options)
     problem = f"is not prepared in {data_dir}"
     if found.state.startswith("changed") and prepared_path(data_dir, id, variant).is_dir():
-        files = (found.reason or "").replace("changed or missing: ", "")
+        files = "; ".join(one.message for one in found.reasons if one.kind == "files_differ")
+        files = files.replace("changed or missing: ", "")
         problem = f"was changed since it was prepared in {data_dir}: {files}"
     message = f"variant `{variant}` of competition `{id}` {problem}"
     raise InputError(message, code=4, help=_words.translated(f"run `{shlex.join(['prep', 'run', id, *given])}`"))
@@ -366,8 +367,6 @@ def _call(
             members = {"_data_dir": origin["data_dir"]}
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
-        if name == "grade_all":
-            _envelope.add_places(found, finished.stderr)
         for text in _envelope.warnings(finished.stderr):
             for text_before, text_after in names.items():
                 text = text.replace(text_before, text_after)
@@ -402,13 +401,15 @@ _ABOUT_FRAMES = {"the file is empty": "the frame has no columns", "its first lin
 
 def _about_frame(found: _Judged, submission: Submission) -> _Judged:
     """Returns the result for a frame without mentions of the file that the package wrote. Names a column in the index."""
-    reason = found.reason or ""
+    if found.reason is None:
+        return found
+    message = found.reason.message
     for phrase, replacement in _ABOUT_FRAMES.items():
-        reason = reason.replace(phrase, replacement)
+        message = message.replace(phrase, replacement)
     for name in getattr(getattr(submission, "index", None), "names", ()):
-        if f"column `{name}`: " in reason:
-            reason += f"; `{name}` is the index of the frame: call `reset_index()`"
-    return replace(found, reason=reason or None)
+        if f"column `{name}`: " in message:
+            message += f"; `{name}` is the index of the frame: call `reset_index()`"
+    return replace(found, reason=replace(found.reason, message=message))
 
 
 _ORDER = "the submission is the first argument, and the id of the competition is the second one"

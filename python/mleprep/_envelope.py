@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import os
 import re
 import signal
 import types
@@ -20,7 +21,8 @@ from typing import Any, Literal, cast
 
 from mleprep import _words
 from mleprep.errors import InternalError, PrepError, error_of
-from mleprep.results import Failure, Json, Results
+from mleprep.parts import Failure, Json
+from mleprep.results import Results
 
 
 def document(stdout: str) -> Json:
@@ -55,14 +57,6 @@ def results(kind: Any, found: Json, members: Mapping[str, Any] = MappingProxyTyp
     return made
 
 
-def add_places(found: Json, stderr: str) -> None:
-    """Adds the lines of a list to its failed entries. The program names them only in its messages, the first 50."""
-    failed = (entry["error"] for entry in found.get("competitions", ()) if is_failed(entry))
-    for one, place in zip(failed, re.findall(r"^error: (.+?:\d+): ", stderr, re.MULTILINE)):
-        file, line = place.rsplit(":", 1)
-        one["place"] = one["place"] or {"file": file, "line": int(line)}
-
-
 def is_failed(entry: Json) -> bool:
     """Whether an entry is the error of a competition instead of its record."""
     return "error" in entry and entry.keys() <= {"id", "error", "submission_path"}
@@ -88,7 +82,7 @@ def decoded(kind: Any, value: Any, place: str) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(value, dict):
         return _record(kind, value, place)
     if kind is Path and isinstance(value, str | Path):
-        return Path(value)
+        return Path(os.path.abspath(value))
     if kind is float and type(value) is int:
         return float(value)
     if type(value) is not kind:
@@ -159,7 +153,7 @@ def _killed(number: int) -> PrepError:
 
 def _from_messages(stderr: str) -> list[Json]:
     """Parses the errors on stderr, and the help after each error."""
-    return [{"message": message, "help": help or None} for message, help in _messages("error", stderr)]
+    return [{"kind": "other", "message": message, "help": help or None} for message, help in _messages("error", stderr)]
 
 
 def warnings(stderr: str) -> list[str]:

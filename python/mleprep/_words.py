@@ -7,29 +7,18 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, overload
 
-from mleprep import _html, _options
+from mleprep import _options
 
 # A command in backticks, or an option with or without quotes and a value: `--set NAME`, '--set <NAME>', --partial=no.
 _MENTION = re.compile(
-    r"`prep (?P<command>[a-z][^`]*)`|"
+    r"`prep (?P<command>[a-z-][^`]*)`|"
     r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
     r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
 )
-# Messages about the order of arguments, which differs from the order of the functions' parameters.
-_PHRASES = {"write its id first: ": "name the competition: "}
+# Messages about the order of arguments, which differs from the order of the functions' parameters, and about forms of a
+# command that are functions here.
+_PHRASES = {"write its id first: ": "name the competition: ", " without --list": ""}
 _NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
-#: Reasons why steps run, in the words of `prep plan`. Braces contain names of the reason's members.
-_REASONS = {
-    "first_run": "first run",
-    "failed": "it failed: {message}",
-    "result_missing": "its result is no longer in the cache",
-    "output_missing": "its result is no longer in the cache, and another step needs it",
-    "unstored": "its result was kept in memory only, and another step needs it",
-    "input_pending": "depends on the result of `{waits_for}`",
-    "not_current": "the data directory differs from the results of the steps: {difference}",
-    "unread": "not read yet, {bytes}",
-    "changed": "{changes}",
-}
 
 
 @overload
@@ -37,7 +26,10 @@ def translated(text: str) -> str: ...
 @overload
 def translated(text: None) -> None: ...
 def translated(text: str | None) -> str | None:
-    """Returns a message with `source` instead of `--source`, and `mleprep.run("ID")` instead of `prep run ID`."""
+    """Returns a message with `source` instead of `--source`, and `mleprep.run("ID")` instead of `prep run ID`.
+
+    A command without a function becomes a shell command.
+    """
     if text is None:
         return None
     for phrase, replacement in _PHRASES.items():
@@ -45,34 +37,10 @@ def translated(text: str | None) -> str | None:
     return _MENTION.sub(_replacement, text)
 
 
-def reason(record: Mapping[str, Any]) -> str | None:
-    """Returns a reason of the program's JSON in words. Returns a reason that this package does not know unchanged."""
-    kind = record.get("reason")
-    shown = dict(record)
-    for name, function in (("message", _first_line), ("bytes", _html.size), ("changes", _changes)):
-        if name in shown:
-            shown[name] = function(shown[name])
-    return translated(_REASONS.get(kind, kind).format_map(shown)) if kind else None
-
-
-def _first_line(message: str) -> str:
-    return re.sub(r" \(os error \d+\)", "", message.split("\n", 1)[0])
-
-
-def _changes(changes: list[dict[str, Any]]) -> str:
-    """Returns the changed fields of a step with the names that a pipeline uses."""
-    texts = []
-    for one in changes:
-        name = re.sub(r"^inputs\.(.*)", r"input `\1`", one["field"].removeprefix("params."))
-        verb = "was added" if one["old"] is None else "was removed" if one["new"] is None else "changed"
-        text = f"{'kind of step' if name == 'step' else name} {verb}"
-        texts.append("this version of prep implements the step differently" if name == "version" else text)
-    return ", ".join(texts)
-
-
 def _replacement(found: re.Match[str]) -> str:
     if found["command"]:
-        return f"`{_call(found['command']) or 'prep ' + found['command']}`"
+        call = _call(found["command"])
+        return f"`{call}`" if call else f"the shell command `prep {found['command']}`"
     option, value = found["option"], (found["value"] or "").lstrip("[= ")
     if option in _options.REPLACED:
         text = _options.REPLACED[option]
@@ -106,12 +74,17 @@ def _call(command: str) -> str | None:
     table = _options.VERBS.get(verb)
     if table is None:
         return None
+    if "-h" in words:
+        return f"help(mleprep.{verb})"
     ids, arguments = [], []
     while words:
         word = words.pop(0)
         option, _, value = word.partition("=")
         if not word.startswith("-"):
             ids.append(f'"{word}"')
+        elif word in ("-o", "--output") and words:
+            verb = "grade_all" if verb == "grade" and len(ids) == 1 else verb
+            arguments.append(f'output="{words.pop(0)}"')
         elif _key(option) not in table:
             return None
         else:

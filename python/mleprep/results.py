@@ -8,28 +8,19 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any, Generic, Literal, SupportsIndex, TypeVar, overload
 
-from mleprep import _html, _tables, _words
-
-Json = dict[str, Any]
-#: Fields that tables omit.
-_NOT_SHOWN = ("json", "origin")
-#: How serious a hint at the answers is.
-Level = Literal["leak", "risk", "note"]
-#: The kind of the reason why a submission is invalid.
-InvalidKind = Literal[
-    "no_submission", "unreadable", "missing_column", "surplus_column", "row_count", "ids", "type", "missing", "range",
-    "undefined", "answers", "metric",
-]
-
-
-def member(source: str | Callable[[Json], Any], **default: Any) -> Any:
-    """Declares a field that comes from another member (`a.b` is `b` in `a`), or from a function of the JSON object."""
-    return field(metadata={"source": source}, **default)
+from mleprep import _html, _tables
+from mleprep.errors import UsageError
+from mleprep.parts import (
+    BundleAudit, BundleFile, CellDifference, ChangedStep, CompetitionFigures, Estimate, ExportedFile, Failure,
+    FileDifference, FilesDigest, Finding, Cause, InvalidReason, Json, Level, Medal, OutputsAudit, Part, Reason,
+    RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, TreeAudit, Verdict, cells, line, member,
+    Publication, record,
+)
 
 
 def program_members(record: Json) -> Json:
@@ -37,8 +28,8 @@ def program_members(record: Json) -> Json:
     return {name: value for name, value in record.items() if not name.startswith("_")}
 
 
-@dataclass(frozen=True)
-class Record:
+@record
+class Record(Part):
     """The base class of all results. Notebooks show them as tables."""
 
     id: str
@@ -53,8 +44,7 @@ class Record:
     )  # fmt: skip
 
     def _row(self) -> dict[str, object]:
-        """Returns the columns of a table in a notebook."""
-        return {name: getattr(self, name) for name in self._COLUMNS.split() or vars(self) if name not in _NOT_SHOWN}
+        return {name: getattr(self, name) for name in self._COLUMNS.split()} or super()._row()
 
     _COLUMNS = ""
 
@@ -69,8 +59,12 @@ class Record:
     def _repr_html_(self) -> str:
         return _html.tables(self._rows(), self._details())
 
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None, *, of: str | None = None) -> Any:
+        """Returns a frame like `to_frame` of several results."""
+        return Results([self]).to_frame(library, of=of)
 
-@dataclass(frozen=True)
+
+@record
 class Competition(Record):
     """A competition and the state of its data."""
 
@@ -81,8 +75,8 @@ class Competition(Record):
     #: Size of the bundle in bytes, if it is published.
     bytes: int | None = None
     state: str = ""
-    #: Which prepared files have changed, and which files of other programs exist, in words.
-    reason: str | None = None
+    #: Which prepared files have changed, which files of other programs exist, and how the last run failed.
+    reasons: tuple[Reason, ...] = ()
     #: The variant whose data have changed or, if there is none, the first prepared variant.
     variant: str | None = None
     #: Prepared variants.
@@ -94,45 +88,9 @@ class Competition(Record):
     comparable_with_v1: bool | None = None
     not_comparable_because: tuple[str, ...] = ()
 
-    _COLUMNS = "id state reason bytes category sets"
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of a plan."""
-
-    name: str = member("step")
-    kind: str = ""
-    #: `yes`, `no`, or `maybe`: only if the result of an earlier step changes.
-    runs: Literal["yes", "no", "maybe"] = "no"
-    #: Why the step runs, in the words of `prep plan`. `json` has further members, such as the inputs that changed.
-    reason: str | None = member(lambda step: _reason(step), default=None)
-    #: The last run of the step, only in results of `why`: `key`, `record`, which contains its inputs, `reason`, `failed`.
-    last: Json | None = None
-    json: Json = field(default_factory=dict, repr=False, compare=False, metadata={"source": dict})
-
     def _row(self) -> dict[str, object]:
-        return {"step": self.name, "kind": self.kind, "runs": self.runs, "reason": self.reason}
-
-
-def _reason(step: Json) -> str | None:
-    """Returns the reason of a step in words. In plans, the members of the reason are members of the step."""
-    return _words.reason(step["reason"] if isinstance(step.get("reason"), dict) else step)
-
-
-def _place(record: Json) -> str | None:
-    """Returns `FILE:LINE:COLUMN`, the step, or the competition."""
-    place, names = record.get("place"), (record.get("id"), record.get("step"))
-    if isinstance(place, dict):
-        return ":".join(str(place[key]) for key in ("file", "line", "column") if key in place)
-    return "/".join(name for name in names if name and f"`{name}`" not in record["message"]) or None
-
-
-def _message(record: Json) -> str:
-    """Returns the message of a failure, without the level, code and help that mistakes of a pipeline have."""
-    mistakes = re.findall(r"^(.+:\d+:\d+: )error: (.*) \[[a-z-]+\]$", record["message"], re.MULTILINE)
-    text = "\n".join(place + message for place, message in mistakes).removeprefix(mistakes[0][0] if mistakes else "")
-    return _words.translated(text or record["message"])
+        reasons = "; ".join(map(str, self.reasons))
+        return {"id": self.id, "state": self.state, "reasons": reasons, "bytes": self.bytes, "category": self.category, "sets": self.sets}
 
 
 def _failures(record: Json) -> Sequence[Json]:
@@ -140,30 +98,7 @@ def _failures(record: Json) -> Sequence[Json]:
     return [{"id": record["id"], **one} for one in record.get("failures", ())]
 
 
-@dataclass(frozen=True)
-class Failure:
-    """The reason why a competition failed."""
-
-    message: str = member(_message)
-    #: The step that failed. None if the competition could not be planned.
-    step: str | None = None
-    kind: Literal["input", "check", "pipeline", "machine", "away", "cancelled", "internal"] | None = member(
-        "failure", default=None
-    )
-    #: One action that may solve the problem.
-    help: str | None = member(lambda record: _words.translated(record.get("help")), default=None)
-    #: The exit code.
-    code: int = 1
-    #: File, line and column, or the competition and the step.
-    place: str | None = member(_place, default=None)
-    #: The competition.
-    id: str | None = None
-
-    def _row(self) -> dict[str, object]:
-        return {"id": self.id, "failure": self.message, "help": self.help}
-
-
-@dataclass(frozen=True)
+@record
 class Plan(Record):
     """The steps that preparing a competition would execute."""
 
@@ -183,24 +118,24 @@ class Plan(Record):
         return [step._row() for step in self.steps if step.runs != "no"]
 
 
-@dataclass(frozen=True)
+@record
 class Why(Record):
     """Why steps would run, and why the data last changed."""
 
     variant: str
     steps: tuple[Step, ...]
-    #: The last publication: `at`, `before`, `reason`, `causes`. None if there is none.
-    published: Json | None = None
-    #: Settings and sources that changed since then: `step`, `changes`.
-    causes: tuple[Json, ...] = ()
+    #: The last publication. None if there is none.
+    published: Publication | None = None
+    #: Settings and sources that changed since then.
+    causes: tuple[ChangedStep, ...] = ()
     #: Options that have the values of the last run.
     as_last_time: tuple[str, ...] = ()
 
     def _details(self) -> Sequence[Json]:
-        return [{**step._row(), "last": _words.reason((step.last or {}).get("reason") or {})} for step in self.steps]
+        return [{**step._row(), "last": line(step.last.reason if step.last else None)} for step in self.steps]
 
 
-@dataclass(frozen=True)
+@record
 class Prepared(Record):
     """The result of preparing a competition."""
 
@@ -246,7 +181,7 @@ def prepared_path(data_dir: Path, id: str, variant: str) -> Path:
     return parent / id / "prepared"
 
 
-@dataclass(frozen=True)
+@record
 class Validation(Record):
     """Whether a submission is valid."""
 
@@ -254,22 +189,12 @@ class Validation(Record):
     #: The message that upstream's validation server would return.
     message: str
     #: Why the submission is invalid, as in a `Grade`.
-    reason: str | None = member(lambda record: _cause(record), default=None)
-    #: The kind of the reason, such as `row_count`.
-    kind: InvalidKind | None = member("reason", default=None)
+    reason: InvalidReason | None = None
 
-    _COLUMNS = "id valid kind reason"
+    _COLUMNS = "id valid reason"
 
     def __bool__(self) -> bool:
         return self.valid
-
-
-def _cause(record: Json) -> str | None:
-    """Returns the reason in the message of upstream's server about an invalid submission."""
-    found = re.fullmatch(
-        r"Submission invalid! (?:The attempt[^\n]* message:\n(.*)|(.*)\.)", record["message"], re.DOTALL
-    )
-    return None if record["valid"] or not found else found[1] or found[2]
 
 
 def _medal(report: Json) -> str | None:
@@ -281,18 +206,16 @@ def _thresholds(report: Json) -> dict[str, float]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-@dataclass(frozen=True)
+@record
 class Grade(Record):
     """A graded submission: the fields of upstream's report."""
 
     #: The score. None for an invalid submission.
     score: float | None
     valid: bool = member("valid_submission", default=False)
-    #: Why the submission is invalid. `report["reason"]` also has the column and the row.
-    reason: str | None = member("reason.message", default=None)
-    #: The kind of the reason, such as `row_count`.
-    kind: InvalidKind | None = member("reason.kind", default=None)
-    medal: Literal["gold", "silver", "bronze"] | None = member(_medal, default=None)
+    #: Why the submission is invalid.
+    reason: InvalidReason | None = None
+    medal: Medal | None = member(_medal, default=None)
     above_median: bool = False
     is_lower_better: bool | None = None
     #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
@@ -322,20 +245,20 @@ class Grade(Record):
         return {**super()._row(), **self.thresholds}
 
 
-@dataclass(frozen=True)
+@record
 class Ranking(Record):
     """The thresholds of a competition, and the medal of a given score."""
 
     id: str = member(lambda one: one["id"] or "")
     score: float | None = None
-    medal: Literal["gold", "silver", "bronze"] | None = member(_medal, default=None)
+    medal: Medal | None = member(_medal, default=None)
     above_median: bool = False
     is_lower_better: bool = False
     #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
     thresholds: dict[str, float] = member(_thresholds, default_factory=dict)
 
 
-@dataclass(frozen=True)
+@record
 class Bundle(Record):
     """A bundle on this machine, and whether the mirror has the bundle."""
 
@@ -343,17 +266,7 @@ class Bundle(Record):
     mirrored: bool | None = None
 
 
-@dataclass(frozen=True)
-class BundleFile:
-    """A file in a bundle, and whether the pipeline uses it."""
-
-    path: str
-    bytes: int
-    compressed_bytes: int
-    used: bool
-
-
-@dataclass(frozen=True)
+@record
 class BundleListing(Record):
     """The files of a bundle."""
 
@@ -366,7 +279,7 @@ class BundleListing(Record):
     md5: str | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Rules(Record):
     """Whether you accepted the rules of a competition on Kaggle."""
 
@@ -375,22 +288,7 @@ class Rules(Record):
     error: Failure | None = member(lambda one: one.get("error") and {"id": one["id"], **one["error"]}, default=None)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A property of public files that reveals answers."""
-
-    level: Level
-    detector: str
-    what: str
-    evidence: tuple[str, ...] = ()
-    #: The probability of this finding in data without a leak, if the detector tests it.
-    p_value: float | None = None
-    advice: str | None = None
-    #: The reason why the pipeline accepts the finding, if it does.
-    accepted: str | None = None
-
-
-@dataclass(frozen=True)
+@record
 class Leaks(Record):
     """The result of the search for hints at the answers."""
 
@@ -407,37 +305,32 @@ class Leaks(Record):
         return [{name: value for name, value in vars(one).items() if name != "p_value"} for one in self.findings]
 
 
-@dataclass(frozen=True)
+@record
 class Audit(Record):
     """Why files differ from the published ones."""
 
-    verdict: Literal["equal", "same_content", "content_differs", "answers_differ"]
-    variant: str | None = None
+    verdict: Verdict
     #: The verdict in words.
     conclusion: str | None = None
     #: Comparisons: the bundle and the outputs with published checksums, and the given tree with the outputs.
-    bundle: Json | None = None
-    outputs: Json | None = None
-    tree: Json | None = None
+    bundle: BundleAudit | None = None
+    outputs: OutputsAudit | None = None
+    tree: TreeAudit | None = None
+    #: The causes of all differences.
+    causes: tuple[Cause, ...] = member(lambda audit: _causes(audit), default=())
 
     _COLUMNS = "id verdict conclusion"
 
     def _details(self) -> Sequence[Json]:
-        reports = (part.get("report") or {} for part in (self.bundle, self.outputs, self.tree) if part)
-        blocks = (block for report in reports for block in report.get("blocks", ()))
-        return [{name: block.get(name) for name in ("paths", "harm", "cause", "meaning", "advice")} for block in blocks]
+        return [cause._row() for cause in self.causes]
 
 
-@dataclass(frozen=True)
-class FilesDigest:
-    """The digest of several files."""
-
-    sha256: str
-    files: int
-    bytes: int
+def _causes(audit: Json) -> Sequence[Json]:
+    reports = (audit[part]["report"] for part in ("bundle", "outputs", "tree") if audit.get(part))
+    return [block for report in reports for block in report["blocks"]]
 
 
-@dataclass(frozen=True)
+@record
 class Digest(Record):
     """SHA-256 digests of the data that scores depend on."""
 
@@ -456,20 +349,19 @@ class Digest(Record):
     _COLUMNS = "id variant short digest"
 
 
-@dataclass(frozen=True)
+@record
 class Export(Record):
     """An exported copy of a competition."""
 
     private: bool
-    #: `path`, `bytes` and `md5` of each file.
-    files: tuple[Json, ...]
+    files: tuple[ExportedFile, ...]
     bytes: int
     variant: str | None = None
     #: The directory or the .tar file.
     path: Path = member(lambda one: one["_path"], default=Path())
 
 
-@dataclass(frozen=True)
+@record
 class Difference(Record):
     """The differences between two variants, data directories, publications or pipelines."""
 
@@ -477,12 +369,12 @@ class Difference(Record):
     id: str = member(lambda one: one["id"] or "")
     #: Times of the two publications in seconds since 1970. None if others were compared.
     published: tuple[int, ...] | None = None
-    #: Settings of the pipelines that differ: `path`, `old`, `new`.
-    pipeline: tuple[Json, ...] = ()
+    #: Settings of the pipelines that differ.
+    pipeline: tuple[SettingDifference, ...] = ()
     #: Files that differ. None unless both sides are prepared.
-    outputs: tuple[Json, ...] | None = None
-    #: Cells that differ: `path`, `key`, `column`, `old`, `new`.
-    cells: tuple[Json, ...] = ()
+    outputs: tuple[FileDifference, ...] | None = None
+    #: Cells of tables that differ.
+    cells: tuple[CellDifference, ...] = ()
 
     @property
     def is_equal(self) -> bool:
@@ -490,44 +382,36 @@ class Difference(Record):
         return not (self.pipeline or self.outputs or self.cells)
 
     def _repr_html_(self) -> str:
-        files = [{"path": one["path"], "bytes": _html.shown(one.get("bytes"))} for one in self.outputs or ()]
-        shown = _html.tables(self.pipeline, files, self.cells) or "<em>no differences</em>"
+        files = [{"path": one.path, "bytes": _html.shown(one.bytes)} for one in self.outputs or ()]
+        settings, cells = ([vars(one) for one in parts] for parts in (self.pipeline, self.cells))
+        shown = _html.tables(settings, files, cells) or "<em>no differences</em>"
         not_compared = "<p><em>files not compared, because not both sides are prepared</em></p>"
         return shown + (not_compared if self.outputs is None and self.id else "")
 
 
-@dataclass(frozen=True)
+@record
 class Experiment(Record):
     """The leaderboard figures of an experiment."""
 
     id: str = member("experiment")
-    #: Figures per set: `set` and `metrics` with means and standard errors in percent, or `error`.
-    sets: tuple[Json, ...] = ()
-    #: Figures per competition.
-    competitions: tuple[Json, ...] = ()
+    sets: tuple[SetFigures, ...] = ()
+    competitions: tuple[CompetitionFigures, ...] = ()
+    repeated_runs: tuple[RepeatedRun, ...] = ()
+    #: Fields of the budget, such as `hours`.
+    budget: dict[str, str] = field(default_factory=dict)
 
     def _rows(self) -> Sequence[Json]:
         return [
-            {"experiment": self.id, "set": one["set"], **_means(one.get("metrics", {})), "error": one.get("error")}
-            for one in self.sets
+            {"experiment": self.id, "set": one.set, **_means(one.metrics), "error": one.error} for one in self.sets
         ]
 
     def _details(self) -> Sequence[Json]:
-        has_figures = any("metrics" in one for one in self.sets)
-        return () if has_figures else self.competitions
+        has_figures = any(one.metrics for one in self.sets)
+        return () if has_figures else [one._row() for one in self.competitions]
 
 
-def _means(metrics: Json) -> Json:
-    return {name.removesuffix("_percentage"): value["mean"] for name, value in metrics.items() if value}
-
-
-def _plain(value: Any) -> Any:
-    """Returns a value for a cell of a frame: records as dictionaries, tuples as lists, paths as texts."""
-    if isinstance(value, tuple):
-        return [_plain(one) for one in value]
-    if is_dataclass(value):
-        return {name: _plain(one) for name, one in vars(value).items() if name not in _NOT_SHOWN}
-    return str(value) if isinstance(value, Path) else value
+def _means(metrics: dict[str, Estimate]) -> Json:
+    return {name.removesuffix("_percentage"): value.mean for name, value in metrics.items()}
 
 
 #: Number of rows in the second table of several records, such as the steps of plans.
@@ -581,19 +465,30 @@ class Results(Sequence[Row], Generic[Row]):
         return iter(self._rows)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self._rows)!r})"
+        kind = f" {type(self._rows[0]).__name__}: " if self._rows else ""
+        more = ", ..." if len(self) > 3 else ""
+        return f"{type(self).__name__}({len(self)}{kind}{', '.join(self.ids[:3])}{more})"
 
     @property
     def ids(self) -> list[str]:
         """Returns the ids in order."""
         return [row.id for row in self._rows]
 
-    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None, *, of: str | None = None) -> Any:
         """Returns a frame with a row for each record and a column for each field, except `json` and `origin`.
 
-        Without `library`, uses pandas if it is installed, otherwise polars. Paths become texts, and records objects.
+        `of` names a field with several parts, such as `steps`. The frame then has a row for each part of each record, with
+        the id of the record in the column `id`.
+
+        Without `library`, uses pandas if it is installed, otherwise polars. Paths become texts, a reason becomes its message
+        and its kind, and other parts become objects.
         """
-        return _tables.frame([_plain(row) for row in self._rows], library)
+        if of is None:
+            return _tables.frame([cells(row) for row in self._rows], library)
+        if isinstance(parts := getattr(self, of, None), tuple):
+            return _tables.frame([_part_row(of, part) for part in parts], library)
+        rows = [{"id": row.id, **_part_row(of, part)} for row in self._rows for part in _parts(row, of)]
+        return _tables.frame(rows, library)
 
     def _repr_html_(self) -> str:
         if len(self._rows) == 1 and not self.failed:
@@ -604,13 +499,25 @@ class Results(Sequence[Row], Generic[Row]):
         return _html.tables(rows, failures, details[:_DETAILS], rest=len(details[_DETAILS:])) or "<em>no competitions</em>"
 
 
+def _parts(row: Record, of: str) -> tuple[Any, ...]:
+    """Returns the parts in a field of a record. The value None means that there are no parts."""
+    names = [one.name for one in fields(row) if one.type.startswith("tuple")]
+    if of not in names:
+        raise UsageError(f"invalid value {of!r} for `of`", code=2, help=f"write {' or '.join(map(repr, names))}")
+    return getattr(row, of) or ()
+
+
+def _part_row(of: str, part: Any) -> dict[str, Any]:
+    return cells(part) if isinstance(part, Part) else {of: part}
+
+
 class Runs(Results[Prepared]):
     """The results of a run."""
 
     #: Competitions that `available` left out.
     left_out: tuple[str, ...]
     #: Times, memory and bytes of each step that ran, the slowest first.
-    timings: tuple[Json, ...]
+    timings: tuple[StepTiming, ...]
 
 
 class Digests(Results[Digest]):
@@ -628,7 +535,7 @@ class ReportPage(Results[Record]):
     path: Path
     bytes: int
     #: Runs that were graded several times, per experiment. Each grading is treated as a run.
-    repeated_runs: tuple[Json, ...]
+    repeated_runs: tuple[RepeatedRuns, ...]
 
     def __repr__(self) -> str:
         return f"ReportPage(path={str(self.path)!r}, bytes={self.bytes}, ids={self.ids})"

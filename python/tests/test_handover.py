@@ -62,7 +62,7 @@ def files(data_dir: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("name", "expected"), KINDS.items())
-def test_all_kinds_of_paths(files: Path, data_dir: Path, name: str, expected: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_both_packages_treat_paths_alike(files: Path, data_dir: Path, name: str, expected: str, capfd: pytest.CaptureFixture[str]) -> None:
     path = files / name
     competition = Registry(data_dir).get_competition(ID)
     report = mlebench.grade.grade_csv(path, competition)
@@ -94,11 +94,11 @@ def test_copy_of_the_answers_is_reported(data_dir: Path, caplog: pytest.LogCaptu
     assert "identical to the answers" in caplog.text
 
 
-def test_reason_of_a_grade_is_a_text(data_dir: Path, tmp_path: Path) -> None:
+def test_reason_of_a_grade_is_a_record(data_dir: Path, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("PassengerId\n1\n")
     grade = mleprep.grade(tmp_path / "a.csv", ID, data_dir=data_dir, log=False)
-    assert isinstance(grade.reason, str) and "Transported" in grade.reason.lower().title()
-    assert grade.report["reason"]["kind"] == "missing_column"
+    assert grade.reason and grade.reason.column == "Transported" and str(grade.reason) == grade.reason.message
+    assert grade.report["reason"]["kind"] == grade.reason.kind == "missing_column"
     with pytest.raises(TypeError, match="the submission is the first argument"):
         mleprep.grade(ID, None, data_dir=data_dir)  # type: ignore[arg-type]
 

@@ -46,7 +46,7 @@ def test_warnings_name_the_frame(data_dir: Path) -> None:
         assert mleprep.grade(answers, ID, data_dir=data_dir, log=False).is_answers
 
 
-def test_files_and_directories_to_write(data_dir: Path, tmp_path: Path) -> None:
+def test_unusable_output_paths_are_named(data_dir: Path, tmp_path: Path) -> None:
     sample = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
     (file := tmp_path / "file.csv").touch()
     given: Any = {"data_dir": data_dir}
@@ -75,7 +75,7 @@ def test_type_errors_name_the_parameter(tmp_path: Path) -> None:
         mleprep.grade_all(frames, output=tmp_path)
 
 
-def test_positions_of_results() -> None:
+def test_results_are_indexed_by_position() -> None:
     results: Any = mleprep.Results([mleprep.Record("a"), mleprep.Record("b")])
     assert results[np.int64(1)].id == results[-1].id == "b" and results[-2].id == "a"
     for key in (99, -3):
@@ -86,7 +86,7 @@ def test_positions_of_results() -> None:
             results[wrong]
 
 
-def test_relative_path_of_the_program(tmp_path: Path) -> None:
+def test_relative_path_of_the_program_is_found_after_chdir(tmp_path: Path) -> None:
     (tmp_path / "prep").symlink_to(os.path.abspath(os.environ["PREP_BINARY"]))
     around = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "PREP_BINARY": "./prep"}
     code = "import os, mleprep\nos.chdir('/')\nprint(len(mleprep.list(set='lite')))"

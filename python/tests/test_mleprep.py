@@ -67,7 +67,7 @@ def test_run_returns_records_and_prints_nothing_on_stdout(tmp_path: Path, capfd:
     assert one.path == tmp_path / "data" / ID / "prepared" == mleprep.path(ID, data_dir=tmp_path / "data")
     assert (one.public / "train.csv").is_file() and (one.private / "test.csv").is_file()
     assert {*done.json["competitions"][0]} == {*done[0].json} and not [name for name in done[0].json if name[0] == "_"]
-    assert done.left_out == () and done.timings and done.timings[0]["competition"] in done.ids
+    assert done.left_out == () and done.timings and done.timings[0].competition in done.ids
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_exit_code_determines_the_exception_class(code: int, kind: type[mleprep.
 
 def test_errors_are_parsed_from_json_and_messages() -> None:
     place = {"file": "pipeline.yaml", "line": 3, "column": 5}
-    answer = json.dumps({"error": {"code": 3, "message": "wrong", "help": "mend it", "place": place}})
+    answer = json.dumps({"error": {"kind": "pipeline", "code": 3, "message": "wrong", "help": "mend it", "place": place}})
     found = _envelope.error(3, json.loads(answer), "")
     assert str(found) == "pipeline.yaml:3:5: wrong\nhelp: mend it"
     found = _envelope.error(4, {}, "warning: old\nerror: no bundle\n  ID: a, b\n  help: mend it\nerror: two\n")
     assert (found.message, found.help) == ("no bundle\n  ID: a, b\ntwo", "mend it")
-    entries = [{"id": "x", "error": {"code": 4, "message": "one"}}, {"id": "y", "failures": [{"message": "two", "step": "z"}]}]
+    entries = [{"id": "x", "error": {"kind": "input", "code": 4, "message": "one"}}, {"id": "y", "failures": [{"kind": "check", "message": "two", "step": "z"}]}]
     found = _envelope.error(8, {"competitions": entries}, "error: other")
     assert str(found) == "x: one\ny/z: two"
     found = _envelope.error(4, {"competitions": [*entries, {**entries[0], "id": "w"}]}, "")
@@ -156,7 +156,7 @@ KILLED = "the program was killed by signal"
         ("exit 130", mleprep.Interrupted, 130, "the program was stopped\nhelp: call the function again"),
     ],
 )
-def test_killed_program(
+def test_program_that_ends_without_a_result_raises_its_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, kind: type[mleprep.PrepError], code: int, text: str
 ) -> None:
     program = tmp_path / "prep"
@@ -183,7 +183,7 @@ def test_missing_program_error_lists_the_searched_places(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("other", ["true", "cat"])
-def test_another_program_is_named(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+def test_variable_that_names_another_program_is_an_error(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
     monkeypatch.setenv("PREP_BINARY", other)
     for call in (mleprep.list, lambda: mleprep.path(ID), lambda: mleprep.run(ID, progress=False)):
         with pytest.raises(mleprep.ProgramNotFound, match=f"PREP_BINARY names {other}, which is not the program `prep`"):
@@ -197,7 +197,7 @@ def test_type_checkers_know_the_parameters(tmp_path: Path) -> None:
         'from pathlib import Path',
         'public: Path = mleprep.run("x", max_rate="20MB", partial=True, jobs=2, check=False)[0].public',
         'rules: str = mleprep.fetch_check_rules(set="systemcard")[0].url',
-        'reason: str | None = mleprep.grade("a.csv", "x").reason',
+        'reason: mleprep.InvalidReason | None = mleprep.grade("a.csv", "x").reason',
         'shown: set[str] = set(); mleprep.run("x", progress=lambda line: line in shown, expand_archives=True)',
         'mleprep.run("x", jobs="two")',
         'mleprep.run("x", sources="bundles")',
@@ -206,7 +206,7 @@ def test_type_checkers_know_the_parameters(tmp_path: Path) -> None:
         'mleprep.diff("x")',
         'mleprep.leaks("x")[0].worst == "high"',
         'mleprep.plan("x")[0].steps[0].runs == "never"',
-        'mleprep.validate("a.csv", "x").kind == "rows"',
+        '(reason.kind if reason else None) == "rows"',
         'len(mleprep.PrepError("x").results)',
         'import pandas',
         'mleprep.grade(pandas.DataFrame(), "x")',

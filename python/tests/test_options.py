@@ -73,7 +73,7 @@ def test_sets_are_those_of_the_program() -> None:
         mleprep.list(set="own")
 
 
-def test_command_lines() -> None:
+def test_parameters_become_options() -> None:
     given = {
         "set": "lite", "jobs": 2, "memory": "8GB", "available": True, "locked": False, "partial": False,
         "skip_verification": True, "expand_archives": "no", "source": None, "check": False, "progress": False,
@@ -94,7 +94,7 @@ def test_command_lines() -> None:
         ("closed_after", datetime.datetime(2020, 1, 2, 3), "--closed-after=2020-01-02"),
     ],
 )
-def test_values_of_options(key: str, value: object, expected: str) -> None:
+def test_values_become_valid_options(key: str, value: object, expected: str) -> None:
     assert [*_options.command_line("run", {key: value})] == [expected]
     subprocess.run([os.environ["PREP_BINARY"], "run", "--dry-run", "leaf-classification", expected], check=True)
 
@@ -187,7 +187,7 @@ FRAME = pd.DataFrame({"id": [ID]})
         (lambda: mleprep.run(["x", None]), "`ids` must be an id, several ids or the result of a function, not None"),
     ],
 )  # fmt: skip
-def test_wrong_arguments(call: typing.Callable[[], object], message: str) -> None:
+def test_wrong_arguments_are_type_errors_with_a_message(call: typing.Callable[[], object], message: str) -> None:
     with pytest.raises(TypeError) as raised:
         call()
     assert str(raised.value) == message
@@ -242,7 +242,9 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("`prep fetch --check-rules` lists the rules", "`mleprep.fetch_check_rules()` lists the rules"),
         ("`prep list` shows all competitions", "`mleprep.list()` shows all competitions"),
         ("grade with `prep grade ID a.csv`", 'grade with `mleprep.grade("a.csv", "ID")`'),
-        ("run `prep cache verify --repair`", "run `prep cache verify --repair`"),
+        ("run `prep cache verify --repair`", "run the shell command `prep cache verify --repair`"),
+        ("`prep grade runs -o runs` writes the report", '`mleprep.grade_all("runs", output="runs")` writes the report'),
+        ("`prep grade -h` shows the forms", "`help(mleprep.grade)` shows the forms"),
         ("use --yes to remove", "use --yes to remove"),
         ("cannot read /a--source/b/--set.csv", "cannot read /a--source/b/--set.csv"),
         ("a -- b --- c", "a -- b --- c"),

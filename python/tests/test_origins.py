@@ -72,7 +72,7 @@ def test_record_implies_its_places(name: str, monkeypatch: pytest.MonkeyPatch, t
         assert "select one with `variant`" in str(raised.value)
 
 
-def test_origin_of_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_have_the_data_dir_and_variant_of_their_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path / "data"))
     given: Any = {"source": SAMPLES, "skip_verification": True, "progress": False}
     # Without `data_dir`, a run implies the data directory of the settings at that time.

@@ -13,7 +13,8 @@ import mleprep
 import pytest
 from conftest import ROOT
 from mleprep import _envelope, _options
-from mleprep.results import Failure, Results
+from mleprep.parts import Failure, Part
+from mleprep.results import Results
 
 SCHEMA = json.loads((ROOT / "docs/reference/json.schema.json").read_text(encoding="utf-8"))["$defs"]
 FUNCTIONS = sorted(_options.VERBS.keys() - {"path", "load"})
@@ -49,6 +50,8 @@ def samples(schema: Any) -> Iterator[Any]:
         match one.get("type"):
             case "string":
                 yield from one.get("enum", ["text"])
+            case "array" if "minItems" in one:
+                yield from ([value] * one["minItems"] for value in samples(one["items"]))
             case "array":
                 yield []
                 yield from ([value] for value in samples(one.get("items", {})))
@@ -61,6 +64,8 @@ def samples(schema: Any) -> Iterator[Any]:
 def objects(schema: Any) -> Iterator[Any]:
     members = {key: [*samples(one)] for key, one in schema.get("properties", {}).items()}
     full = {key: values[0] for key, values in members.items()}
+    if isinstance(values := schema.get("additionalProperties"), dict):
+        full |= {"key": next(samples(values))}
     yield full
     yield {key: full[key] for key in schema.get("required", ())}
     for key, values in members.items():
@@ -87,27 +92,56 @@ def test_each_document_of_the_schema_is_a_result(name: str) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_type_is_broader_than_the_schema(name: str) -> None:
-    row = returned(name)[1]
-    kinds = typing.get_type_hints(row)
-    items = SCHEMA[name]["properties"].get("competitions", {"items": {"properties": {}}})["items"]
-    if row is mleprep.Experiment:
-        pytest.skip("the schema does not describe experiments")
+    kind, row = returned(name)
+    document = SCHEMA[name]["properties"]
+    items = (document.get("competitions") or document["experiments"])["items"]
     failed = SCHEMA["failed"]["properties"]
-    entries = [one for one in alternatives(items) if one["properties"] != failed]
+    check_record(row, [one for one in alternatives(items) if one["properties"] != failed])
+    if issubclass(group := typing.get_origin(kind) or kind, Results):
+        for key, of in typing.get_type_hints(group).items():
+            if key in document:
+                check_parts(of, document[key])
+
+
+def check_record(row: type, entries: list[Any]) -> None:
+    """Compares the fields of a record and of its parts with alternative schemas."""
+    kinds = typing.get_type_hints(row)
     for field in dataclasses.fields(row):
         source = field.metadata.get("source", field.name)
-        if callable(source) or "." in source:
+        if callable(source):
             continue
-        assert any(source in entry["properties"] for entry in entries), f"{field.name} is not in the schema"
-        for entry in entries:
-            if source not in entry["properties"]:
+        path, _, name = source.rpartition(".")
+        places = entries
+        for part in path.split(".") if path else ():
+            places = [inner for one in places for inner in alternatives(one["properties"][part]) if "properties" in inner]
+        # Steps of plans do not have their last run.
+        assert any(name in entry["properties"] for entry in places) or name == "last", f"{field.name} is not in the schema"
+        for entry in places:
+            if name not in entry["properties"]:
                 continue
-            members = [*alternatives(entry["properties"][source])]
-            is_optional = source not in entry["required"] or any(one.get("type") == "null" for one in members)
+            members = [*alternatives(entry["properties"][name])]
+            is_optional = name not in entry["required"] or any(one.get("type") == "null" for one in members)
             arguments = typing.get_args(kinds[field.name])
-            assert (type(None) not in arguments) or is_optional, f"{field.name} is never None"
+            assert (type(None) not in arguments) or is_optional or path, f"{field.name} is never None"
             words = {word for one in members for word in one.get("enum", ()) if word is not None}
             assert words_of(kinds[field.name]) == words, field.name
+            check_parts(kinds[field.name], entry["properties"][name])
+
+
+def check_parts(kind: Any, schema: Any) -> None:
+    """Compares the types of parts inside of a type with a schema. No part is a dictionary of any values."""
+    if isinstance(kind, type) and issubclass(kind, Part) and kind is not Failure:
+        check_record(kind, [one for one in alternatives(schema) if "properties" in one])
+    arguments = [one for one in typing.get_args(kind) if one not in (type(None), ...)]
+    if typing.get_origin(kind) is dict:
+        # The parameters of a step have no common type.
+        assert arguments[1] is not Any or not schema["additionalProperties"].get("type")
+        check_parts(arguments[1], schema["additionalProperties"])
+    elif typing.get_origin(kind) is not typing.Literal:
+        for one in arguments:
+            for inner in alternatives(schema):
+                if inner.get("type") != "null":
+                    check_parts(one, inner["items"] if typing.get_origin(kind) is tuple else inner)
 
 
 def words_of(kind: Any) -> set[str]:
@@ -117,9 +151,8 @@ def words_of(kind: Any) -> set[str]:
 
 
 def test_kinds_of_failures_are_in_the_schema() -> None:
-    kinds = typing.get_type_hints(Failure)
-    assert words_of(kinds["kind"]) == {*SCHEMA["failure"]["properties"]["failure"]["enum"]}
-    assert words_of(typing.get_type_hints(mleprep.Grade)["kind"]) == words_of(typing.get_type_hints(mleprep.Validation)["kind"])
+    enums = (SCHEMA[name]["properties"]["kind"]["enum"] for name in ("error_object", "failure"))
+    assert words_of(typing.get_type_hints(Failure)["kind"]) == {word for words in enums for word in words}
 
 
 def test_members_of_results_are_in_the_schema() -> None:

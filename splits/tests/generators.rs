@@ -5,7 +5,7 @@ use common::{Digest, digest, get, recorded};
 use prep_splits::{Mt19937, NumpyGenerator, PythonRandom, RandomError, RandomState, Rng, RngKind};
 use serde_json::Value;
 
-/// Compares the bits of the recorded doubles with those of the doubles that `draw` returns after `skip` other calls.
+/// Calls `draw` `skip` times. Then compares the bits of the doubles that it returns with the recorded bits.
 fn assert_same_bits(entry: &serde_json::Value, skip: usize, mut draw: impl FnMut() -> f64) {
     let expected: Vec<u64> = get(entry, "bits");
     (0..skip).for_each(|_| _ = draw());

@@ -378,7 +378,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_have_their_sizes(rows in 0u32..5000, test in 0.0..1.0, train in prop::option::of(0.0..1.0), seed: u32) {
+    fn parts_have_the_sizes_of_part_sizes(rows in 0u32..5000, test in 0.0..1.0, train in prop::option::of(0.0..1.0), seed: u32) {
         let (test_size, train_size) = (Some(SplitSize::Fraction(test)), train.map(SplitSize::Fraction));
         if let Ok(sizes) = PartSizes::new(rows, test_size, train_size) {
             let parts = split(&SplitAlgorithm::Shuffle { test_size, train_size, seed, order: None }, rows as usize, None).unwrap();

@@ -43,7 +43,7 @@ def main():
     root = tempfile.mkdtemp(prefix="blind-", dir="/tmp")
     cases = []
     for seed in map(int, options.seeds.split(",")):
-        for name, (change, causes, harm, by_place) in module.CASES.items():
+        for name, (change, causes, harm, by_position) in module.CASES.items():
             if options.only and options.only not in name:
                 continue
             id = f"{name}-{seed}"
@@ -53,7 +53,7 @@ def main():
             write(f"{root}/data/{id}/prepared", ours)
             write(f"{root}/theirs/{id}/prepared", theirs)
             text = PIPELINE.format(id=id, key="id", label="label").replace("private/answers.csv", answers).replace("  answers.csv: SELECT", f"  {answers.split('/')[1]}: SELECT")
-            if by_place:
+            if by_position:
                 text = text.replace("    - align: id\n", "")
                 if "columns" in name:
                     text = text.replace("{ accuracy: label }", "{ roc_auc: { columns: { all_except: id }, match: position } }")
@@ -69,7 +69,7 @@ def main():
             report = (out if isinstance(out, list) else out["competitions"])[0]["tree"]["report"]
         except Exception:
             return one, None, [("failed", ended.stderr[:200])]
-        blocks = [(b["cause"], b["harm"]) for b in report["blocks"]]
+        blocks = [(b["kind"], b["harm"]) for b in report["blocks"]]
         worst = max((["none", "form", "content", "answers"].index(h) for _, h in blocks), default=-1)
         named = [c for c, _ in blocks]
         right = all(any(c in one for c in named) for one in causes) and all(any(c in one for one in causes) for c in named)

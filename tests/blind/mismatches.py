@@ -18,12 +18,15 @@ from competition import jpeg, npy, picture, png, to_csv, zipped
 CASES = {}
 
 
-def case(causes, harm, by_place=False):
-    """Registers a change. `causes` contains, for each cause that must be reported, the set of accepted ids."""
+def case(causes, harm, by_position=False):
+    """Registers a change. `causes` contains, for each cause that must be reported, an id or the set of accepted ids.
+
+    `harm` is the worst harm that the audit must report. If `by_position` is true, grading pairs rows by position.
+    """
 
     def register(function):
         wanted = [one if isinstance(one, set) else {one} for one in causes]
-        CASES[function.__name__.replace("_", "-")] = (function, wanted, harm, by_place)
+        CASES[function.__name__.replace("_", "-")] = (function, wanted, harm, by_position)
         return function
 
     return register
@@ -103,27 +106,27 @@ def crlf_hides_a_label(files, rng):
 
 
 @case(["labels-changed"], "answers")
-def one_label(files, rng): cells(files, ANSWERS_CSV, "label", lambda row, value: str((int(value) + 1) % 3) if row == 11 else value)
+def one_label_changed(files, rng): cells(files, ANSWERS_CSV, "label", lambda row, value: str((int(value) + 1) % 3) if row == 11 else value)
 
 
 @case(["byte-order-mark"], "form")
-def mark(files, rng): text_of(files, TEST_CSV, lambda text: "\ufeff" + text)
+def byte_order_mark_in_test(files, rng): text_of(files, TEST_CSV, lambda text: "\ufeff" + text)
 
 
 @case(["quoting"], "form")
-def quotes(files, rng): text_of(files, SAMPLE_CSV, lambda text: "".join('"' + line.replace(",", '","') + '"\n' for line in text.splitlines()))
+def all_fields_of_sample_quoted(files, rng): text_of(files, SAMPLE_CSV, lambda text: "".join('"' + line.replace(",", '","') + '"\n' for line in text.splitlines()))
 
 
 @case(["final-newline"], "form")
-def last_line_end(files, rng): text_of(files, TEST_CSV, str.rstrip)
+def test_without_last_line_end(files, rng): text_of(files, TEST_CSV, str.rstrip)
 
 
 @case(["index-column"], "form")
-def index(files, rng): text_of(files, SAMPLE_CSV, lambda text: "".join(("" if n == 0 else str(n - 1)) + "," + line + "\n" for n, line in enumerate(text.splitlines())))
+def index_column_in_sample(files, rng): text_of(files, SAMPLE_CSV, lambda text: "".join(("" if n == 0 else str(n - 1)) + "," + line + "\n" for n, line in enumerate(text.splitlines())))
 
 
 @case(["missing-words"], "form")
-def words_for_missing(files, rng): cells(files, TEST_CSV, "gap", lambda row, value: value or "NaN")
+def missing_cells_written_as_nan(files, rng): cells(files, TEST_CSV, "gap", lambda row, value: value or "NaN")
 
 
 @case(["leading-zeros"], "content")
@@ -144,67 +147,67 @@ def ids_lost_zeros_and_rows_sorted(files, rng):
 
 
 @case([{"float-rounded"}], "content")
-def rounded(files, rng): cells(files, "public/train.csv", "value", lambda row, value: f"{float(value):.2f}")
+def values_rounded(files, rng): cells(files, "public/train.csv", "value", lambda row, value: f"{float(value):.2f}")
 
 
 @case(["values-changed"], "content")
-def one_value(files, rng): cells(files, "public/train.csv", "value", lambda row, value: "99.5" if row == 7 else value)
+def one_value_changed(files, rng): cells(files, "public/train.csv", "value", lambda row, value: "99.5" if row == 7 else value)
 
 
 @case(["row-order"], "none")
-def rows_of_answers_by_id(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
+def answers_reversed_paired_by_id(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
 
 
-@case(["row-order"], "answers", by_place=True)
-def rows_of_answers_by_place(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
+@case(["row-order"], "answers", by_position=True)
+def answers_reversed_paired_by_position(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
 
 
-@case(["row-order"], "answers", by_place=True)
-def rows_of_sample_by_place(files, rng): text_of(files, SAMPLE_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
+@case(["row-order"], "answers", by_position=True)
+def sample_reversed_paired_by_position(files, rng): text_of(files, SAMPLE_CSV, lambda text: "\n".join([text.splitlines()[0]] + text.splitlines()[:0:-1]) + "\n")
 
 
 @case(["column-order"], "form")
-def columns_of_answers(files, rng): text_of(files, ANSWERS_CSV, lambda text: "".join(",".join(line.split(",")[::-1]) + "\n" for line in text.splitlines()))
+def columns_of_answers_reversed_matched_by_name(files, rng): text_of(files, ANSWERS_CSV, lambda text: "".join(",".join(line.split(",")[::-1]) + "\n" for line in text.splitlines()))
 
 
-@case(["column-order"], "answers", by_place=True)
-def columns_of_answers_by_place(files, rng): text_of(files, ANSWERS_CSV, lambda text: "".join(",".join(line.split(",")[::-1]) + "\n" for line in text.splitlines()))
+@case(["column-order"], "answers", by_position=True)
+def columns_of_answers_reversed_matched_by_position(files, rng): text_of(files, ANSWERS_CSV, lambda text: "".join(",".join(line.split(",")[::-1]) + "\n" for line in text.splitlines()))
 
 
 @case(["rows-missing"], "content")
-def rows_gone(files, rng): text_of(files, "public/train.csv", lambda text: "\n".join(text.splitlines()[:-9]) + "\n")
+def train_rows_removed(files, rng): text_of(files, "public/train.csv", lambda text: "\n".join(text.splitlines()[:-9]) + "\n")
 
 
 @case(["rows-missing"], "answers")
-def answers_gone(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join(line for n, line in enumerate(text.splitlines()) if n not in (4, 9)) + "\n")
+def answer_rows_removed(files, rng): text_of(files, ANSWERS_CSV, lambda text: "\n".join(line for n, line in enumerate(text.splitlines()) if n not in (4, 9)) + "\n")
 
 
 @case(["rows-repeated"], "content")
-def rows_twice(files, rng): text_of(files, "public/train.csv", lambda text: text + "\n".join(text.splitlines()[3:6]) + "\n")
+def train_rows_repeated(files, rng): text_of(files, "public/train.csv", lambda text: text + "\n".join(text.splitlines()[3:6]) + "\n")
 
 
 @case(["columns-added"], "answers")
-def answers_in_test(files, rng):
+def answers_as_column_of_test(files, rng):
     labels = [line.split(",")[1] for line in files[ANSWERS_CSV].decode().splitlines()]
     text_of(files, TEST_CSV, lambda text: "".join(f"{l},{a}\n" for l, a in zip(text.splitlines(), labels)))
 
 
 @case(["columns-added"], "answers")
-def answers_in_test_by_another_name(files, rng):
+def answers_as_renamed_column_of_test(files, rng):
     labels = ["grade"] + [line.split(",")[1] for line in files[ANSWERS_CSV].decode().splitlines()[1:]]
     text_of(files, TEST_CSV, lambda text: "".join(f"{l},{a}\n" for l, a in zip(text.splitlines(), labels)))
 
 
 @case(["columns-added"], "content")
-def noise_in_test(files, rng): text_of(files, TEST_CSV, lambda text: "".join(f"{line},{'noise' if n == 0 else rng.integers(0, 9)}\n" for n, line in enumerate(text.splitlines())))
+def random_column_in_test(files, rng): text_of(files, TEST_CSV, lambda text: "".join(f"{line},{'noise' if n == 0 else rng.integers(0, 9)}\n" for n, line in enumerate(text.splitlines())))
 
 
 @case(["files-surplus"], "answers")
-def answers_copied(files, rng): files["public/solution.csv"] = files[ANSWERS_CSV]
+def answers_copied_to_public(files, rng): files["public/solution.csv"] = files[ANSWERS_CSV]
 
 
 @case(["files-surplus"], "content")
-def another_file(files, rng): files["public/readme.txt"] = b"hello\n"
+def additional_public_file(files, rng): files["public/readme.txt"] = b"hello\n"
 
 
 @case([{"values-changed", "labels-changed"}], "answers")
@@ -212,7 +215,7 @@ def sample_holds_answers(files, rng): files[SAMPLE_CSV] = files[ANSWERS_CSV]
 
 
 @case(["columns-missing"], "content")
-def column_gone(files, rng): text_of(files, TEST_CSV, lambda text: "".join(",".join(line.split(",")[:-1]) + "\n" for line in text.splitlines()))
+def column_removed(files, rng): text_of(files, TEST_CSV, lambda text: "".join(",".join(line.split(",")[:-1]) + "\n" for line in text.splitlines()))
 
 
 @case(["columns-renamed"], "content")
@@ -228,7 +231,7 @@ def answers_cut(files, rng): files[ANSWERS_CSV] = files[ANSWERS_CSV][:-5]
 
 
 @case(["files-cut-off"], "content")
-def cut_in_the_middle(files, rng): files["public/train.csv"] = files["public/train.csv"][: len(files["public/train.csv"]) // 2 + 3]
+def train_cut_in_the_middle(files, rng): files["public/train.csv"] = files["public/train.csv"][: len(files["public/train.csv"]) // 2 + 3]
 
 
 @case(["files-cut-off"], "content")
@@ -264,23 +267,23 @@ def document_with_tail(files, rng): files["public/extra.json"] += b"]"
 
 
 @case(["files-damaged"], "content")
-def gzip_under_csv(files, rng): files["public/train.csv"] = gzip.compress(files["public/train.csv"])
+def gzip_named_csv(files, rng): files["public/train.csv"] = gzip.compress(files["public/train.csv"])
 
 
 @case(["files-damaged"], "answers")
-def zip_under_csv(files, rng): files[ANSWERS_CSV] = zipped([("answers.csv", files[ANSWERS_CSV])])
+def zip_named_csv(files, rng): files[ANSWERS_CSV] = zipped([("answers.csv", files[ANSWERS_CSV])])
 
 
 @case(["files-damaged"], "content")
-def bzip2_under_csv(files, rng): files["public/train.csv"] = bz2.compress(files["public/train.csv"])
+def bzip2_named_csv(files, rng): files["public/train.csv"] = bz2.compress(files["public/train.csv"])
 
 
 @case(["files-damaged"], "content")
-def xz_under_json(files, rng): files["public/extra.json"] = lzma.compress(files["public/extra.json"])
+def xz_named_json(files, rng): files["public/extra.json"] = lzma.compress(files["public/extra.json"])
 
 
 @case(["files-damaged"], "content")
-def gzip_under_png(files, rng):
+def gzip_named_png(files, rng):
     path = sorted(p for p in files if p.startswith("public/train/"))[2]
     files[path] = gzip.compress(files[path])
 
@@ -296,27 +299,27 @@ def json_indented(files, rng): files["public/extra.json"] = json.dumps(json.load
 
 
 @case(["key-order"], "form")
-def json_keys(files, rng): files["public/extra.json"] = json.dumps([dict(reversed(v.items())) for v in json.loads(files["public/extra.json"])]).encode()
+def json_keys_reversed(files, rng): files["public/extra.json"] = json.dumps([dict(reversed(v.items())) for v in json.loads(files["public/extra.json"])]).encode()
 
 
 @case(["values-changed"], "content")
-def json_value(files, rng):
+def json_value_changed(files, rng):
     v = json.loads(files["public/extra.json"]); v[4]["size"] = 3.25
     files["public/extra.json"] = json.dumps(v).encode()
 
 
 @case(["values-changed"], "content")
-def json_not_a_number(files, rng):
+def json_number_replaced_by_nan(files, rng):
     v = json.loads(files["public/extra.json"]); v[4]["size"] = float("nan")
     files["public/extra.json"] = json.dumps(v).encode()
 
 
 @case(["values-changed"], "content")
-def json_lines_value(files, rng): text_of(files, "public/lines.json", lambda text: text.replace(json.loads(text.splitlines()[5])["id"] + '", "size": ', json.loads(text.splitlines()[5])["id"] + '", "size": 1', 1))
+def json_lines_value_changed(files, rng): text_of(files, "public/lines.json", lambda text: text.replace(json.loads(text.splitlines()[5])["id"] + '", "size": ', json.loads(text.splitlines()[5])["id"] + '", "size": 1', 1))
 
 
 @case(["rows-missing"], "content")
-def json_lines_gone(files, rng): text_of(files, "public/lines.json", lambda text: "\n".join(text.splitlines()[:5] + text.splitlines()[7:]) + "\n")
+def json_lines_removed(files, rng): text_of(files, "public/lines.json", lambda text: "\n".join(text.splitlines()[:5] + text.splitlines()[7:]) + "\n")
 
 
 @case(["image-bytes"], "form")
@@ -359,11 +362,11 @@ def picture_renamed(files, rng):
 
 
 @case(["files-missing"], "content")
-def picture_gone(files, rng): files.pop(sorted(p for p in files if p.startswith("public/train/"))[0])
+def picture_removed(files, rng): files.pop(sorted(p for p in files if p.startswith("public/train/"))[0])
 
 
 @case(["files-missing", "files-surplus"], "answers")
-def answers_file_gone(files, rng): files.pop(ANSWERS_CSV); files["private/note.txt"] = b"x"
+def answers_file_removed(files, rng): files.pop(ANSWERS_CSV); files["private/note.txt"] = b"x"
 
 
 @case(["files-empty"], "content")
@@ -379,7 +382,7 @@ def archive_packed_again(files, rng):
 
 
 @case(["values-changed"], "content")
-def member_of_inner_archive(files, rng):
+def member_of_inner_archive_changed(files, rng):
     def change(m):
         with zipfile.ZipFile(io.BytesIO(m["inner.zip"])) as archive:
             inner = [(n, archive.read(n)) for n in archive.namelist()]
@@ -395,31 +398,31 @@ def members_swapped(files, rng):
 
 
 @case(["files-missing"], "content")
-def member_gone(files, rng): rezip(files, lambda members: members.pop("p.png"))
+def member_removed(files, rng): rezip(files, lambda members: members.pop("p.png"))
 
 
 @case(["values-changed"], "content")
-def array_value(files, rng):
+def array_value_changed(files, rng):
     array = np.load(io.BytesIO(files["public/array.npy"])); array[4, 1] += 1
     files["public/array.npy"] = npy(array)
 
 
 @case(["array-layout"], "none")
-def array_other_order(files, rng): files["public/array.npy"] = npy(np.asfortranarray(np.load(io.BytesIO(files["public/array.npy"]))))
+def array_in_fortran_order(files, rng): files["public/array.npy"] = npy(np.asfortranarray(np.load(io.BytesIO(files["public/array.npy"]))))
 
 
 @case(["column-types"], "form")
-def array_single(files, rng):
+def array_in_single_precision(files, rng):
     array = np.load(io.BytesIO(files["public/array.npy"]))
     files["public/array.npy"] = npy(array.astype(">f8"))
 
 
 @case(["letter-case"], "content")
-def case_of_texts(files, rng): cells(files, "public/train.csv", "text", lambda row, value: value.upper())
+def texts_in_capitals(files, rng): cells(files, "public/train.csv", "text", lambda row, value: value.upper())
 
 
 @case(["blanks"], "form")
-def blanks(files, rng): cells(files, "public/train.csv", "text", lambda row, value: value + " ")
+def spaces_after_texts(files, rng): cells(files, "public/train.csv", "text", lambda row, value: value + " ")
 
 
 @case(["number-spelling"], "form")
@@ -427,10 +430,10 @@ def integers_as_floats(files, rng): cells(files, TEST_CSV, "gap", lambda row, va
 
 
 @case(["delimiter"], "form")
-def semicolons(files, rng): text_of(files, TEST_CSV, lambda text: text.replace(",", ";"))
+def semicolons_as_delimiter(files, rng): text_of(files, TEST_CSV, lambda text: text.replace(",", ";"))
 
 
 @case(["encoding"], "form")
-def wide_characters(files, rng): files[TEST_CSV] = ("\ufeff" + files[TEST_CSV].decode()).encode("utf-16-le")
+def test_in_utf_16(files, rng): files[TEST_CSV] = ("\ufeff" + files[TEST_CSV].decode()).encode("utf-16-le")
 
 

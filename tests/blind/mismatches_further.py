@@ -18,10 +18,10 @@ ANSWERS_CSV, TEST_CSV, SAMPLE_CSV, TRAIN_CSV = "private/test_labels.csv", "publi
 KEY, LABEL, ANSWERS = "id", "label", ANSWERS_CSV
 
 
-def case(causes, harm, by_place=False):
+def case(causes, harm, by_position=False):
     def register(function):
         wanted = [one if isinstance(one, set) else {one} for one in causes]
-        CASES[function.__name__.replace("_", "-")] = (function, wanted, harm, by_place)
+        CASES[function.__name__.replace("_", "-")] = (function, wanted, harm, by_position)
         return function
 
     return register
@@ -124,7 +124,7 @@ def labels_with_spaces(files, rng): column(files, ANSWERS_CSV, "label", lambda r
 
 
 @case([{"labels-changed"}], "answers")
-def labels_of_train(files, rng): column(files, TRAIN_CSV, "label", lambda row, value: "owl" if row == 17 and value != "owl" else "cat" if row == 17 else value)
+def one_label_of_train_changed(files, rng): column(files, TRAIN_CSV, "label", lambda row, value: "owl" if row == 17 and value != "owl" else "cat" if row == 17 else value)
 
 
 @case([{"number-spelling", "leading-zeros"}, ], "content")
@@ -154,25 +154,25 @@ def ids_lost_zeros_in_sample_by_number(files, rng):
 
 
 @case(["leading-zeros", "labels-changed"], "answers")
-def ids_lost_zeros_and_a_label(files, rng):
+def ids_lost_zeros_and_a_label_changed(files, rng):
     column(files, ANSWERS_CSV, "label", lambda row, value: "owl" if row == 9 and value != "owl" else "dog" if row == 9 else value)
     column(files, ANSWERS_CSV, "id", lambda row, value: str(int(value)))
 
 
 @case(["line-ends"], "form")
-def old_line_ends(files, rng): text_of(files, TEST_CSV, lambda text: text.replace("\n", "\r"))
+def line_ends_cr(files, rng): text_of(files, TEST_CSV, lambda text: text.replace("\n", "\r"))
 
 
 @case(["byte-order-mark", "line-ends"], "form")
-def mark_and_line_ends(files, rng): text_of(files, TRAIN_CSV, lambda text: "\ufeff" + text.replace("\n", "\r\n"))
+def byte_order_mark_and_line_ends(files, rng): text_of(files, TRAIN_CSV, lambda text: "\ufeff" + text.replace("\n", "\r\n"))
 
 
 @case(["encoding"], "form")
-def latin(files, rng): files[TRAIN_CSV] = files[TRAIN_CSV].decode().encode("latin-1")
+def train_in_latin_1(files, rng): files[TRAIN_CSV] = files[TRAIN_CSV].decode().encode("latin-1")
 
 
 @case(["mojibake"], "content")
-def read_as_latin(files, rng): files[TRAIN_CSV] = files[TRAIN_CSV].decode("latin-1").encode()
+def utf_8_decoded_as_latin_1(files, rng): files[TRAIN_CSV] = files[TRAIN_CSV].decode("latin-1").encode()
 
 
 @case(["values-changed"], "content")
@@ -180,7 +180,7 @@ def letters_lost(files, rng): files[TRAIN_CSV] = files[TRAIN_CSV].decode().encod
 
 
 @case(["delimiter"], "form")
-def tabs(files, rng): table(files, TEST_CSV, lambda rows: None, delimiter="\t")
+def tabs_as_delimiter(files, rng): table(files, TEST_CSV, lambda rows: None, delimiter="\t")
 
 
 @case(["quoting"], "form")
@@ -190,7 +190,7 @@ def all_quoted(files, rng):
 
 
 @case(["blanks"], "form")
-def spaces_behind_cells(files, rng): column(files, TRAIN_CSV, "name", lambda row, value: value + "  ")
+def spaces_after_cells(files, rng): column(files, TRAIN_CSV, "name", lambda row, value: value + "  ")
 
 
 @case([{"columns-renamed"}], "content")
@@ -210,7 +210,7 @@ def no_header(files, rng): text_of(files, TRAIN_CSV, lambda text: text.split("\n
 
 
 @case([{"boolean-words"}], "form")
-def booleans(files, rng): column(files, TRAIN_CSV, "flag", lambda row, value: value.lower())
+def booleans_in_lower_case(files, rng): column(files, TRAIN_CSV, "flag", lambda row, value: value.lower())
 
 
 @case([{"boolean-words"}], "form")
@@ -238,25 +238,25 @@ def train_shuffled(files, rng): table(files, TRAIN_CSV, lambda rows: rows[:1] + 
 
 
 @case(["row-order", "labels-changed"], "answers")
-def answers_sorted_and_a_label(files, rng):
+def answers_sorted_and_a_label_changed(files, rng):
     column(files, ANSWERS_CSV, "label", lambda row, value: "owl" if row == 9 and value != "owl" else "dog" if row == 9 else value)
     table(files, ANSWERS_CSV, lambda rows: rows[:1] + sorted(rows[1:]))
 
 
-@case(["row-order"], "answers", by_place=True)
-def test_rows_by_place(files, rng): table(files, TEST_CSV, lambda rows: rows[:1] + rows[:0:-1])
+@case(["row-order"], "answers", by_position=True)
+def test_reversed_paired_by_position(files, rng): table(files, TEST_CSV, lambda rows: rows[:1] + rows[:0:-1])
 
 
-@case(["row-order"], "none", by_place=True)
-def train_rows_by_place(files, rng): table(files, TRAIN_CSV, lambda rows: rows[:1] + rows[:0:-1])
+@case(["row-order"], "none", by_position=True)
+def train_reversed_paired_by_position(files, rng): table(files, TRAIN_CSV, lambda rows: rows[:1] + rows[:0:-1])
 
 
 @case(["rows-repeated"], "content")
-def written_twice(files, rng): text_of(files, TRAIN_CSV, lambda text: text + text.split("\n", 1)[1])
+def train_rows_written_twice(files, rng): text_of(files, TRAIN_CSV, lambda text: text + text.split("\n", 1)[1])
 
 
 @case([{"rows-repeated", "rows-added"}], "content")
-def written_twice_with_header(files, rng): text_of(files, TRAIN_CSV, lambda text: text + text)
+def train_written_twice_with_header(files, rng): text_of(files, TRAIN_CSV, lambda text: text + text)
 
 
 @case(["rows-added"], "answers")
@@ -270,7 +270,7 @@ def noise_rows_in_train(files, rng): table(files, TRAIN_CSV, lambda rows: rows +
 
 
 @case(["rows-missing"], "content")
-def sample_rows_gone(files, rng): table(files, SAMPLE_CSV, lambda rows: rows[:30])
+def sample_rows_removed(files, rng): table(files, SAMPLE_CSV, lambda rows: rows[:30])
 
 
 @case(["values-changed"], "content")
@@ -294,7 +294,7 @@ def ranks_in_train(files, rng): table(files, TRAIN_CSV, lambda rows: [row + [str
 
 
 @case([{"columns-added", "delimiter"}], "content")
-def comma_behind_rows(files, rng): text_of(files, TRAIN_CSV, lambda text: "".join(line + ",\n" for line in text.splitlines()))
+def comma_after_each_row(files, rng): text_of(files, TRAIN_CSV, lambda text: "".join(line + ",\n" for line in text.splitlines()))
 
 
 @case(["final-newline"], "form")
@@ -318,7 +318,7 @@ def answers_with_other_names(files, rng): files["public/check.csv"] = to_csv(["k
 
 
 @case(["files-surplus"], "content")
-def a_table_more(files, rng): files["public/check.csv"] = to_csv(["k", "v"], [[row[0], rng.integers(0, 9)] for row in rows_of(files[TEST_CSV])[1:]])
+def additional_public_table(files, rng): files["public/check.csv"] = to_csv(["k", "v"], [[row[0], rng.integers(0, 9)] for row in rows_of(files[TEST_CSV])[1:]])
 
 
 @case([{"files-surplus"}], "content")
@@ -424,7 +424,7 @@ def document_numbers_as_texts(files, rng):
 
 
 @case([{"values-changed", "columns-missing", "rows-missing"}], "content")
-def document_key_gone(files, rng):
+def document_key_removed(files, rng):
     v = json.loads(files["public/meta.json"]); del v["items"][3]["where"]["x"]
     files["public/meta.json"] = json.dumps(v).encode()
 
@@ -436,7 +436,7 @@ def document_items_sorted(files, rng):
 
 
 @case([{"rows-missing", "values-changed"}], "content")
-def document_item_gone(files, rng):
+def document_item_removed(files, rng):
     v = json.loads(files["public/meta.json"]); del v["items"][7]
     files["public/meta.json"] = json.dumps(v).encode()
 
@@ -530,7 +530,7 @@ def directory_in_an_archive(files, rng):
 
 
 @case(["files-surplus"], "content")
-def member_more(files, rng):
+def additional_member(files, rng):
     with zipfile.ZipFile(io.BytesIO(files["public/pack.zip"])) as archive:
         files["public/pack.zip"] = zipped([(n, archive.read(n)) for n in archive.namelist()] + [("t/d.txt", b"more")])
 

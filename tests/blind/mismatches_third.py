@@ -23,10 +23,10 @@ ANSWERS_CSV, TEST_CSV, SAMPLE_CSV, TRAIN_CSV = "private/answers.csv", "public/te
 PACKED, BOX, NEST = "public/history.csv.gz", "public/images.zip", "public/nest.zip"
 
 
-def case(causes, harm, by_place=False):
+def case(causes, harm, by_position=False):
     def register(function):
         wanted = [one if isinstance(one, set) else {one} for one in causes]
-        CASES[function.__name__.replace("_", "-")] = (function, wanted, harm, by_place)
+        CASES[function.__name__.replace("_", "-")] = (function, wanted, harm, by_position)
         return function
 
     return register
@@ -216,7 +216,7 @@ def answers_sorted_by_label(files, rng): table(files, ANSWERS_CSV, lambda rows: 
 # ---- public tables
 
 @case([{"float-last-digit"}], "form")
-def last_digits(files, rng): column(files, TRAIN_CSV, "mass", lambda row, value: repr(float(np.nextafter(float(value), 1e9))))
+def last_digits_changed(files, rng): column(files, TRAIN_CSV, "mass", lambda row, value: repr(float(np.nextafter(float(value), 1e9))))
 
 
 @case([{"float-single"}], "form")
@@ -232,11 +232,11 @@ def thousands_separated(files, rng): column(files, TRAIN_CSV, "amount", lambda r
 
 
 @case([{"delimiter"}], "form")
-def bars(files, rng): table(files, TRAIN_CSV, lambda rows: None, delimiter="|")
+def bars_as_delimiter(files, rng): table(files, TRAIN_CSV, lambda rows: None, delimiter="|")
 
 
 @case([{"missing-words"}], "form")
-def question_marks(files, rng): column(files, TEST_CSV, "step", lambda row, value: value or "None")
+def missing_cells_written_as_none(files, rng): column(files, TEST_CSV, "step", lambda row, value: value or "None")
 
 
 @case([{"values-changed"}], "content")
@@ -327,7 +327,7 @@ def value_when_packed(files, rng): packed_cells(files, "value", lambda row, valu
 
 
 @case(["rows-missing"], "content")
-def rows_gone_when_packed(files, rng): packed(files, lambda text: "\n".join(text.splitlines()[:-12]) + "\n")
+def rows_removed_from_packed_table(files, rng): packed(files, lambda text: "\n".join(text.splitlines()[:-12]) + "\n")
 
 
 @case(["rows-added"], "answers")
@@ -455,7 +455,7 @@ def notes_with_line_ends(files, rng):
 
 
 @case(["encoding"], "form")
-def notes_in_latin(files, rng):
+def notes_in_latin_1(files, rng):
     p = next(p for p in sorted(files) if p.startswith("public/notes/") and "è" in files[p].decode())
     files[p] = files[p].decode().encode("latin-1")
 
@@ -473,7 +473,7 @@ def calls_of_test_swapped(files, rng):
 
 
 @case([{"files-renamed"}], "content")
-def calls_by_number(files, rng):
+def calls_renamed_by_number(files, rng):
     for n, p in enumerate(sorted(p for p in files if p.startswith("public/calls/train/"))):
         files[f"public/calls/train/{n:04d}.wav"] = files.pop(p)
 
@@ -559,7 +559,7 @@ def gain_changed(files, rng): files["public/rig.mat"] = mat({"gain": rng.normal(
 
 
 @case([{"rows-missing", "files-changed"}], "content")
-def record_gone(files, rng):
+def record_removed(files, rng):
     size = int.from_bytes(files["public/part.tfrec"][:8], "little") + 16
     files["public/part.tfrec"] = files["public/part.tfrec"][size:]
 
@@ -589,7 +589,7 @@ def answers_as_lines(files, rng): files["public/y.txt"] = "".join(row[1] + "\n" 
 
 
 @case([{"files-missing"}], "content")
-def directory_gone(files, rng):
+def directory_removed(files, rng):
     for p in [p for p in files if p.startswith("public/calls/train/")]:
         files.pop(p)
 

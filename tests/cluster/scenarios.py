@@ -112,7 +112,7 @@ def killed_upload(world):
         last = Machine(world, "last", remote, weed.url, trusted=[one.key])
         last.call("remote", "pull", "--skip-verification")
         assert one.tree() == last.tree() == world.expected_tree()
-        return f"{kills} kills; nothing wrong was served, the rest was sent later"
+        return f"{kills} kills; another machine read only correct results, and the next run sent the rest"
 
 
 def corrupted(world):
@@ -264,7 +264,7 @@ def prefixes(world):
 
 
 def pull_time(world):
-    """A second machine pulls, which only transfers bytes. Compares its time with that of an S3 client."""
+    """Measures how long a second machine pulls, which only transfers bytes, and how long an S3 client copies the same objects."""
     messages = []
     # If only outputs are needed, no byte of the bundle is transferred.
     for name, id, reads_bundle in (("pictures in the bundle", large(world, "big", members=300, each=1 << 20, used=300), True),
@@ -291,9 +291,9 @@ def pull_time(world):
                 shutil.rmtree(two.home)
             ratio, pulled, copied = sorted(times)[1]
             messages.append(f"{name}, {moved / 1e6:.0f} MB in {len(wanted)} objects: pulled in {pulled[0]:.2f} s (processor {pulled[1]:.2f} s), "
-                        f"copied in {copied[0]:.2f} s (processor {copied[1]:.2f} s); pulling takes {ratio:.2f} times the time and "
-                        f"{pulled[1] / copied[1]:.2f} times the processor time of copying")
-    return "; ".join(messages) + " (at most 1.3)"
+                        f"copied in {copied[0]:.2f} s (processor {copied[1]:.2f} s); pulling takes {ratio:.2f} times as long and "
+                        f"{pulled[1] / copied[1]:.2f} times as much processor time as copying")
+    return "; ".join(messages) + " (target: at most 1.3 times as long)"
 
 
 # Ten requests at the same time, like Amazon's command line.
@@ -381,10 +381,10 @@ def tenth(world):
             gate.close()
             useful = sum(path.stat().st_size for path in two.home.glob("data/*/prepared/public/t*/*.jpg"))
             assert not list(two.home.glob("data/*/*.zip"))
-            messages.append(f"members of {name}: {moved / 1e6:.0f} MB moved for {useful / 1e6:.0f} MB, {moved / useful:.3f} times")
+            messages.append(f"members of {name}: {moved / 1e6:.0f} MB moved for {useful / 1e6:.0f} MB, {moved / useful:.3f} times as much")
         shutil.rmtree(weed.base)
         shutil.rmtree(two.home)
-    return "; ".join(messages) + " (at most 1.15)"
+    return "; ".join(messages) + " (target: at most 1.15 times as much)"
 
 
 def scaling(world):
@@ -413,8 +413,8 @@ def scaling(world):
                 shutil.rmtree(worker.home)
             for key in weed.keys("lab", "team/v1/ledger/"):
                 weed.client().delete_object(Bucket="lab", Key=key)
-        parts = [f"{count}: {taken:.1f} s, {taken * count / times[1]:.2f} times the ideal" for count, taken in times.items()]
-        return f"{rate / 1e6:.0f} MB/s per worker; " + "; ".join(parts) + " (at most 1.15)"
+        parts = [f"{count} workers: {taken:.1f} s, {taken * count / times[1]:.2f} times the ideal time" for count, taken in times.items()]
+        return f"{rate / 1e6:.0f} MB/s per worker; " + "; ".join(parts) + " (target: at most 1.15 times the ideal time)"
 
 
 class Throttle:

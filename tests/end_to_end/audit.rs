@@ -34,7 +34,7 @@ fn audit(sandbox: &Sandbox, arguments: &[&str], code: i32, corner: &str) -> (Vec
         .unwrap_or_default();
     let causes = blocks
         .iter()
-        .map(|block| block["cause"].as_str().expect("a cause").to_owned());
+        .map(|block| block["kind"].as_str().expect("a cause").to_owned());
     (causes.collect(), report)
 }
 
@@ -259,7 +259,7 @@ fn outputs_of_another_bundle_are_audited_by_the_documented_rules() {
     assert_eq!(block["rules"], serde_json::json!([rule]));
     assert_eq!(report["outputs"]["report"]["verdict"], "answers_differ");
     let blocks = &report["outputs"]["report"]["blocks"];
-    let facts = |at: usize| (blocks[at]["cause"].as_str(), blocks[at]["harm"].as_str());
+    let facts = |at: usize| (blocks[at]["kind"].as_str(), blocks[at]["harm"].as_str());
     assert_eq!(facts(0), (Some("not-classified"), Some("answers")));
     assert_eq!(facts(1), (Some("not-classified"), Some("content")));
     assert_eq!(blocks[0]["paths"], serde_json::json!(["private/test.csv"]));

@@ -165,7 +165,10 @@ fn files_of_other_programs_are_a_warning() {
             .stderr_has(&["warning", shown]);
         let row = sandbox.prep(&["list", ID, "--json"]).code(0).competition();
         assert_eq!(row["state"], "prepared v1 (own pipeline)");
-        assert_eq!(row["reason"], format!("extra files: {shown}"));
+        assert_eq!(
+            row["reasons"][0]["message"],
+            format!("extra files: {shown}")
+        );
         let copied = sandbox.prep(&["export", ID, "-o", "copy", "--private"]);
         copied.code(0).stderr_has(&["not copied", shown]);
         assert!(!sandbox.path("copy/gallery/prepared").join(path).exists());
@@ -209,7 +212,10 @@ fn changed_public_files_are_a_warning_and_prevent_copies() {
             .stderr_has(&["warning", name]);
         let row = sandbox.prep(&["list", ID, "--json"]).code(0).competition();
         assert_eq!(row["state"], "changed since prepared");
-        assert_eq!(row["reason"], format!("changed or missing: {name}"));
+        assert_eq!(
+            row["reasons"][0]["message"],
+            format!("changed or missing: {name}")
+        );
         sandbox
             .prep(&["export", ID, "-o", "copy"])
             .code(4)
@@ -222,7 +228,7 @@ fn changed_public_files_are_a_warning_and_prevent_copies() {
 }
 
 #[test]
-fn a_replaced_description_is_no_changed_file() {
+fn a_replaced_description_is_not_a_changed_file() {
     let sandbox = prepared();
     replace(&sandbox.prepared(ID).join("public/description.md"), "mine");
     let found = grade(&sandbox, "data").code(0);
@@ -236,7 +242,7 @@ fn a_replaced_description_is_no_changed_file() {
     assert!(report["digests"]["public"].is_null() && report["digests"]["answers"].is_string());
     let row = sandbox.prep(&["list", ID, "--json"]).code(0).competition();
     assert_eq!(row["state"], "prepared v1 (own pipeline)");
-    assert_eq!(row["reason"], "the description was replaced");
+    assert_eq!(row["reasons"][0]["message"], "the description was replaced");
     sandbox.prep(&["export", ID, "-o", "copy"]).code(0);
     let text = fs::read_to_string(sandbox.path("copy/gallery/prepared/public/description.md"));
     assert_eq!(text.expect("a description"), "mine");

@@ -154,7 +154,7 @@ fn files_of_others_are_cheap_for_every_verb() {
     }
 }
 
-/// Files that are costly for one kind of step, which reads them.
+/// Each file is costly for one kind of step. The pipeline reads the file with this kind of step.
 #[test]
 fn members_are_cheap_for_the_steps_that_read_them() {
     let mut board = npy(&format!(

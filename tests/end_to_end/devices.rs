@@ -7,7 +7,8 @@ use std::process::Command;
 
 use crate::support::{Archive, CommandResult, Gallery, Harbour, Member, Sandbox, skipped};
 
-/// Returns a directory on another file system than the sandbox, if a usual directory is on one.
+/// Returns a directory on another file system than the sandbox, if one of the usual directories is on another file
+/// system.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     let here = fs::metadata(sandbox.path("")).expect("sandbox").dev();
     let other = [

@@ -249,7 +249,7 @@ fn verdicts_of_another_directory_are_not_shown() {
 
 /// `--available` leaves out competitions without a bundle, even if the cache knows these competitions.
 #[test]
-fn available_leaves_out_what_is_only_in_the_cache() {
+fn available_leaves_out_competitions_without_a_bundle() {
     let sandbox = world();
     prepare(&sandbox, "mine", "a", &[]).code(0);
     sandbox.pipeline("canal", Harbour::PIPELINE);

@@ -253,7 +253,7 @@ fn mistakes_have_file_line_and_column() {
         .json()["mistakes"][0]
         .clone();
     assert_eq!(
-        (&found["line"], &found["code"]),
+        (&found["place"]["line"], &found["kind"]),
         (&11.into(), &"query".into())
     );
     sandbox

@@ -57,7 +57,7 @@ fn array(descr: &str, order: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     [npy(&header), data.to_vec()].concat()
 }
 
-/// The two versions of a file differ in one innermost byte. Names are relative to `public`.
+/// Returns one of two versions of each file, which differ in one innermost byte. Names are relative to `public`.
 fn versions(version: u8) -> Vec<(&'static str, Vec<u8>)> {
     let numbered = |count: usize| (0..count).map(|number| format!("{number}.csv"));
     let members = numbered(500).enumerate().map(|(number, name)| {
@@ -86,7 +86,7 @@ fn versions(version: u8) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Names are relative to `public`.
+/// Returns malicious files of many formats. Names are relative to `public`.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let columns = ",".repeat(40_000) + "\n" + &"1\n".repeat(30_000);
     let keys: String = (0..8_000)
@@ -294,7 +294,7 @@ fn differing() -> Sandbox {
     sandbox
 }
 
-const LOOKS: [&[&str]; 3] = [
+const INSPECTIONS: [&[&str]; 3] = [
     &["audit", Harbour::ID, "--tree", "theirs", "--json"],
     &["leaks", Harbour::ID, "--json"],
     &["diff", Harbour::ID, "data", "other", "--json"],
@@ -321,11 +321,11 @@ fn too_few_open_files_do_not_cause_a_verdict() {
     fs::create_dir_all(other.parent().expect("a directory")).expect("a directory");
     fs::rename(sandbox.path("theirs"), &other).expect("renamed");
     std::os::unix::fs::symlink(&other, sandbox.path("theirs")).expect("a link");
-    for look in LOOKS {
-        let whole = undisturbed(&sandbox, look);
-        let mut short = 0;
+    for inspection in INSPECTIONS {
+        let whole = undisturbed(&sandbox, inspection);
+        let mut failures = 0;
         for most in [4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 64, 100] {
-            let program = sandbox.command(look);
+            let program = sandbox.command(inspection);
             let mut command = Command::new("/bin/sh");
             command.args(["-c", &format!("ulimit -n {most} && exec \"$0\" \"$@\"")]);
             command.arg(program.get_program()).args(program.get_args());
@@ -337,12 +337,15 @@ fn too_few_open_files_do_not_cause_a_verdict() {
                     .filter_map(|(name, value)| Some((name, value?))),
             );
             let ended = CommandResult::of(&mut command);
-            let note = format!("{look:?} with {most} open files");
+            let note = format!("{inspection:?} with {most} open files");
             assert_no_wrong_verdict(&note, &ended, &whole);
-            short += usize::from(ended.code == Some(6));
+            failures += usize::from(ended.code == Some(6));
         }
-        assert!(short > 0, "{look:?}: nothing was short");
-        assert!(short < 12, "{look:?}: {short}");
+        assert!(failures > 0, "{inspection:?}: no limit caused an error");
+        assert!(
+            failures < 12,
+            "{inspection:?}: {failures} limits caused an error"
+        );
     }
 }
 
@@ -363,17 +366,17 @@ fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
     fs::create_dir_all(other.parent().expect("a directory")).expect("a directory");
     fs::rename(sandbox.path("theirs"), &other).expect("renamed");
     let root = sandbox.data().parent().expect("a directory").to_owned();
-    let looks: [&[&str]; 3] = [
+    let inspections: [&[&str]; 3] = [
         &["audit", Harbour::ID, "--tree", "data/other", "--json"],
         &["leaks", Harbour::ID, "--json"],
         &["diff", Harbour::ID, "data", "data/other", "--json"],
     ];
-    for look in looks {
-        let whole = undisturbed(&sandbox, look);
+    for inspection in inspections {
+        let whole = undisturbed(&sandbox, inspection);
         for fault in ["reader", "full"] {
             let run = |number: Option<usize>| {
                 let count = sandbox.path("count");
-                let mut command = sandbox.command(look);
+                let mut command = sandbox.command(inspection);
                 command
                     .env("LD_PRELOAD", &library)
                     .env("TROUBLE", fault)
@@ -392,7 +395,7 @@ fn bad_blocks_and_full_disks_do_not_cause_a_verdict() {
             let step = (accesses / 40).max(1);
             for number in (0..accesses).step_by(step) {
                 let (ended, _) = run(Some(number));
-                let note = format!("{look:?}: {fault} at {number} of {accesses}");
+                let note = format!("{inspection:?}: {fault} at {number} of {accesses}");
                 assert_no_wrong_verdict(&note, &ended, &whole);
             }
         }

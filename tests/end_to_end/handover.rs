@@ -157,7 +157,7 @@ fn owner_can_hand_over_any_regular_file() {
             let found = match verb {
                 "grade" => of_report(&found),
                 _ if found["valid"] == true => "valid",
-                _ if found["reason"] == "no_submission" => "missing",
+                _ if found["reason"]["kind"] == "no_submission" => "missing",
                 _ => "invalid",
             };
             assert_eq!(found, *expected, "{verb}: {name}");

@@ -29,7 +29,7 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn graded_files_that_are_no_submission_have_the_cause_of_validate() {
+fn grade_and_validate_report_the_same_cause() {
     let sandbox = sandbox();
     for (file, cause) in [
         ("none.csv", "Submission file none.csv does not exist"),
@@ -338,7 +338,7 @@ fn summaries_of_a_few_runs_show_their_competitions() {
     assert!(!ended.stderr.contains("error"), "{}", ended.stderr);
     assert_eq!(ended.stdout, with(&["--per-competition"]).code(0).stdout);
     let found = with(&["--json"]).code(0).json();
-    assert!(found["experiments"][0]["sets"][0]["error"].is_string());
+    assert!(found["experiments"][0]["sets"][0]["error"]["message"].is_string());
     // A requested set without figures is an error, and so is an empty result.
     for arguments in [&["--set", "low"][..], &["--format", "csv"]] {
         let ended = with(arguments).code(4);

@@ -56,7 +56,7 @@ fn ids(ended: &CommandResult) -> Vec<String> {
 }
 
 #[test]
-fn a_pack_is_used_under_its_ids() {
+fn competitions_of_a_pack_are_used_by_pack_and_id() {
     let sandbox = with_pack();
     let list = sandbox
         .prep(&["list", "lab/harbour", "--json"])
@@ -264,7 +264,7 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
 }
 
 #[test]
-fn of_several_processes_one_adds_a_pack() {
+fn one_of_several_processes_adds_a_pack() {
     let sandbox = Sandbox::new();
     write_pack(&sandbox);
     let children: Vec<_> = (0..6)
@@ -407,7 +407,7 @@ fn a_check_prepares_twice_and_compares_with_the_lock() {
     assert_eq!(both.code, Some(4));
     let both = both.json();
     assert!(
-        both["competitions"][0]["failure"].is_string()
+        both["competitions"][0]["failure"]["message"].is_string()
             && both["competitions"][1]["is_reproducible"] == true
     );
     check(&["harbor"])

@@ -149,7 +149,8 @@ fn number_columns_are_doubles_even_for_integer_cells() {
     );
 }
 
-/// In a row of an outer join without a match, the other table has missing cells, even if the query selects only these.
+/// If a row of an outer join has no match, the other table's cells are missing, even if the query selects only these
+/// cells.
 #[test]
 fn unmatched_rows_of_a_join_have_missing_cells() {
     let wanted = "(SELECT 2 AS id UNION ALL SELECT 99 AS id UNION ALL SELECT 1 AS id)";

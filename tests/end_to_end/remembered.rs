@@ -128,7 +128,7 @@ fn the_source_of_the_last_run_is_audited() {
     let skip = ["--source", "source", "--skip-bundle-verification"];
     run(&sandbox, &skip).code(0);
     let audit = sandbox.prep(&["audit", Harbour::ID, "--json"]).code(5);
-    let cause = &audit.competition()["bundle"]["report"]["blocks"][0]["cause"];
+    let cause = &audit.competition()["bundle"]["report"]["blocks"][0]["kind"];
     assert_eq!(*cause, "bundle-other-md5");
     let leaks = sandbox.prep(&["leaks", Harbour::ID, "--json"]);
     assert_eq!(leaks.competition()["bundle"], true);
@@ -236,7 +236,10 @@ fn a_failed_run_is_recorded() {
     let reason = || {
         let list = ["list", Harbour::ID, "--json"];
         let row = sandbox.prep(&list).code(0).competition();
-        row["reason"].as_str().unwrap_or_default().to_owned()
+        row["reasons"][0]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     };
     let audit = || sandbox.prep(&["audit", Harbour::ID, "--json"]);
     audit().code(4);
@@ -247,7 +250,7 @@ fn a_failed_run_is_recorded() {
     let failure = "the last run failed: bundle: source/harbour.zip has MD5 ";
     assert!(reason().starts_with(failure), "{}", reason());
     assert_eq!(sandbox.state(Harbour::ID), "not prepared");
-    let cause = &audit().code(5).competition()["bundle"]["report"]["blocks"][0]["cause"];
+    let cause = &audit().code(5).competition()["bundle"]["report"]["blocks"][0]["kind"];
     assert_eq!(*cause, "bundle-other-md5");
     let last = format!("as last time: --source={}", sandbox.source().display());
     run(&sandbox, &[]).code(5).stderr_has(&[&last]);

@@ -99,7 +99,10 @@ fn second_machine_uses_results_of_the_first() {
             .all(|kind| ["bundle", "check", "trial", "publish"].contains(&kind.as_str())),
         "{kinds:?}"
     );
-    assert!(kinds.contains(&"check".to_owned()), "checks are its own");
+    assert!(
+        kinds.contains(&"check".to_owned()),
+        "the second machine runs checks itself"
+    );
     assert_same_trees(&one, &two);
     two.prep(&["cache", "verify"]).code(0);
     // The machine sends no further request to the remote, and garbage collection loses nothing.
@@ -135,7 +138,7 @@ fn answers_of_sealed_competitions_are_sent_only_on_request() {
     assert_eq!(sent(&ended.code(0)), [Harbour::ID]);
 }
 
-/// A remote may have the bundles, so a machine that uses one needs no credentials of Kaggle.
+/// A remote may have the bundles, so a machine that uses a remote may need no credentials of Kaggle.
 #[test]
 fn doctor_only_warns_about_credentials_if_a_remote_answers() {
     let lab = Lab::new();
@@ -376,7 +379,7 @@ fn assert_word_is_nowhere(directory: &Path, word: &str) {
 }
 
 #[test]
-fn push_uploads_results_that_the_run_did_not() {
+fn push_uploads_results_that_the_run_did_not_upload() {
     let lab = Lab::new();
     let (one, key) = lab.machine(&[], "mirror = true\n");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));

@@ -178,7 +178,8 @@ fn each_of_200_clients_gets_its_own_response() {
     assert!(peak < 200_000, "{peak} kB");
 }
 
-/// Uploads with one huge cell or millions of rows: the server does not parse their cells, and keeps only one in memory.
+/// Uploads with one huge cell or millions of rows: the server does not parse their cells, and keeps only one upload at
+/// a time in memory.
 #[test]
 fn large_uploads_are_graded_one_by_one() {
     let (sandbox, sample) = prepared();

@@ -561,8 +561,8 @@ fn a_prep_toml_that_cannot_be_read_is_named() {
 
 /// A file that cannot be removed does not stop the removal of other competitions.
 #[test]
-fn what_can_be_removed_is_removed() {
-    let Some(sandbox) = sandbox("what_can_be_removed_is_removed") else {
+fn a_failed_removal_does_not_stop_others() {
+    let Some(sandbox) = sandbox("a_failed_removal_does_not_stop_others") else {
         return;
     };
     let copy = "copy";

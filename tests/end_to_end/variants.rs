@@ -98,7 +98,7 @@ fn a_changed_variant_is_named() {
     change(changed.join("prepared/public/train.csv"));
     let row = sandbox.prep(&list).code(0).competition();
     assert_eq!(row["variant"], "fixed:47", "{row}");
-    let reason = row["reason"].as_str().expect("a reason");
+    let reason = row["reasons"][0]["message"].as_str().expect("a reason");
     assert!(reason.starts_with("fixed:47: "), "{row}");
     fs::write(
         sandbox.prepared(Harbour::ID).join("public/train.csv"),
@@ -107,8 +107,7 @@ fn a_changed_variant_is_named() {
     .expect("a file");
     let row = sandbox.prep(&list).code(0).competition();
     assert_eq!(row["variant"], "v1", "{row}");
-    let reason = row["reason"].as_str().expect("a reason");
-    let (base, other) = reason.split_once("; ").expect("two reasons");
+    let [base, other] = [0, 1].map(|at| row["reasons"][at]["message"].as_str().expect("a reason"));
     assert_eq!(other, format!("fixed:47: {base}"));
 }
 

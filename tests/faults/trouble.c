@@ -4,7 +4,7 @@
  * TROUBLE_NUMBER  the number of the access, from 0, among those that the fault can hit
  * TROUBLE_ROOT    the directory of the test
  * TROUBLE_COUNT   a file to which the number of such accesses is written at the end
- * TROUBLE_MEETS   kinds of accesses that the fault can hit, instead of those that follow from TROUBLE:
+ * TROUBLE_MEETS   kinds of accesses that the fault can hit, instead of the default kinds for TROUBLE:
  *                 o open, r read, c create, w write, n rename, d remove
  * TROUBLE_WHERE   a part of the paths that the fault can hit
  * TROUBLE_STEP    the step that must be running
@@ -32,7 +32,7 @@ static char step[512], kind[64];
 static long number;
 static atomic_long seen;
 
-static int is(const char *name) { return fault && !strcmp(fault, name); }
+static int is_fault(const char *name) { return fault && !strcmp(fault, name); }
 
 __attribute__((constructor)) static void begin(void) {
     fault = getenv("TROUBLE");
@@ -43,7 +43,7 @@ __attribute__((constructor)) static void begin(void) {
     gate = getenv("TROUBLE_GATE");
     logged = getenv("TROUBLE_LOG");
     meets = getenv("TROUBLE_MEETS");
-    if (!meets) meets = is("reader") ? "or" : is("stop") || is("gate") ? "orcwnd" : is("kill") ? "cwnd" : "cwn";
+    if (!meets) meets = is_fault("reader") ? "or" : is_fault("stop") || is_fault("gate") ? "orcwnd" : is_fault("kill") ? "cwnd" : "cwn";
     const char *text = getenv("TROUBLE_NUMBER");
     number = text ? atol(text) : -1;
 }
@@ -58,7 +58,7 @@ __attribute__((destructor)) static void end(void) {
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-/* The directories of bundles, cache and data. */
+/* Returns whether a path is in the directory of bundles, the cache or the data directory. */
 static int is_meant(const char *path) {
     size_t length = root ? strlen(root) : 0;
     if (!fault || !length || strncmp(path, root, length) != 0) return 0;
@@ -90,17 +90,17 @@ static int trouble(char what, const char *path) {
         append(logged, line);
     }
     if (!strchr(meets, what) || (where && !strstr(path, where))) return 0;
-    int is_late = is("full") && number >= 0 && atomic_load(&seen) > number;
+    int is_late = is_fault("full") && number >= 0 && atomic_load(&seen) > number;
     if (only_step && strcmp(only_step, step) != 0 && !is_late) return 0;
     long now = atomic_fetch_add(&seen, 1);
-    if (is("full")) return number >= 0 && now >= number ? ENOSPC : 0;
+    if (is_fault("full")) return number >= 0 && now >= number ? ENOSPC : 0;
     if (now != number) return 0;
-    if (is("gate")) {
+    if (is_fault("gate")) {
         wait_at_gate(path);
         return 0;
     }
-    if (is("kill")) kill(getpid(), SIGKILL);
-    if (!is("stop")) return EIO;
+    if (is_fault("kill")) kill(getpid(), SIGKILL);
+    if (!is_fault("stop")) return EIO;
     kill(getpid(), SIGINT);
     return 0;
 }
@@ -115,7 +115,7 @@ static int trouble_at(char what, int file) {
     return trouble(what, path);
 }
 
-static void tell_step(const char *path) {
+static void record_step(const char *path) {
     if (strncmp(path, "/step/", 6) != 0) return;
     const char *name = strchr(path + 6, '/');
     if (!name) return;
@@ -132,7 +132,7 @@ static void tell_step(const char *path) {
         mode_t mode = va_arg(rest, mode_t); \
         va_end(rest); \
         int makes = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE; \
-        tell_step(path); \
+        record_step(path); \
         UNLESS(trouble(makes ? 'c' : 'o', path)); \
         return REAL(name)(path, flags, mode); \
     }

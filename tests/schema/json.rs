@@ -1,5 +1,5 @@
 //! Validates the JSON of every verb with `docs/reference/json.schema.json`.
-//! Also generates `docs/reference/json.md` from that file (`UPDATE=1` writes the page).
+//! Also generates `docs/reference/json.md` and `json-parts.md` from that file (`UPDATE=1` writes the pages).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::{path, program};
 
 const FILE: &str = "docs/reference/json.schema.json";
+const PARTS: &str = "docs/reference/json-parts.md";
 const ID: &str = "spaceship-titanic";
 
 /// Pairs of a definition and a command whose output it describes. The commands run in a demo's directory.
@@ -85,7 +86,10 @@ const CALLS: &[(&str, &str)] = &[
         "grade",
         "grade spaceship-titanic data/spaceship-titanic/prepared/public/sample_submission.csv --sign own -o signed",
     ),
-    ("verify_report", "verify-report signed --key own --log data/grades.jsonl"),
+    (
+        "verify_report",
+        "verify-report signed --key own --log data/grades.jsonl",
+    ),
     (
         "seal",
         "seal aerial-cactus-identification --for age1nkvsp79zztrtqfq579ufre6ne5g89fz8pv4ykapdfqlsnvg45ckss2lzuk",
@@ -105,13 +109,28 @@ const CALLS: &[(&str, &str)] = &[
 ];
 
 /// Parts of other definitions, and definitions whose commands need a server.
-const UNTESTED_DEFINITIONS: [&str; 8] = [
-    "borrowed",
-    "causes",
-    "reason",
+const UNTESTED_DEFINITIONS: [&str; 23] = [
+    "place",
     "error_object",
     "failure",
     "failed",
+    "stated_reason",
+    "reason",
+    "invalid_reason",
+    "step_failure",
+    "borrowed",
+    "download",
+    "trial",
+    "audit_report",
+    "key_record",
+    "prepared",
+    "grade_report",
+    "pack",
+    "finding",
+    "amount",
+    "tree_digest",
+    "repeated_run",
+    "checksums",
     "fetch_check_rules",
     "remote_push",
 ];
@@ -167,7 +186,8 @@ fn output_of_every_verb_matches_the_schema() {
     fs::write(demo.join("broken.jsonl"), broken).expect("a file");
     let pack = demo.join("lab");
     fs::create_dir_all(pack.join(ID)).expect("a directory");
-    let text = format!("name: lab\nversion: 1\nsets: {{ all: [{ID}] }}\ncompetitions: {{ {ID}: {{}} }}\n");
+    let text =
+        format!("name: lab\nversion: 1\nsets: {{ all: [{ID}] }}\ncompetitions: {{ {ID}: {{}} }}\n");
     fs::write(pack.join("pack.yaml"), text).expect("a file");
     let pipeline = path("pipelines").join(ID).join("pipeline.yaml");
     fs::copy(pipeline, pack.join(ID).join("pipeline.yaml")).expect("a file");
@@ -188,45 +208,92 @@ fn output_of_every_verb_matches_the_schema() {
     assert_eq!(named, defined);
 }
 
-fn page(schema: &Value) -> String {
-    let mut text = "# JSON output\n\n\
+/// Values of any type: the fields of key records, which have no common type.
+const UNTYPED: [&str; 3] = [
+    "key_record.properties.params.additionalProperties",
+    "reason.properties.changes.items.properties.new",
+    "reason.properties.changes.items.properties.old",
+];
+
+/// Appends the places of parts without a type, objects without members, and lists without elements.
+fn collect_untyped(place: &str, value: &Value, found: &mut Vec<String>) {
+    let has_type = |name: &str| {
+        value["type"] == name
+            || value["type"]
+                .as_array()
+                .is_some_and(|all| all.contains(&name.into()))
+    };
+    let is_any = value["type"].is_null() && value["$ref"].is_null() && value["anyOf"].is_null();
+    let has_members = value["properties"].is_object() || value["additionalProperties"].is_object();
+    if is_any || has_type("object") && !has_members || has_type("array") && value["items"].is_null()
+    {
+        found.push(place.to_owned());
+    }
+    let inner = |name: &str| (format!("{place}.{name}"), value[name].clone());
+    let properties = value["properties"].as_object().into_iter().flatten();
+    let properties =
+        properties.map(|(name, member)| (format!("{place}.properties.{name}"), member.clone()));
+    let parts = ["items", "additionalProperties"].map(inner);
+    let parts = parts.into_iter().filter(|(_, part)| part.is_object());
+    let any_of = value["anyOf"].as_array().into_iter().flatten();
+    let any_of = any_of.map(|member| (place.to_owned(), member.clone()));
+    for (place, part) in properties.chain(parts).chain(any_of) {
+        collect_untyped(&place, &part, found);
+    }
+}
+
+#[test]
+fn every_part_of_the_schema_has_a_type() {
+    let mut found = Vec::new();
+    for (name, definition) in schema()["$defs"].as_object().expect("definitions") {
+        collect_untyped(name, definition, &mut found);
+    }
+    found.sort();
+    assert_eq!(found, UNTYPED);
+}
+
+/// Returns the page about the verbs, and the page about parts that several verbs share.
+fn pages(schema: &Value) -> [(&'static str, String); 2] {
+    let verbs = "# JSON output\n\n\
         This page is generated from [json.schema.json](json.schema.json), a JSON Schema with a definition for each verb. A\n\
-        test compares the output of the program with the schema.\n\n\
+        test compares the output of the program with the schema. [json-parts.md](json-parts.md) describes parts that several\n\
+        verbs share.\n\n\
         With `--json`, each verb prints one JSON document on stdout. `competitions` contains one object per competition, with\n\
         its `id`. If a competition fails, its object has an `error` instead of the result. If the entire command fails, the\n\
-        document is `{\"error\": {...}}`. Messages for people go to stderr, and the exit code is the same as without `--json`.\n"
+        document is `{\"error\": {...}}`. Messages for people go to stderr, and the exit code is the same as without `--json`.\n\n\
+        Every reason, such as why a step runs or why a submission is invalid, is an object with `kind`, `message` and further\n\
+        members that depend on the kind. Only `not_comparable_because` is a list of texts, as in grading reports. The names of\n\
+        members in `*` depend on the data.\n"
         .to_owned();
+    let parts = "# Parts of the JSON output\n\n\
+        This page is generated from [json.schema.json](json.schema.json). It describes parts that the output of several verbs\n\
+        contains. [json.md](json.md) describes the output of each verb.\n"
+        .to_owned();
+    let mut pages = [("docs/reference/json.md", verbs), (PARTS, parts)];
     for (name, one) in schema["$defs"].as_object().expect("definitions") {
-        let Some(title) = one["title"].as_str() else {
-            continue;
-        };
+        let title = one["title"].as_str().expect(name);
+        let is_verb = title.starts_with("prep ") || name == "error";
+        let (_, text) = &mut pages[usize::from(!is_verb)];
+        let description = one["description"].as_str().expect(name);
         text.push_str(&format!(
-            "\n## {title}\n\n{} (`#/$defs/{name}`)\n",
-            one["description"].as_str().unwrap_or_default()
+            "\n## {title}\n\n{description} (`#/$defs/{name}`)\n"
         ));
         text.push_str("\n| member | type | meaning |\n|---|---|---|\n");
-        rows(schema, one, "", &mut text);
+        let values = &one["additionalProperties"];
+        if values.is_object() {
+            text.push_str(&format!("| `*` | {} | |\n", types(schema, values)));
+        }
+        rows(schema, one, "", text);
     }
-    text
+    pages
 }
 
 /// Appends a table row per member, including members of nested objects and of objects in lists.
 fn rows(schema: &Value, object: &Value, prefix: &str, text: &mut String) {
     let required = object["required"].as_array().cloned().unwrap_or_default();
     for (name, member) in object["properties"].as_object().into_iter().flatten() {
-        let member = resolved(schema, member);
-        let types = match &member["type"] {
-            Value::String(one) => one.clone(),
-            Value::Array(all) => all
-                .iter()
-                .filter_map(Value::as_str)
-                .collect::<Vec<_>>()
-                .join(" or "),
-            _ => "any".to_owned(),
-        };
-        let meaning = member["description"]
-            .as_str()
-            .unwrap_or("an error: code, message, help, place");
+        let types = types(schema, member);
+        let meaning = member["description"].as_str().unwrap_or_default();
         let values = member["enum"].as_array().map(|all| {
             let all: Vec<String> = all
                 .iter()
@@ -250,30 +317,52 @@ fn rows(schema: &Value, object: &Value, prefix: &str, text: &mut String) {
             .as_array()
             .and_then(|all| all.first())
             .unwrap_or(items);
-        rows(
-            schema,
-            resolved(schema, items),
-            &format!("{prefix}{name}[]."),
-            text,
-        );
+        rows(schema, items, &format!("{prefix}{name}[]."), text);
+        let values = &member["additionalProperties"];
+        rows(schema, values, &format!("{prefix}{name}.*."), text);
     }
 }
 
-fn resolved<'a>(schema: &'a Value, value: &'a Value) -> &'a Value {
-    let name = value["$ref"]
+/// Returns whether the first type is a shared definition.
+fn is_shared(value: &Value) -> bool {
+    value["$ref"].is_string() || value["anyOf"][0]["$ref"].is_string()
+}
+
+/// Returns the types of a member. A shared definition is a link to its section.
+fn types(schema: &Value, member: &Value) -> String {
+    if let Some(name) = member["$ref"]
         .as_str()
-        .and_then(|name| name.strip_prefix("#/$defs/"));
-    name.map_or(value, |name| &schema["$defs"][name])
+        .and_then(|name| name.strip_prefix("#/$defs/"))
+    {
+        let title = schema["$defs"][name]["title"].as_str().expect(name);
+        return format!("[{title}](json-parts.md#{})", title.replace(' ', "-"));
+    }
+    let all = |values: &[Value], name: &dyn Fn(&Value) -> String| {
+        values.iter().map(name).collect::<Vec<_>>().join(" or ")
+    };
+    match (&member["type"], &member["anyOf"]) {
+        (Value::String(one), _) if one == "array" && is_shared(&member["items"]) => {
+            format!("array: {}", types(schema, &member["items"]))
+        }
+        (Value::String(one), _) => one.clone(),
+        (Value::Array(values), _) => {
+            all(values, &|one| one.as_str().unwrap_or_default().to_owned())
+        }
+        (_, Value::Array(values)) => all(values, &|one| types(schema, one)),
+        _ => "any".to_owned(),
+    }
 }
 
 #[test]
-fn page_is_generated_from_the_schema() {
-    let (page, file) = (page(&schema()), path("docs/reference/json.md"));
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&file, &page).expect("the page");
+fn pages_are_generated_from_the_schema() {
+    for (file, page) in pages(&schema()) {
+        let file = path(file);
+        if std::env::var_os("UPDATE").is_some() {
+            fs::write(&file, &page).expect("the page");
+        }
+        assert!(
+            fs::read_to_string(&file).expect("the page") == page,
+            "run with UPDATE=1 and read the difference"
+        );
     }
-    assert!(
-        fs::read_to_string(&file).expect("the page") == page,
-        "run with UPDATE=1 and read the difference"
-    );
 }

@@ -142,7 +142,7 @@ fn is_for_all(error: &io::Error) -> bool {
         )
 }
 
-/// Publishes the object as a hard link. Returns `TooManyLinks` if the object must be copied instead.
+/// Publishes the object as a hard link. Fails with `TooManyLinks` if the object must be copied instead.
 ///
 /// Another process may replace the object's file after it was opened. Therefore the link first gets a temporary name, and
 /// the linked file is examined before the link is renamed to `dest`.

@@ -240,7 +240,7 @@ pub struct EarlierRun {
     pub steps: BTreeMap<String, Digest>,
 }
 
-/// Maximum number of earlier runs in a history.
+/// A history contains at most this number of earlier runs. Older runs are dropped.
 const MAX_EARLIER_RUNS: usize = 20;
 
 impl History {

@@ -378,12 +378,14 @@ fn key_of(canonical: &Path) -> Digest {
     Digest::of_bytes(canonical.as_os_str().as_encoded_bytes())
 }
 
-/// NUL is in the hashed string but in no path, so this key differs from those of paths.
+/// Returns the digest under which a named record is stored. The hashed string contains NUL, but no path does. Therefore
+/// the digest differs from those of paths.
 fn key_of_name(name: &str) -> Digest {
     Digest::of_bytes(format!("name\0{name}").as_bytes())
 }
 
-/// NUL is in no source's name.
+/// Returns the name of the record for the content that was seen last. It contains NUL, so it differs from the names of
+/// sources.
 fn last_seen_name(name: &str) -> String {
     format!("{name}\0seen")
 }

@@ -301,7 +301,11 @@ mod stamp_tests {
                 let now = UNIX_EPOCH + Duration::from_nanos(taken.unsigned_abs());
                 let wait = time_until_settled(&[on_disk(written)], now);
                 let settled = taken + i64::try_from(wait.as_nanos()).unwrap();
-                assert_ne!(on_disk(settled), on_disk(written), "{resolution} {delay}");
+                assert_ne!(
+                    on_disk(settled),
+                    on_disk(written),
+                    "resolution {resolution} ns, delay {delay} ns"
+                );
                 assert!(wait <= COARSEST_RESOLUTION);
             }
         }

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 const MODE_BITS: u32 = 0o7777;
 
-/// Maximum number of directories that are examined, to limit the time.
+/// After this number of directories, no further directories are examined, to limit the time.
 const MAX_DIRECTORIES: usize = 20_000;
 
 /// Describes the owner and mode of a file or directory, for example `/a belongs to user ann and group lab, and has mode

@@ -399,21 +399,21 @@ fn process(is_shared: bool) -> Process {
     }
 }
 
-fn sleeper(is_shared: bool) -> Process {
+fn suspendable(is_shared: bool) -> Process {
     Process {
         may_be_suspended: true,
         ..process(is_shared)
     }
 }
 
-fn mortal(is_shared: bool) -> Process {
+fn killable(is_shared: bool) -> Process {
     Process {
         may_die: true,
         ..process(is_shared)
     }
 }
 
-fn holding(process: Process) -> Process {
+fn with_lock(process: Process) -> Process {
     Process {
         next: Next::Hold,
         is_certain: true,
@@ -423,14 +423,26 @@ fn holding(process: Process) -> Process {
 
 fn models(rules: Rules) -> impl Iterator<Item = Leases> {
     [
-        vec![holding(sleeper(false)), process(false), process(false)],
-        vec![holding(mortal(false)), sleeper(false), process(false)],
-        vec![holding(mortal(false)), sleeper(false), sleeper(false)],
-        vec![mortal(false), process(false), process(false)],
-        vec![process(false), sleeper(false), process(false)],
-        vec![sleeper(true), process(true), process(false)],
-        vec![mortal(true), process(true), sleeper(false)],
-        vec![sleeper(true), process(true), process(true)],
+        vec![
+            with_lock(suspendable(false)),
+            process(false),
+            process(false),
+        ],
+        vec![
+            with_lock(killable(false)),
+            suspendable(false),
+            process(false),
+        ],
+        vec![
+            with_lock(killable(false)),
+            suspendable(false),
+            suspendable(false),
+        ],
+        vec![killable(false), process(false), process(false)],
+        vec![process(false), suspendable(false), process(false)],
+        vec![suspendable(true), process(true), process(false)],
+        vec![killable(true), process(true), suspendable(false)],
+        vec![suspendable(true), process(true), process(true)],
     ]
     .into_iter()
     .map(move |processes| Leases { rules, processes })
@@ -439,7 +451,7 @@ fn models(rules: Rules) -> impl Iterator<Item = Leases> {
 #[test]
 fn lock_is_exclusive_and_always_becomes_free() {
     let states: usize = models(RULES).map(|model| check(&model).unwrap()).sum();
-    assert!(states > 10_000, "{states}");
+    assert!(states > 10_000, "{states} states");
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn models(rules: Rules) -> impl Iterator<Item = Private> {
 fn mapped_object_never_has_a_public_name() {
     let states = models(RULES).map(|model| check(&model).unwrap());
     let states: usize = states.sum();
-    assert!(states > 10_000, "{states}");
+    assert!(states > 10_000, "{states} states");
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub struct Catalog {
     misplaced: BTreeMap<String, PathBuf>,
 }
 
-/// Minimum length of a part of an id for which [`Catalog::suggestion`] suggests the id.
+/// [`Catalog::suggestion`] treats a string as a part of an id only if the string has at least this length.
 const MIN_PART_LENGTH: usize = 4;
 
 /// Maximum number of similar ids in a message.

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::settings::Settings;
 use crate::stages::load::Loader;
 
-/// Maximum number of bytes that a preview reads of each table on Kaggle, after decompression.
+/// A preview reads at most this number of bytes of each table on Kaggle, counted after decompression.
 const MAX_PREVIEW_BYTES: usize = 1 << 20;
 
 /// The draft of a pipeline for a bundle.

@@ -577,7 +577,7 @@ mod tests {
             let most = units.iter().map(load).max().unwrap();
             assert!(
                 3 * most <= 4 * (total / of as u64).max(22 * 22),
-                "{of}: {most}"
+                "{of} units, the largest has {most} bytes"
             );
             for unit in units.iter().filter(|unit| !unit.is_empty()) {
                 assert!(unit.is_sorted_by_key(|id| Reverse(id.clone())));

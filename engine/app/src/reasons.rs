@@ -1,8 +1,75 @@
-//! Describes the reasons why steps run.
+//! Describes reasons in words, and in JSON output.
+//!
+//! In JSON output, every reason is an object with `kind`, `message` and further members that depend on the kind. Records in
+//! the cache and in data directories have other forms, because earlier versions wrote them.
 
 use prep_core::{Cause, Change, Reason, units};
 use prep_spec::query::sql_of_key;
-use serde_json::Value;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+/// A reason without further members.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StatedReason {
+    /// A stable name for programs.
+    pub kind: &'static str,
+    pub message: String,
+}
+
+impl StatedReason {
+    pub fn new(kind: &'static str, message: impl Into<String>) -> StatedReason {
+        let message = message.into();
+        StatedReason { kind, message }
+    }
+}
+
+/// Replaces a text in a JSON object by a reason whose message is this text.
+pub fn state(object: &mut Value, member: &str, kind: &'static str) {
+    if let Some(member) = object.get_mut(member)
+        && let Some(text) = member.as_str()
+    {
+        *member = json!(StatedReason::new(kind, text));
+    }
+}
+
+/// Joins the members of an outcome that describe why a step failed or was skipped into the member `failure`.
+pub fn join_failure(step: &mut Value) {
+    let Some(step) = step.as_object_mut() else {
+        return;
+    };
+    let mut take = |name: &str| step.shift_remove(name);
+    let failure = match (take("failure"), take("message"), take("because")) {
+        (Some(kind), Some(message), _) => json!({ "kind": kind, "message": message }),
+        (.., Some(Value::String(step))) => {
+            json!({ "kind": "skipped", "message": format!("skipped after {step}"), "because": step })
+        }
+        _ => return,
+    };
+    step.insert("failure".to_owned(), failure);
+}
+
+/// Returns the reason why a step runs, for JSON output.
+pub fn json(reason: &Reason) -> Value {
+    let message = match reason {
+        Reason::Failed { message } => format!("it failed: {}", crate::error::for_people(message)),
+        other => short(other),
+    };
+    let mut all = json!(readable(reason.clone()));
+    if let Some(members) = all.as_object_mut() {
+        let kind = json!(members.shift_remove("reason"));
+        members.shift_insert(0, "message".to_owned(), message.into());
+        members.shift_insert(0, "kind".to_owned(), kind);
+    }
+    all
+}
+
+/// Serializes the reason why a step runs.
+pub(crate) fn serialize<S: Serializer>(
+    reason: &Option<Reason>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    reason.as_ref().map(json).serialize(serializer)
+}
 
 /// The field of a change that contains the file of a source.
 const CONTENT: &str = "content";
@@ -176,7 +243,7 @@ const CONTEXT_WORDS: usize = 3;
 /// Maximum number of removed or added words that are shown at one place.
 const MAX_CHANGED_WORDS: usize = 24;
 
-/// Maximum number of words of a string to compare, because the time grows with the product of both lengths.
+/// A string with more words is not compared word by word, because the time grows with the product of both lengths.
 const MAX_WORDS: usize = 2000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

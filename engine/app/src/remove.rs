@@ -65,9 +65,9 @@ impl RemovalResult {
     }
 }
 
-/// Removes the prepared data of the competitions `ids`, and the bundles and cached results that `removal` selects. If some
-/// data cannot be removed, the removal continues with the other data. If the user cannot remove some data of a competition, nothing of
-/// this competition is removed.
+/// Removes the prepared data of the competitions `ids`, and the bundles and cached results that `removal` selects. If
+/// the user may not write a directory of a competition, nothing of this competition is removed. After any other error,
+/// the removal continues with the other data.
 ///
 /// # Errors
 /// Returns an error if an id is unknown, or if a run uses the cache.

@@ -21,7 +21,7 @@ pub struct AuditFinding {
     pub cells: u64,
     /// Why this is the cause.
     pub proof: Option<String>,
-    /// The first differences, with both values, at most `MAX_EXAMPLES`.
+    /// The first differences, at most `MAX_EXAMPLES`. Each example shows the values of both sides.
     pub examples: Vec<String>,
 }
 

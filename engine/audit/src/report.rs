@@ -10,9 +10,11 @@ use crate::finding::{AuditFinding, MAX_EXAMPLES};
 /// All findings of one cause with one harm.
 #[derive(Debug, Clone, Serialize)]
 pub struct Block {
+    #[serde(rename = "kind")]
     pub cause: &'static str,
     pub harm: Harm,
     pub rules: Vec<&'static str>,
+    #[serde(rename = "message")]
     pub meaning: &'static str,
     pub advice: &'static str,
     pub paths: Vec<String>,

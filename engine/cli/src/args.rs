@@ -98,7 +98,7 @@ pub fn parse() -> Result<Cli, Exit> {
             let mut lines = text.lines();
             let message = lines.next().unwrap_or_default();
             let message = message.strip_prefix("error: ").unwrap_or(message);
-            // The values that are possible, and similar names.
+            // clap's lines with the possible values, and with similar names.
             let is_help =
                 |line: &&str| line.starts_with("[possible values") || line.starts_with("tip: ");
             let help = lines.map(str::trim).filter(is_help);

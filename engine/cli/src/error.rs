@@ -8,6 +8,7 @@ use prep_app::{Blame, Error};
 use prep_core::{Failure, chain};
 use prep_experiments::ExperimentsError;
 use prep_spec::Diagnostics;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::remedy;
@@ -70,7 +71,7 @@ pub fn system_action(message: &str) -> Option<&'static str> {
     Some(action)
 }
 
-/// Maximum length of a message, in bytes. Messages quote strings from files of other authors, which may be long.
+/// A message with more bytes is shortened. Messages quote strings from files of other authors, which may be long.
 const MAX_MESSAGE_BYTES: usize = 16 << 10;
 
 /// Shortens a long message, and adds the number of bytes that are left out.
@@ -109,13 +110,14 @@ impl CliError {
             found.iter().map(|diagnostic| {
                 let (line, column) = found.source().position(diagnostic.span.start);
                 let place = json!({ "file": found.source().name, "line": line, "column": column });
-                json!({ "message": diagnostic.message, "help": diagnostic.help, "place": place })
+                json!({ "kind": self.exit, "message": diagnostic.message, "help": diagnostic.help, "place": place })
             })
         });
         let first = mistakes.next();
         let first = first.unwrap_or_else(|| json!({ "message": self.message }));
         let help = first["help"].as_str().or_else(|| self.action());
         let mut error = json!({
+            "kind": self.exit,
             "code": self.exit as u8,
             "message": first["message"],
             "help": help,
@@ -201,8 +203,9 @@ impl<E: Into<Error>> From<E> for CliError {
     }
 }
 
-/// How the program ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// How the program ends. In JSON output, the kind of an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// The command did its work.
     Success = 0,
@@ -223,8 +226,10 @@ pub enum Exit {
     /// Several failures with different exit codes, of one or several competitions.
     Several = 8,
     /// A bug in this program.
+    #[serde(rename = "internal")]
     Defect = 101,
     /// Stopped by Ctrl-C or SIGTERM. Finished steps are kept.
+    #[serde(rename = "cancelled")]
     Interrupted = 130,
 }
 

@@ -233,8 +233,8 @@ impl ConfigFiles {
         Ok(files)
     }
 
-    /// Reads a file. If the user may not read it, sets `denied` and returns `None`. `instead` is the alternative to
-    /// the permission.
+    /// Reads a file. If the user may not read it, sets `denied` and returns `None`. The help of `denied` suggests
+    /// `instead` as an alternative to getting the permission.
     fn read_permitted(
         &mut self,
         path: &Path,
@@ -438,7 +438,11 @@ mod tests {
             set(data.path(), directory);
             set(&file, mode);
             let read = both();
-            assert_eq!(read.is_ok(), is_good, "{directory:o} {mode:o}: {read:?}");
+            assert_eq!(
+                read.is_ok(),
+                is_good,
+                "directory {directory:o}, file {mode:o}: {read:?}"
+            );
             if let Err(error) = read {
                 assert!(
                     error.message.contains("can be written by other users"),

@@ -300,7 +300,7 @@ async fn wait(
     }
 }
 
-/// Unfinished files are safe, because they do not have their final names yet.
+/// Ends the program without cleaning up. Unfinished files are safe, because they do not have their final names yet.
 #[allow(clippy::exit)] // The user sent two signals, and a step that does not check the cancel flag may run for a long time.
 fn end_at_once() -> ! {
     std::process::exit(Exit::Interrupted as i32)

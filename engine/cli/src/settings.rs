@@ -585,7 +585,11 @@ mod tests {
             (16, 4, 1),
             (0, 0, 1),
         ] {
-            assert_eq!(jobs_within(files, wanted), expected, "{files} {wanted}");
+            assert_eq!(
+                jobs_within(files, wanted),
+                expected,
+                "{files} files, {wanted} jobs wanted"
+            );
         }
         let environment = Environment {
             open_files: Some(64),

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn zip64_members_have_forms() {
+    fn zip64_members_report_how_they_are_stored() {
         let zip64 = include_bytes!("../../formats/tests/data/archives/zip64.zip");
         let mut outer = ZipWriter::new(Vec::new());
         outer

@@ -196,7 +196,7 @@ mod tests {
             let found = Pixels::decode(&file, &DecodingLimits::default());
             assert!(
                 matches!(found, Err(ContentsError::Damaged(_))),
-                "{length}: {found:?}"
+                "palette of {length} bytes: {found:?}"
             );
         }
     }

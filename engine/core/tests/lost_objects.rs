@@ -322,7 +322,10 @@ fn unreadable_objects_of_a_tier_are_computed_again() {
             });
             let place = format!("seed {seed}, case {case}, {fault:?}");
             assert!(bad.is_none(), "{place}: {bad:?}");
-            assert!(*published.lock().unwrap() == expected, "{place}: differs");
+            assert!(
+                *published.lock().unwrap() == expected,
+                "{place}: the published objects differ"
+            );
         }
     }
 }

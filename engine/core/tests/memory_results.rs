@@ -203,7 +203,7 @@ fn result_in_memory_is_dropped_after_its_last_user() {
 }
 
 #[test]
-fn later_user_makes_the_unstored_result_run_again() {
+fn step_of_an_unstored_result_runs_again_for_a_later_user() {
     let (_directory, store) = fresh();
     Fan::new("two").run(&store, ROOM);
     for room in [ROOM, None] {

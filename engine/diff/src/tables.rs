@@ -10,11 +10,13 @@ use prep_contents::table::{DetectedFile, unquoted};
 use prep_contents::{DecodingLimits, Format, Result, Row, TableReader};
 use serde::Serialize;
 
-/// Limits of each list of changed cells or ids, and of the bytes of the listed cells. Further differences are only counted.
+/// Limits of each list of changed cells or ids: the number of elements, and the total bytes of the listed cells.
+/// Further differences are only counted.
 const MAX_LISTED: usize = 1000;
 const MAX_LISTED_BYTES: usize = 16 << 20;
 
-/// Maximum number of distinct values of a column whose values are counted ([`Counts`]).
+/// The values of a column are counted ([`Counts`]) only if both tables together have at most this number of different
+/// values.
 const MAX_COUNTED_VALUES: usize = 30;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

@@ -468,6 +468,7 @@ pub(crate) fn transport_cause(error: reqwest::Error) -> String {
     prep_core::chain(&error.without_url())
 }
 
+/// A longer message of a server is truncated to this length.
 const MAX_CHARACTERS: usize = 200;
 
 /// Returns the server's message: the field `message` of a JSON response, or the beginning of a plain text. Returns an empty

@@ -86,7 +86,7 @@ pub enum WaitReport {
     Silence {
         /// The server.
         host: String,
-        /// Maximum duration of the attempt, from its start.
+        /// Time after which the attempt ends, measured from its start.
         until: Duration,
     },
     /// An attempt failed and will be repeated.

@@ -317,6 +317,7 @@ fn a_file_readable_by_others_causes_a_warning() {
 
 #[test]
 fn errors_name_missing_and_malformed_credentials_without_their_content() {
+    // Environment variables, the name and the text of a file, and the expected part of the error.
     type Case<'a> = (&'a [(&'static str, &'a str)], &'a str, &'a str, &'a str);
     let table: [Case; 10] = [
         (&[("KAGGLE_USERNAME", "a")], "", "", "KAGGLE_KEY is not"),

@@ -89,6 +89,7 @@ fn check_fixture(name: &str, fixture: &Fixture, md5: Option<&str>, end: &End) {
 fn downloads_survive_or_report_faults_at_any_byte() {
     let stall = Kind::Stall(Duration::from_secs(60));
     let replace = Kind::Replace(content(LENGTH, 2).into());
+    // The right bytes, after at most `api` API calls, and with at most `ranges` ranges that are sent twice.
     let right = |api, ranges| End::Right {
         api,
         extra: ranges * RANGE,
@@ -99,7 +100,7 @@ fn downloads_survive_or_report_faults_at_any_byte() {
         ("drop three times", Kind::Drop, 3, right(1, 3)),
         ("drop always", Kind::Drop, 0, End::Error("broke at byte")),
         ("stall", stall.clone(), 1, right(1, 1)),
-        // Bytes may have arrived in the same period before the stall.
+        // The error reports silence or a slow transfer, because bytes may have arrived just before the stall.
         ("stall always", stall, 0, End::Error(": 127.0.0.1")),
         ("throttle", Kind::Throttle(1_000_000), 0, right(1, 0)),
         ("truncate", Kind::Truncate, 1, right(1, 1)),

@@ -58,7 +58,7 @@ fn the_connection_limit_applies_to_all_bundles_together() -> Outcome {
             });
         }
     });
-    // Two connections of 1 MB/s transfer 1.5 MB.
+    // Two connections of 1 MB/s need at least 750 ms for the three bundles, which have 1.5 MB in total.
     let time = begin.elapsed();
     assert!(time > Duration::from_millis(700), "{time:?}");
     for (seed, id) in (1..).zip(ids) {

@@ -204,7 +204,7 @@ fn a_renewal_request_equals_that_of_kaggles_sdk() {
 }
 
 #[test]
-fn a_slow_clock_costs_one_call() {
+fn a_slow_clock_costs_one_rejected_call() {
     let fixture = Fixture::new(3600);
     let network = fixture.network(Protocol::Rpc);
     fixture.server.set_time(Duration::from_secs(3601));

@@ -43,6 +43,7 @@ fn only_missing_pieces_are_fetched() {
         fixture.run(None).unwrap();
     });
     fixture.assert_complete(&content(LENGTH, 1));
+    // Pieces have 16 KiB, except for the last one, which is missing.
     assert_eq!(bytes, LENGTH as u64 % (16 << 10));
     let last = fixture.server.requests_of(Side::Store).pop().unwrap();
     assert!(last.if_range.is_some());

@@ -170,9 +170,9 @@ fn a_file_without_a_record_of_its_origin_is_used() {
     assert!(place.read(&source) == other);
 }
 
-/// After a failure that has nothing to do with its content, a finished download stays.
+/// If a download is complete but its record in the cache cannot be written, the downloaded file stays.
 #[test]
-fn a_full_disk_elsewhere_deletes_no_download() -> Outcome {
+fn a_record_that_cannot_be_written_deletes_no_download() -> Outcome {
     let place = Place::new();
     let wrong = BundleChecksums {
         sha256: Some("0".repeat(64)),
@@ -185,34 +185,37 @@ fn a_full_disk_elsewhere_deletes_no_download() -> Outcome {
     let place = Place::new();
     let source = place.source(&sha256(&place.bytes), true, None);
     source.run(&place.fixture.context)?;
-    // A directory has the path of the record, so it cannot be written.
     let records = place.fixture.dir.path().join("store/sources-v1");
     let files = |directory: &Path| -> Vec<PathBuf> {
-        let mut open = vec![directory.to_path_buf()];
+        let mut unvisited = vec![directory.to_path_buf()];
         let mut files = Vec::new();
-        while let Some(path) = open.pop() {
+        while let Some(path) = unvisited.pop() {
             match path.is_dir() {
-                true => open.extend(fs::read_dir(path).unwrap().map(|one| one.unwrap().path())),
+                true => {
+                    unvisited.extend(fs::read_dir(path).unwrap().map(|one| one.unwrap().path()))
+                }
                 false => files.push(path),
             }
         }
         files
     };
-    let of_file = place.fixture.context.store.source(&place.target())?;
-    let first = files(&records);
+    let record = place.fixture.context.store.source(&place.target())?;
+    assert!(record.is_some());
+    // Some records have the same path after each download, so the test can block these paths.
+    let first_records = files(&records);
     fs::remove_file(place.target())?;
-    for path in &first {
+    for path in &first_records {
         fs::remove_file(path)?;
     }
     source.run(&place.fixture.context)?;
-    assert!(of_file.is_some());
     fs::remove_file(place.target())?;
-    let by_name: Vec<_> = first.iter().filter(|path| path.exists()).collect();
+    let same_path: Vec<_> = first_records.iter().filter(|path| path.exists()).collect();
     let mut failures = 0;
-    for path in by_name {
-        for one in files(&records) {
-            fs::remove_file(one)?;
+    for path in same_path {
+        for record in files(&records) {
+            fs::remove_file(record)?;
         }
+        // A directory has the path of the record, so the record cannot be written.
         fs::create_dir_all(path.join("taken"))?;
         let context = context(&place.fixture.dir);
         let failed = source.run(&context).is_err();

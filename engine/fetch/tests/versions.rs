@@ -77,6 +77,7 @@ impl Download {
         self.source(fixture).run(&fixture.context)
     }
 
+    /// Returns whether the downloaded file at `path` equals one of `versions`. If it is a part, compares only the fetched member.
     fn is_one_of(self, path: &Path, versions: &[&Vec<u8>]) -> bool {
         let bytes = fs::read(path).unwrap();
         match self {

@@ -146,7 +146,7 @@ pub struct DecodingLimits {
     pub record: u64,
 }
 
-/// Maximum depth of nested archives. Kaggle's archives have up to three levels.
+/// More deeply nested archives are an error. Kaggle's archives have up to three levels.
 const MAX_NESTING: u64 = 8;
 /// Number of bytes to which even the shortest archive may unpack.
 const MIN_UNPACKED_BYTES: u64 = 1 << 30;
@@ -159,7 +159,7 @@ const MIN_MEMBERS: u64 = 1 << 16;
 const BYTES_PER_MEMBER: u64 = 4;
 /// Number of cells that even the table in the shortest file may have.
 const MIN_CELLS: u64 = 1 << 24;
-/// Maximum number of cells for each byte of a longer file.
+/// A longer file may have this number of cells for each of its bytes.
 const CELLS_PER_BYTE: u64 = 64;
 const DEFAULT_MEMORY_BYTES: u64 = 1 << 30;
 const DEFAULT_DISK_BYTES: u64 = 16 << 30;

@@ -20,21 +20,21 @@ const MATRIX: u32 = 14;
 /// Class of a matrix that is a structure. The class is the first byte of the matrix's flags.
 const STRUCTURE: u8 = 2;
 
-/// Maximum number of uncompressed bytes of a variable that are searched for names.
+/// Only this number of bytes at the beginning of a compressed variable, after decompression, is searched for names.
 const MAX_SEARCHED_BYTES: u64 = 64 << 20;
 
-/// Maximum number of nested structures that are searched for names.
+/// Structures that are nested more deeply than this number of levels are not searched for names.
 const MAX_NESTING: usize = 32;
 
-/// Maximum length of a variable or field name in bytes. MATLAB's limit is 63.
+/// A longer name of a variable or field, in bytes, is treated as damage. MATLAB's limit is 63.
 const MAX_NAME_BYTES: usize = 255;
 
-/// Maximum size of all paths in bytes. Paths repeat the names of outer structures. Therefore their total size could be
-/// quadratic in the size of the file.
+/// The search ends when all paths together exceed this size in bytes. Paths repeat the names of outer structures, so
+/// their total size could be quadratic in the size of the file.
 const MAX_PATHS_BYTES: usize = 16 << 20;
 
-/// Maximum size in bytes of a file from which variables are removed, and of each uncompressed variable. Both the file and
-/// the variable are in memory.
+/// Variables are not removed from a file that is larger than this number of bytes, or that contains a larger
+/// uncompressed variable. Both the file and the variable are in memory.
 pub const MAX_VARIABLE_BYTES: u64 = 128 << 20;
 
 /// An error when variables are removed from a file.
@@ -332,6 +332,7 @@ mod tests {
         out
     }
 
+    /// Returns a matrix of the class `class`: 2 is a structure, 6 an array of doubles.
     fn matrix(class: u8, name: &str, rest: &[u8]) -> Vec<u8> {
         let head = [
             element_bytes(6, &[class, 0, 0, 0, 0, 0, 0, 0]),

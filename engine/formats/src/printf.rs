@@ -49,7 +49,7 @@ pub enum PrintfError {
     TooWide,
 }
 
-/// Maximum width and precision in characters, because both allocate memory.
+/// A larger width or precision, in characters, is an error, because both allocate memory.
 pub const MAX_WIDTH: usize = 1000;
 
 /// A parsed format.

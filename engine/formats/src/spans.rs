@@ -72,7 +72,7 @@ pub struct SpanReader<S> {
     capacity: usize,
 }
 
-/// The spans in memory, and what was decoded before.
+/// The spans in memory, and a record of the spans that were decoded before.
 #[derive(Debug)]
 struct Cache {
     /// The spans in memory by number, least recently used first.

@@ -13,7 +13,8 @@ use crate::paths::{self, PathError};
 use crate::sniff::{FileType, SNIFF_BYTES};
 use prep_failure::Quoted;
 
-/// Maximum length of the headers of one member, in bytes. Headers contain the path, so they may be long.
+/// If the headers of one member have more bytes, the archive cannot be read. Headers contain the path, so they may be
+/// long.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// Reads an archive, plain or gzipped, and visits its members in the order of the archive. Skips content that `visit` does

@@ -602,7 +602,7 @@ fn forms(format: ArchiveFormat, bytes: &[u8]) -> Vec<(String, StoredForm)> {
 }
 
 #[test]
-fn forms_have_times_owners_and_methods() {
+fn stored_forms_contain_times_owners_and_methods() {
     let mut zip = ZipWriter::new(Vec::new());
     zip.add_file("b", ZipMethod::Stored, &b"xx"[..]).unwrap();
     zip.add_file("a", ZipMethod::Deflate, &b"xxxxxxxx"[..])
@@ -641,7 +641,7 @@ fn forms_have_times_owners_and_methods() {
 
 /// All sizes, offsets and counts of this archive are in zip64 structures.
 #[test]
-fn zip64_is_read_in_every_way() {
+fn zip64_structures_are_read_by_all_functions() {
     let bytes = include_bytes!("data/archives/zip64.zip");
     let expected = [("a.txt", &b"stored"[..]), ("d/b.txt", &b"deflated"[..])];
     let expected: Vec<Member> = expected

@@ -167,7 +167,7 @@ fn invalid_extended_json_is_an_error() {
     }
 }
 
-/// Only an object without other keys represents a value.
+/// An object with a key such as `$oid` represents a BSON value only if it has no other keys.
 #[test]
 fn other_keys_with_a_dollar_are_ordinary_keys() {
     for text in [

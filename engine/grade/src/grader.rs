@@ -262,8 +262,9 @@ impl Grader {
         outcome.map_err(|refusal| pair.without_quotes(self.with_odd_id(&pair, refusal)))
     }
 
-    /// If the number of rows is wrong, adds an identifier to the message as an example. If rows are missing, it is an
-    /// identifier without a row in the submission. If there are too many rows, it is an unknown or a repeated identifier.
+    /// If `refusal` is about the number of rows, adds an identifier to its message as an example. If rows are missing,
+    /// it is an identifier without a row in the submission. If there are too many rows, it is an unknown or a repeated
+    /// identifier.
     fn with_odd_id(&self, pair: &Pair<'_>, mut refusal: Refusal) -> Refusal {
         let (expected, found) = (pair.answers.len(), pair.submission.len());
         let is_short = (1..expected).contains(&found);

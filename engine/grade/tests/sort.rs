@@ -32,7 +32,7 @@ fn text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn texts(cells in vec(prop::option::weighted(0.9, text()), 0..300), times in 1..4usize) {
+    fn texts_have_numpys_order(cells in vec(prop::option::weighted(0.9, text()), 0..300), times in 1..4usize) {
         // Repeat the cells, so that the order of equal texts matters.
         let cells: Vec<Option<String>> = std::iter::repeat_n(cells, times).flatten().collect();
         let objects = cells.iter().map(|cell| match cell {
@@ -46,7 +46,9 @@ proptest! {
     }
 
     #[test]
-    fn doubles(values in vec(prop_oneof![any::<f64>(), (-3..3i8).prop_map(f64::from), Just(-0.0)], 0..300)) {
+    fn doubles_have_numpys_order(
+        values in vec(prop_oneof![any::<f64>(), (-3..3i8).prop_map(f64::from), Just(-0.0)], 0..300)
+    ) {
         let present: Vec<bool> = values.iter().map(|value| !value.is_nan()).collect();
         check(ColumnData::Float64(values.iter().copied().collect()), values.len(), &present, |a, b| {
             values[a as usize] < values[b as usize]
@@ -54,7 +56,7 @@ proptest! {
     }
 
     #[test]
-    fn integers(values in vec(prop_oneof![any::<i64>(), -9..9i64], 0..300)) {
+    fn integers_have_numpys_order(values in vec(prop_oneof![any::<i64>(), -9..9i64], 0..300)) {
         let present = vec![true; values.len()];
         check(ColumnData::Int64(values.iter().copied().collect()), values.len(), &present, |a, b| {
             values[a as usize] < values[b as usize]

@@ -130,7 +130,8 @@ fn all_variants(
             {
                 one = found.explain(one, &source);
             }
-            // Outside of the corrections, the position does not show the variant.
+            // The position of a diagnostic outside of the corrections does not show the variant, so the message names
+            // it.
             let mut patches = corrections.iter().map(|patch| patch.value.span);
             if set > 0 && !patches.any(|patch| is_inside(one.span, patch)) {
                 one.message += &format!(", in the variant `{}`", name_of(&names, set));

@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_exists() {
+    fn only_existing_days_are_parsed() {
         for (text, is_day) in [
             ("2024-02-29", true),
             ("2023-02-29", false),

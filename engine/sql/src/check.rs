@@ -222,7 +222,7 @@ impl<'a> PipelineChecker<'a> {
         let names = query.selected_names()?.into_iter();
         let names = names.map(|name| RelationColumn {
             name,
-            // NULL is accepted by all operators and functions.
+            // All operators and functions accept NULL, so the unknown type causes no further errors.
             data_type: DataType::Null,
             hidden: false,
         });
@@ -380,7 +380,8 @@ impl<'a> PipelineChecker<'a> {
         }
     }
 
-    /// Reports computed columns without a name, because published files contain the names of columns.
+    /// Reports computed columns without a name, because published files contain the names of columns. Returns false if
+    /// there are such columns.
     fn check_names(&mut self, query: &Query) -> bool {
         let unnamed = query.unnamed();
         for (line, column, text) in &unnamed {
@@ -393,7 +394,8 @@ impl<'a> PipelineChecker<'a> {
         unnamed.is_empty()
     }
 
-    /// Plans a query that must not return entries of an array. Reports errors, and returns the columns.
+    /// Plans a query that must not return entries of an array. Returns the columns, or `None` after it reported an
+    /// error.
     fn query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let columns = self.plan_query(query, rows)?;
         let Some(column) = columns.iter().find(|column| column.data_type == ENTRIES) else {
@@ -410,7 +412,8 @@ impl<'a> PipelineChecker<'a> {
         None
     }
 
-    /// Plans a query. Reports errors, and returns the columns.
+    /// Plans a query, and returns the columns. Returns `None` if there is an error, or if the columns are not known.
+    /// Reports errors.
     fn plan_query(&mut self, query: &Query, rows: RowDemand) -> Option<Columns> {
         let mut declared = BTreeMap::new();
         for name in &query.tables {

@@ -212,7 +212,7 @@ fn plan_with_unknown(
             named.map(|((name, _), columns)| ((*name).to_owned(), columns.as_slice().into()));
         let declared: Vec<(String, Columns)> = named.collect();
         let declared = relations(declared.iter().map(|(name, columns)| (name, columns)));
-        // One row needs no order.
+        // The result must be a single row, so an order of the rows is not needed.
         let error = match bind(query.tree(), &declared, RowDemand::AnyOrder) {
             Ok(bound) => break bound,
             Err(error) => error,

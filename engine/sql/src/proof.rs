@@ -36,7 +36,7 @@ struct Facts {
     unique: Vec<BTreeSet<usize>>,
 }
 
-/// Maximum number of unique keys that are derived for a join. Nested joins would multiply their number.
+/// For each join, at most this number of unique keys is derived, because nested joins would multiply their number.
 const MAX_SETS: usize = 16;
 
 impl Facts {
@@ -312,7 +312,7 @@ fn join_facts(plan: &dyn ExecutionPlan, inputs: &[Facts]) -> Result<Facts> {
     })
 }
 
-/// Returns the union of each left set and each right set. Each union is a unique key of the joined rows.
+/// Returns unions of a left set and a right set, at most [`MAX_SETS`]. Each union is a unique key of the joined rows.
 fn pairs(left: &[BTreeSet<usize>], right: &[BTreeSet<usize>]) -> Vec<BTreeSet<usize>> {
     let pairs = left.iter().flat_map(|left| {
         right

@@ -11,7 +11,8 @@ pub(crate) struct Origin {
     pub column: String,
     /// Keys of JSON objects and positions in lists. Empty for the entire value.
     pub path: Vec<String>,
-    /// The parts to which the rows belong, if the table was divided later.
+    /// The names of the parts through which the value was traced back to `table`. Empty if `table` was not divided into
+    /// parts.
     pub parts: Vec<String>,
 }
 

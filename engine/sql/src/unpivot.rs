@@ -94,7 +94,8 @@ impl Unpivot {
         &self.columns
     }
 
-    /// Reads `table` in batches of `batch` rows, keeping about `max_bytes`, and returns the unpivoted rows.
+    /// Reads `table` in batches of `batch` rows, keeps about `max_bytes` of its rows in memory, and returns the
+    /// unpivoted rows.
     pub fn rows(
         self,
         table: Arc<dyn Relation>,
@@ -154,8 +155,8 @@ struct Pass {
 }
 
 impl Pass {
-    /// Reads rows into memory. A row has columns that are kept, as many as `others` states, and the first `width` columns
-    /// to unpivot. Halves `width` whenever the rows read so far exceed `max_bytes`.
+    /// Reads rows into memory. Each row has `others` columns that are kept, followed by `width` columns to unpivot.
+    /// Halves `width` whenever the rows read so far exceed `max_bytes`.
     ///
     /// When `width` is 1, stops reading, because the rows of a single unpivoted column can be returned while they are
     /// read.

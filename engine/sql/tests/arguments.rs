@@ -88,7 +88,7 @@ async fn run(session: &Session, query: &Query, tables: &Tables) -> String {
 }
 
 #[tokio::test]
-async fn arguments_are_accepted_or_rejected_in_our_words() {
+async fn calls_with_any_arguments_return_a_value_or_a_message_of_prep() {
     let list = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/functions/list.txt");
     let list = std::fs::read_to_string(list).expect("the list");
     let tables = tables();

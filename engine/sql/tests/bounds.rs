@@ -126,7 +126,7 @@ async fn no_call_takes_more_memory_than_the_query() {
                 Err(_) => failed += 1,
             }
             let taken = peak().saturating_sub(before);
-            assert!(taken < MEMORY + MARGIN, "{text}: {} MB", taken / MB);
+            assert!(taken < MEMORY + MARGIN, "{text} takes {} MB", taken / MB);
         }
     }
     assert!(

@@ -37,7 +37,11 @@ async fn measure() {
             if large < small * growing.max_ratio {
                 break;
             }
-            assert!(tries < 20, "{}: {small:?}, then {large:?}", growing.name);
+            assert!(
+                tries < 20,
+                "{}: {small:?}, and {large:?} for four times the size",
+                growing.name
+            );
             tries += 8;
         }
     }

@@ -222,7 +222,7 @@ async fn queries_stay_within_the_memory_limit() {
         }
         let taken = peak().saturating_sub(before) / MB;
         // The limit of the query is 64 MB. The tables and the returned rows need up to 150 MB.
-        assert!(taken < 64 + 150, "{text}: {taken} MB");
+        assert!(taken < 64 + 150, "{text} takes {taken} MB");
     }
     // The rows are the same with sufficient memory and, if the query succeeds, with a smaller limit.
     for (text, expected) in completed {
@@ -298,7 +298,8 @@ async fn a_cancelled_query_stops_soon() {
             panic!("{text}: {ended:?}");
         };
         assert_eq!(*failure, Failure::Cancelled, "{text}: {ended}");
-        // A cancelled query stops after about 20 ms, or after two seconds on a busy machine. Otherwise it runs forever.
+        // A cancelled query stops after about 20 ms, or after two seconds on a busy machine. Without cancellation, it
+        // would run for minutes.
         assert!(elapsed < Duration::from_secs(20), "{text}: {elapsed:?}");
     }
 }

@@ -193,7 +193,7 @@ fn many_columns_are_read_in_few_passes() {
         }
         assert_eq!(rows, 300 * 4000);
         let read = relation.read.load(Ordering::Relaxed);
-        assert!(read <= cells * passes, "{read} of {cells} cells");
+        assert!(read <= cells * passes, "{read} reads of {cells} cells");
     }
 }
 

@@ -39,7 +39,7 @@ pub const TRIAL_STEP: &str = "trial";
 /// The name of the step that writes `public/description.md`.
 pub const DESCRIPTION_STEP: &str = "description";
 
-/// Name of the step that searches for the members of JSON values that queries name.
+/// Name of the step that searches for the JSON members that queries name.
 pub const MEMBERS_STEP: &str = "members";
 
 /// Parameters that are not part of the pipeline.
@@ -71,7 +71,7 @@ pub struct BuildOptions<'a> {
     pub remove_unpublished: bool,
     /// How the sample submission is graded before publishing. `None` if it is not graded.
     pub trial: Option<Trial>,
-    /// Whether a step searches the tables for the members of JSON values that queries name, and warns of missing ones.
+    /// Whether a step searches the tables for the JSON members that queries name. It warns of members that no row has.
     pub finds_members: bool,
 }
 
@@ -156,7 +156,7 @@ pub fn build_preview(
     Ok(graph.add(&pipeline.id, "rows", sink, inputs)?)
 }
 
-/// Returns the tables of which an output publishes all rows and columns (`SELECT * FROM table`).
+/// Returns the tables that an output publishes with all rows and columns (`SELECT * FROM table`).
 fn published_tables(pipeline: &Pipeline) -> BTreeSet<&str> {
     let outputs = pipeline.public.iter().chain(&pipeline.private);
     let settings = outputs.flat_map(|output| output.declaration.settings());
@@ -177,7 +177,7 @@ struct Builder<'a> {
     trees: BTreeMap<String, NodeId>,
     /// The output of a step that contains each table, by name of the table.
     tables: BTreeMap<String, Port>,
-    /// For each table, the paths of the archives with the files that its rows name.
+    /// For each table, the paths of the archives that contain the files named in its rows.
     table_trees: BTreeMap<String, BTreeSet<String>>,
     published_tables: BTreeSet<&'a str>,
 }
@@ -272,7 +272,7 @@ impl Builder<'_> {
         )?)
     }
 
-    /// Adds a step that unpacks each output in `public` that is an archive, and each archive in an output directory.
+    /// Adds the steps that unpack archives in `public`: outputs that are archives, and archives in output directories.
     ///
     /// The first returned list contains the outputs that are published at their path in the pipeline. They include
     /// the sample submission, and with [`Expand::Beside`] all archives.
@@ -523,7 +523,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Returns the archives with the files that rows of `tables` name.
+    /// Returns the archives that contain the files named in rows of `tables`.
     fn source_trees_of<'t>(
         &self,
         tables: impl IntoIterator<Item = &'t String>,
@@ -607,7 +607,7 @@ impl Builder<'_> {
         output.is_some_and(|output| kinds::depends_on_writer(&output.declaration))
     }
 
-    /// Adds the step that searches for members of JSON values, if a query names members.
+    /// Adds the step that searches the tables for JSON members, if a query names such members.
     fn members(&mut self, inputs: &mut StepInputs) -> Result<(), BuildError> {
         let queries = self.pipeline.queries().into_iter();
         let queries = queries.filter(|query| query.text.to_ascii_lowercase().contains("json_"));
@@ -735,8 +735,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins a section and a path. Keeps `./`, as in `public/./`, because the step `publish` needs unique names of its
-/// inputs.
+/// Joins the path of an output, or of a member of an archive, to its section or to the archive. Keeps `./`, as in
+/// `public/./`, because without it two inputs of the step `publish` could get the same name.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

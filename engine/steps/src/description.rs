@@ -13,7 +13,7 @@ use prep_spec::joined;
 use crate::kinds::FunctionStep;
 use crate::value::{Opener, Tree, input, single_file};
 
-/// Maximum number of columns that are listed for a file.
+/// For each file, at most this number of columns is listed, and the others are counted.
 const SHOWN_COLUMNS: usize = 24;
 /// Number of lines of the sample submission that are shown, with the header.
 const SHOWN_LINES: usize = 4;

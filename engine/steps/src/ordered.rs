@@ -9,7 +9,8 @@ use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
 use prep_core::{Context, StepError};
 
-/// Maximum number of batches in progress, including results that wait for an earlier one. More would not be faster.
+/// At most this number of batches is in progress, including batches whose results wait for an earlier one. More would
+/// not be faster.
 const MAX_WAITING: usize = 4;
 
 type BatchFn<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);

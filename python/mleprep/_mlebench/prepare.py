@@ -17,8 +17,6 @@ from mleprep._mlebench.raw import fill_raw
 
 logger = logging.getLogger("mlebench.data")
 
-_DOWNLOAD = data.download_dataset
-
 
 def prepare_all(
     competitions: Iterable[Competition],
@@ -45,7 +43,7 @@ def prepare_all(
             if data_dir is None:
                 others.append(one)
             elif not _is_prepared_by_others(one):
-                if data.download_dataset is not _DOWNLOAD:
+                if data.download_dataset is not data._DOWNLOAD_DATASET:
                     # Calls the caller's download function to get the bundle.
                     data.download_dataset(competition_id=one.id, download_dir=one.raw_dir.parent, force=False)
                 by_directory.setdefault(data_dir, []).append(one)
@@ -111,7 +109,7 @@ def _failure(competition_id: str, found: dict[str, Any]) -> Exception | None:
     messages = [one["message"] for one in found["failures"]] or [f"it is {found['state']}"]
     helps = advice.translate_all("\n".join(f"help: {one['help']}" for one in found["failures"] if one["help"]))
     text = f"`{competition_id}` was not prepared: " + "; ".join(messages) + ("\n" + helps if helps else "")
-    differs = any(one["failure"] == "check" for one in found["failures"])
+    differs = any(one["kind"] == "check" for one in found["failures"])
     return ValueError(text) if differs else RuntimeError(text)
 
 

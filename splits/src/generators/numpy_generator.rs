@@ -84,8 +84,8 @@ impl NumpyGenerator {
         }
     }
 
-    /// `permutation(n)`: the numbers 0..n in random order. Each index of a swap keeps only the bits that the largest
-    /// allowed index needs, and is drawn again if it is too large.
+    /// `permutation(n)`: the numbers 0..n in random order. For each swap, a draw keeps only the bits that the largest
+    /// allowed index needs. If the result is too large, it is drawn again.
     pub fn permutation(&mut self, n: u32) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..n).collect();
         for last in (1..n).rev() {

@@ -196,9 +196,7 @@ fn a_run_that_fills_the_disk_ends_like_other_runs() {
                 .zip(listed["competitions"].as_array().expect(&place))
             {
                 assert_eq!(one["id"], listed["id"]);
-                let is_listed = listed["reason"]
-                    .as_str()
-                    .is_some_and(|why| why.contains("the last run"));
+                let is_listed = listed["reasons"].to_string().contains("the last run");
                 let is_failed = one["state"] == "failed" && full == "store";
                 let is_prepared = listed["state"]
                     .as_str()

@@ -25,7 +25,7 @@ fn assert_readable(ended: &CommandResult) {
 }
 
 /// Prepares `harbour` from invalid input, first without a prepared tree and then over a good tree.
-/// `damage` replaces the input with the invalid one.
+/// `damage` replaces the valid input with invalid input.
 #[track_caller]
 fn assert_input_is_rejected(damage: impl Fn(&Sandbox), code: i32, parts: &[&str]) {
     let fresh = Sandbox::new();

@@ -60,7 +60,7 @@ fn invalid_submissions_get_a_helpful_message() {
         let found = answer.competition();
         assert_eq!(found["valid"], false, "{name}: {found}");
         if !kind.is_empty() {
-            assert_eq!(found["reason"], kind, "{name}: {found}");
+            assert_eq!(found["reason"]["kind"], kind, "{name}: {found}");
         }
         let message = found["message"].as_str().expect("a message");
         assert!(
@@ -97,7 +97,7 @@ fn oversized_submission_is_rejected_without_reading_it() {
         .and_then(|file| file.set_len(5 << 40))
         .expect("a sparse file");
     let found = validate(&sandbox, "files/huge.csv").code(1).competition();
-    assert_eq!(found["reason"], "unreadable", "{found}");
+    assert_eq!(found["reason"]["kind"], "unreadable", "{found}");
     assert!(
         found["message"]
             .as_str()

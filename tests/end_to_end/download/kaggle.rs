@@ -420,7 +420,7 @@ fn plan_shows_sizes_without_accepted_rules() {
         .json();
     let download = &plan["competitions"][0]["download"];
     assert_eq!(download["bytes"], 1200, "{download}");
-    let error = download["error"].as_str().expect("an error");
+    let error = download["error"]["message"].as_str().expect("an error");
     assert!(error.contains("rules of harbour"), "{error}");
     assert_eq!(world.server.sent(), 0);
 }

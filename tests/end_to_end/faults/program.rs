@@ -12,8 +12,8 @@ use super::world::World;
 use crate::kinds;
 use crate::support::{CommandResult, Harbour, Random, Sandbox, Snapshot};
 
-/// Maximum number of attempts until a fault has an effect.
-/// Some accesses can fail without effect, for example in caches that only save time.
+/// The test fails if none of this number of attempts has an effect. Some accesses can fail without effect, for example
+/// in caches that only save time.
 const ATTEMPTS: usize = 12;
 
 /// Pipelines of `kinds`: one unpacks archives, and one reads and writes tables in many formats.

@@ -62,11 +62,7 @@ fn interrupted_publication_is_never_treated_as_complete() {
             prepare_other(&world, &pipeline);
             inject(&world, &target, &undisturbed, random.seed);
             if fault == Fault::Full {
-                assert_eq!(
-                    leftovers(&world),
-                    0,
-                    "{target:?}: room that is not given back"
-                );
+                assert_eq!(leftovers(&world), 0, "{target:?}: temporary files are left");
             }
             let (old, new) = (before.contents(), undisturbed.contents());
             for (path, content) in world.sandbox.tree(&world.id).contents() {

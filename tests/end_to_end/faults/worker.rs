@@ -111,7 +111,7 @@ impl Reporter for Steps {
 }
 
 #[test]
-#[ignore = "the process in which something goes wrong; other tests start it"]
+#[ignore = "other tests start this process and inject faults into it"]
 fn worker() {
     let Some(job) = std::env::var_os(JOB) else {
         skipped("no test has started this process");

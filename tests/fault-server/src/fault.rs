@@ -34,7 +34,7 @@ pub enum Kind {
     RedirectTo { code: u16, base: String },
     /// The API sends the bundle itself instead of an address.
     SendBundle,
-    /// Invalidates all signatures so far: the store responds 403 until the client gets a new one from the API.
+    /// Invalidates all signatures so far: the store responds 403 until the client gets a new signature from the API.
     Expire,
     /// Lets each signature serve a single request. Further requests with the same signature get status 403.
     SingleUse,
@@ -92,7 +92,7 @@ pub enum At {
 pub struct Fault {
     pub kind: Kind,
     pub at: At,
-    /// Number of requests matching `at` before the first affected one.
+    /// Number of requests matching `at` before the first affected request.
     pub skip: usize,
     pub times: usize,
 }

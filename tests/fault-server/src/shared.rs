@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) bundles: Vec<Bundle>,
     pub(crate) faults: Vec<Fault>,
     pub(crate) log: Vec<Request>,
-    /// The number of issued signatures, and the number of the first valid one.
+    /// The number of issued signatures, and the number of the first valid signature.
     pub(crate) signatures: usize,
     pub(crate) first_valid: usize,
     /// Used signatures, if each signature serves a single request.

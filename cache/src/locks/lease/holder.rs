@@ -16,8 +16,8 @@ use super::{Candidate, Mode, prefix, token};
 use crate::locks::process::{ProcessId, ProcessState};
 use crate::system::machine;
 
-/// Maximum number of attempts to create the lease file. An attempt fails if another process removes the empty directory
-/// before the file exists.
+/// Creating the lease file fails if another process removes the empty directory before the file exists. Then the file
+/// is created again, up to this number of attempts.
 const MAX_ANNOUNCEMENTS: usize = 100;
 
 /// Content of a lease file. Its length never changes, so the file can be overwritten in place.
@@ -183,8 +183,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Maximum number of listings of the directory in one check. If a file disappears before it is read, the check lists the
-/// directory again.
+/// If a file disappears before it is read, a check lists the directory again, up to this number of times.
 const MAX_LISTINGS: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -77,7 +77,8 @@ const TIMING: LeaseTiming = LeaseTiming {
     silence: Duration::from_secs(25),
 };
 
-/// Maximum time for which a process waits for a rival to withdraw its request, and the pause between two checks.
+/// If other processes only request the lock too, a process waits at most this long for them to withdraw their requests.
+/// The second constant is the pause between two checks.
 const WITHDRAWAL_LIMIT: Duration = Duration::from_millis(500);
 const WITHDRAWAL_PAUSE: Duration = Duration::from_millis(2);
 

@@ -208,12 +208,12 @@ fn take_unless_alive_waits_until_the_holder_is_dead() -> Outcome {
 fn holder_treated_as_dead_reports_the_lost_lock() -> Outcome {
     let directory = tempfile::tempdir()?;
     let holders = directory.path().join("holders");
-    let (sleeper, _) = wait(&holders, Mode::Exclusive, &elsewhere("one"))?;
-    fs::remove_file(&sleeper.0.path)?;
+    let (suspended, _) = wait(&holders, Mode::Exclusive, &elsewhere("one"))?;
+    fs::remove_file(&suspended.0.path)?;
     let (next, _) = wait(&holders, Mode::Exclusive, &elsewhere("two"))?;
-    assert!(!sleeper.0.beat()?);
-    assert!(sleeper.is_lost());
-    drop(sleeper);
+    assert!(!suspended.0.beat()?);
+    assert!(suspended.is_lost());
+    drop(suspended);
     assert!(
         !next.is_lost() && next.0.beat()?,
         "the next holder keeps the lock, because its file is a different one"

@@ -37,8 +37,7 @@ pub(super) struct VerifiedAnswers {
     pub pipeline: Pipeline,
     pub grader: Grader,
     pub file: AnswersFile,
-    /// The manifest, if the answers have the digest that it records. `None` if the answers have no such digest but their
-    /// published checksum.
+    /// The manifest, if the answers have the digest that it records. `None` if they only have their published checksum.
     record: Option<Manifest>,
 }
 

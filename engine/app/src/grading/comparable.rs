@@ -112,7 +112,8 @@ pub(crate) enum Answers<'a> {
 }
 
 impl Comparability {
-    /// Returns whether scores on prepared data are comparable with scores of MLE-bench. Reads no prepared file.
+    /// Determines whether scores on prepared data are comparable with scores of MLE-bench, and the reasons if they are
+    /// not. Reads no prepared file.
     ///
     /// # Errors
     /// Returns an error if the pipeline has mistakes.
@@ -120,7 +121,7 @@ impl Comparability {
         Comparability::of_data(entry, &manifest.variant, manifest.origin.as_ref())
     }
 
-    /// Returns whether scores on data of `variant` are comparable. `origin` records how the data were prepared.
+    /// Determines whether scores on data of `variant` are comparable. `origin` records how the data were prepared.
     pub(crate) fn of_data(
         entry: &CatalogEntry,
         variant: &str,
@@ -140,8 +141,8 @@ impl Comparability {
         })
     }
 
-    /// Returns whether a score that was computed from `answers` is comparable. `path` is the path of the answers, such as
-    /// `private/test.csv`.
+    /// Determines whether a score that was computed from `answers` is comparable. `path` is the path of the answers,
+    /// such as `private/test.csv`.
     pub(crate) fn of_grading(
         entry: &CatalogEntry,
         path: &str,

@@ -180,7 +180,8 @@ fn signed_list(key: &SigningKey, mut report: JsonObject) -> JsonObject {
 /// Writes a report under a unique name, even if other processes write reports into the same directory in the same
 /// second. The file appears complete or not at all.
 ///
-/// The name contains the first second from `now` that is free. Therefore the order of the names is that of the reports.
+/// The name contains the first second, from `now` on, for which the directory has no report. Therefore the order of the
+/// names is that of the reports.
 fn save(
     mut file: NamedTempFile,
     directory: &Path,

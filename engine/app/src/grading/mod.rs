@@ -455,8 +455,8 @@ fn logged_fields(report: &CompetitionReport, answers: Sha256) -> Map<String, Val
 pub struct Validation {
     pub valid: bool,
     pub message: String,
-    /// The kind of error, as a stable name for programs.
-    pub reason: Option<&'static str>,
+    /// The reason why the submission is invalid, as in the report of a grading.
+    pub reason: Option<Value>,
 }
 
 impl Validation {
@@ -492,7 +492,12 @@ impl Validation {
                         one_line(&refusal.to_string())
                     ),
                 },
-                reason: Some(refusal.kind.name()),
+                reason: Some(json!({
+                    "kind": refusal.kind.name(),
+                    "message": refusal.to_string(),
+                    "column": refusal.column,
+                    "row": refusal.row,
+                })),
             },
         }
     }
@@ -523,7 +528,7 @@ mod validation_tests {
             message("None", SubmissionError::Missing),
             "Submission invalid! Submission file None does not exist."
         );
-        // Upstream's message is that the file does not exist.
+        // In this case, upstream reports that the file does not exist.
         assert_eq!(
             message("a", SubmissionError::NotAFile),
             "Submission invalid! Submission file a is a directory or a device, not a file."
@@ -554,6 +559,7 @@ mod validation_tests {
             "{}",
             refused.message
         );
-        assert_eq!(refused.reason, Some("ids"));
+        let reason = json!({ "kind": "ids", "message": "cell {a\nb} is unknown", "column": null, "row": null });
+        assert_eq!(refused.reason, Some(reason));
     }
 }

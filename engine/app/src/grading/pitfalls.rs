@@ -121,9 +121,9 @@ fn ids_without_test_row(grader: &Grader, answers: &Frame, test: &[u8]) -> Option
     ))
 }
 
-/// Grades the sample submission with other rows: with every second row repeated, with every second row in place of the
-/// others, and without every second row. Returns a warning if its score improves, although the score of the answers does
-/// not get worse in the same way. A participant could then repeat or leave out rows in order to get a better score.
+/// Grades the sample submission after three changes: every second row is repeated, is repeated in place of the others,
+/// or is left out. Returns a warning if a change improves this score, but does not make the score of the answers worse.
+/// Then participants could repeat or leave out rows in order to get a better score.
 fn rewarded_rows(grader: &Grader, answers: &Frame, files: [&[u8]; 2]) -> Option<String> {
     if grader.queries().is_empty() || grader.identifiers().is_empty() {
         return None;
@@ -138,7 +138,7 @@ fn rewarded_rows(grader: &Grader, answers: &Frame, files: [&[u8]; 2]) -> Option<
     };
     let complete = score(&sample, [1, 1])?;
     let best = perfect.as_ref().and_then(|perfect| score(perfect, [1, 1]));
-    // The numbers of copies of each row at an even and at an odd position.
+    // The number of copies of each row at an even position, and of each row at an odd position.
     let ways = [
         ("repeated", [2, 1]),
         ("repeated", [1, 2]),

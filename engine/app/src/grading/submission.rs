@@ -29,7 +29,7 @@ use rustix::io::Errno;
 
 use crate::error::Error;
 
-/// Maximum length of a file that is read into memory, in bytes.
+/// A file with more bytes is not read into memory, but read several times from the disk.
 const MAX_MEMORY_BYTES: u64 = 16 << 20;
 
 /// Number of attempts to read a file that other processes change.
@@ -554,7 +554,7 @@ fn open_directory(
 fn open_error(name: &str, errno: Errno) -> SubmissionError {
     match errno {
         Errno::NOENT | Errno::NAMETOOLONG | Errno::INVAL => SubmissionError::Missing,
-        // In this order: a link, a directory component that is a link or a file, and a socket.
+        // In this order: the name is a link, a directory of the path is a link or a file, the name is a socket.
         Errno::LOOP | Errno::NOTDIR | Errno::NXIO => SubmissionError::NotAFile,
         other => read_error(name, other.into()),
     }

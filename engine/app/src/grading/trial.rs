@@ -17,16 +17,16 @@ use crate::catalog::CatalogEntry;
 use crate::grading::pitfalls;
 use crate::grading::rules::grader;
 
-/// Maximum difference of two scores that are treated as equal. For example, the best log loss is zero. If the answers are
-/// graded as a submission, their log loss is slightly higher, because the metric clips probabilities.
+/// Scores that differ by at most this number are treated as equal. For example, the best log loss is zero. If the
+/// answers are graded as a submission, their log loss is slightly higher, because the metric clips probabilities.
 const TOLERANCE: f64 = 1e-5;
 
 /// The usual name of the public table of test items.
 const TEST_TABLE: &str = "test.csv";
 
-/// Maximum total size of the answers and the sample submission of a trial, in bytes. The maximum is lower for a built-in
-/// competition, because this project's tests already grade its sample. With the higher maximum, a user's run would spend a
-/// quarter of its time on the trial.
+/// If the answers and the sample submission together have more bytes, the trial does not grade them. The limit is lower
+/// for a built-in competition, because this project's tests already grade its sample. With the higher limit, a user's
+/// run would spend a quarter of its time on the trial.
 const MAX_BYTES: u64 = 16 << 20;
 const MAX_BYTES_BUILT_IN: u64 = 1 << 20;
 

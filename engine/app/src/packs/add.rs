@@ -25,16 +25,16 @@ use crate::error::{Error, failure_of};
 use crate::export::TemporaryCopy;
 use crate::settings::Settings;
 
-/// Maximum size of `pack.yaml` and of a pipeline, in bytes.
+/// Maximum size of each YAML file of a pack, in bytes: of `pack.yaml` and of the pipelines.
 const MAX_YAML_BYTES: u64 = 1 << 20;
 
-/// Maximum size of all files of a pack, in bytes.
+/// Maximum total size of the files of a pack, in bytes.
 const MAX_PACK_BYTES: u64 = 256 << 20;
 
 /// Maximum number of files and directories of a pack.
 const MAX_PATHS: usize = 20_000;
 
-/// Maximum number of directories in the path of a file.
+/// Maximum number of directories that may contain a file of a pack, one inside the other.
 const MAX_DEPTH: usize = 8;
 
 /// The directory, archive or URL from which a pack is added.

@@ -104,7 +104,7 @@ impl PackLock {
     }
 }
 
-/// The signature covers the name of the pack, so that the file of one pack is not valid for another one.
+/// Returns the purpose of a signature. It names the pack, so that the file of one pack is not valid for another one.
 fn purpose(pack: &str) -> String {
     format!("{LOCK_FILE} of {pack}")
 }

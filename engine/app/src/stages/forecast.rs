@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::bundles::Note;
 use crate::error::Error;
 use crate::prepared;
+use crate::reasons::StatedReason;
 use crate::stages::load::{Competition, FurtherSource};
 use crate::stages::resolve::Plan;
 use crate::task::Task;
@@ -50,7 +51,7 @@ pub struct Download {
     pub estimated: bool,
     /// The reason why the file cannot be downloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub error: Option<StatedReason>,
 }
 
 impl Download {
@@ -157,7 +158,7 @@ impl Plan {
                             estimated: false,
                             error: None,
                         },
-                        Err(error) => published(input, Some(chain(&error))),
+                        Err(error) => published(input, Some(&error)),
                     }
                 }
                 _ => published(input, None),
@@ -246,7 +247,7 @@ fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicB
             error: None,
         },
         Err(error) => {
-            let mut download = published(input, Some(chain(&error)));
+            let mut download = published(input, Some(&error));
             match error {
                 FetchError::Quota { .. } => is_limited.store(true, Ordering::Relaxed),
                 FetchError::RulesNotAccepted { .. }
@@ -265,12 +266,12 @@ fn listed_size(input: &MissingInput<'_>, network: &Network, is_limited: &AtomicB
     }
 }
 
-fn published(input: &MissingInput<'_>, error: Option<String>) -> Download {
+fn published(input: &MissingInput<'_>, error: Option<&FetchError>) -> Download {
     Download {
         bytes: input.published_bytes(),
         partial_bytes: input.source.and_then(|source| source.published_bytes),
         estimated: true,
-        error,
+        error: error.map(|error| StatedReason::new(error.failure().name(), chain(error))),
     }
 }
 

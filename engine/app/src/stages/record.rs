@@ -98,7 +98,7 @@ fn record_competition(
     if !state.is_complete() {
         note_failure(ended, competition, None)?;
     }
-    // Comes after recording, because without a record the next run needs the bundle again.
+    // Deletes the bundle only after recording, because without a record the next run needs the bundle again.
     finish_bundle(ended, competition, state);
     Ok(Recorded { published, locked })
 }
@@ -227,7 +227,8 @@ fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
     }
 }
 
-/// Returns whether a built-in pipeline prepared the data, and whether the data match their published checksums.
+/// Returns the origin of the data: whether a built-in pipeline prepared them, and whether they match their published
+/// checksums.
 ///
 /// The data must be complete. `last` contains the last run of each step, including the run that has just ended.
 fn origin(

@@ -78,7 +78,7 @@ pub struct PlannedStep {
     pub runs: Runs,
     /// Why the step runs or may run. If its result is in the cache, but differs from that of the last publication, how its key
     /// record changed.
-    #[serde(flatten)]
+    #[serde(serialize_with = "crate::reasons::serialize")]
     pub reason: Option<Reason>,
 }
 
@@ -247,8 +247,9 @@ fn of_files(mut causes: Vec<Cause>) -> Vec<Cause> {
     causes
 }
 
-/// Splits `ids` into those that the run leaves out, and the others. The run leaves out competitions whose bundle or source is
-/// missing, but only if the task prepares only available competitions.
+/// Splits `ids` into the ids of competitions that the run leaves out, and the remaining ids. The run leaves out
+/// competitions only if the task prepares only available competitions. It then leaves out those whose bundle or source
+/// is missing.
 pub(crate) fn left_out(task: &Task, plan: &Plan, ids: &[String]) -> (Vec<String>, Vec<String>) {
     let missing: HashSet<&str> = match task.options.available_only {
         true => plan.without_sources(),
@@ -258,10 +259,10 @@ pub(crate) fn left_out(task: &Task, plan: &Plan, ids: &[String]) -> (Vec<String>
     ids.partition(|id| missing.contains(id.as_str()))
 }
 
-/// Returns one error for all missing bundles, if there are no credentials to download them.
+/// Fails with one error for all missing bundles, if there are no credentials to download them.
 ///
-/// For a plan of a single competition, returns no error. The step that reads the bundle then fails, and its error also
-/// lists the searched directories.
+/// Never fails for a plan of a single competition. The step that reads the bundle then fails, and its error also lists
+/// the searched directories.
 pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Result<(), Error> {
     let missing = plan
         .missing()
@@ -288,7 +289,7 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Re
 /// Same as `require_credentials`, for bundles that are fetched without preparing their competitions.
 ///
 /// # Errors
-/// Returns one error for all missing bundles, if at least two are missing.
+/// Fails with one error for all missing bundles, if at least two are missing and there are no credentials.
 pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
     let mut missing: Vec<&str> = Vec::new();
     for id in ids {

@@ -136,7 +136,7 @@ impl StepFailure {
         }
     }
 
-    /// Returns the step and the first line of the message.
+    /// Returns the step and the first line of the message, as one line.
     pub(super) fn line(&self) -> String {
         let message = self.message.lines().next().unwrap_or_default();
         match &self.step {

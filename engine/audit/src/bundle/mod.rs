@@ -229,7 +229,7 @@ impl Raw {
     }
 }
 
-/// Minimum length of a run of zeros that is reported as a hole. Compressed content does not contain longer runs.
+/// Shorter runs of zeros are not reported as holes. Compressed content does not contain longer runs.
 const MIN_HOLE_BYTES: usize = 512;
 
 struct Bundle<'a> {

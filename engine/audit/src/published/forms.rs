@@ -46,7 +46,7 @@ enum Order {
     Reversed,
 }
 
-/// Maximum number of bytes to render. For larger files, fewer columns are tried.
+/// At most this number of bytes is rendered in total. Therefore fewer columns are tried for larger files.
 const MAX_RENDERED_BYTES: u64 = 64 << 30;
 /// Approximate memory for sorting rows, in bytes per byte of the file.
 const ROW_MEMORY: u64 = 4;

@@ -18,7 +18,7 @@ use crate::read::hex;
 use crate::tree::SplitSearch;
 use crate::tree::split::{merged, parts, seeds};
 
-/// Maximum number of bytes to hash. For larger files, fewer seeds are tried.
+/// At most this number of bytes is hashed in total. Therefore fewer seeds are tried for larger files.
 const MAX_HASHED_BYTES: u64 = 8 << 30;
 /// Approximate memory for a file, in bytes per byte of the file: rows, rendered lines, and a copy of these lines.
 const ROW_MEMORY: u64 = 4;

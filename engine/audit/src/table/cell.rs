@@ -31,7 +31,7 @@ pub(crate) enum Difference {
     Value,
 }
 
-/// Maximum distance between doubles that two parsers read from the same text, in units in the last place.
+/// Doubles that two parsers read from the same text differ by at most this number of units in the last place.
 const MAX_ULPS: u64 = 4;
 
 impl Difference {

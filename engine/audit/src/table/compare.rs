@@ -16,7 +16,7 @@ pub struct TableComparison {
     pub findings: Vec<AuditFinding>,
     /// Number of rows if all rows are equal and in the same order.
     pub rows: Option<u64>,
-    /// Keys of the rows that only one side has. The other side may have them in a different file.
+    /// Keys of the rows that only one side has. The other side may have these rows in a different file.
     pub moved: Option<UnpairedKeys>,
 }
 

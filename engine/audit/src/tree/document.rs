@@ -17,7 +17,7 @@ use crate::table;
 use crate::table::TableUse;
 use crate::table::cell::{ColumnType, Difference};
 
-/// Maximum depth at which objects and lists are compared value by value.
+/// Two objects or lists at this depth are compared only for equality. A difference between them has no example.
 const MAX_DEPTH: usize = 64;
 
 pub(super) fn compare(

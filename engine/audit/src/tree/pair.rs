@@ -53,7 +53,7 @@ pub(super) fn with_context<T>(
 pub(super) struct FileComparison {
     pub path: String,
     pub findings: Vec<AuditFinding>,
-    /// Keys of the rows that only one side has in this file. The other side may have them in a different file.
+    /// Keys of the rows that only one side has in this file. The other side may have these rows in a different file.
     pub moved: Option<UnpairedKeys>,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn compare(
 
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
-/// Maximum length of a document that is compared without its byte order mark.
+/// A document with a byte order mark is compared without the mark only if it has at most this number of further bytes.
 const MAX_BYTES_WITH_MARK: u64 = 64 << 20;
 
 /// Returns whether a file is an HTML page or an error message of a server, as a failed download leaves it.

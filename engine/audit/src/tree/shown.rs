@@ -14,9 +14,9 @@ use crate::causes::{Cause, Harm};
 use crate::error::unless_damaged;
 use crate::finding::{ANSWERS_SHOWN, AuditFinding};
 
-/// Minimum number of test items whose answers must be found.
+/// With fewer test items, neither columns nor files are reported as revealing answers.
 const MIN_ITEMS: usize = 10;
-/// Maximum length of a text file in which answers next to ids are searched.
+/// Answers next to ids are not searched in text files with more bytes.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
 /// Number of first columns that are tried as the id column.
@@ -24,7 +24,8 @@ const MAX_KEY_COLUMNS: usize = 8;
 /// Number of words after an item's id that are tried as its answer.
 const MAX_WORDS: usize = 8;
 
-/// Raises the harm of findings about public files of the audited tree that reveal answers to test items.
+/// Finds public files of the audited tree that reveal answers of test items, and raises the harm of the findings about
+/// these files.
 pub(super) fn raise(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,
@@ -80,7 +81,8 @@ fn raise_to_answers(finding: &mut AuditFinding, shown: &str) {
     finding.proof = Some(proof.map_or(shown.to_owned(), |proof| format!("{proof}; {shown}")));
 }
 
-/// Raises the harm of public files for one test item each, if most of them contain the item's answer.
+/// Examines additional public files that are named after test items. If most of these files contain the answer of their
+/// item, raises the harm of the findings about all additional public files.
 fn raise_item_files(
     findings: &mut [AuditFinding],
     roots: &TreeRoots<'_>,

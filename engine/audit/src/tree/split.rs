@@ -306,7 +306,8 @@ fn read_values(
 
 const MAX_CELLS: usize = 8_000_000;
 
-/// Returns the columns by which the split may be stratified, last ones first, because these are usually labels.
+/// Returns the columns by which the split may be stratified, from the last to the first, because labels are usually
+/// last.
 fn columns_to_try(trees: &TreeRoots<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
     let Some(format) = Format::from_path(&search.train) else {
         return Ok(Vec::new());

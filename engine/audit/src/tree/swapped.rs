@@ -13,7 +13,7 @@ use crate::causes::Cause;
 use crate::error::AuditError;
 use crate::finding::AuditFinding;
 
-/// Replaces the findings about files with the content of a different file of prep's own tree.
+/// Finds files that have the content of a different file of prep's own tree. Replaces the findings about these files.
 pub(super) fn explain(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,
@@ -27,10 +27,11 @@ fn length(file: &Path) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// Minimum length of a copy. Shorter files can be equal by chance.
+/// Shorter files, in bytes, are not reported as copies, because they can be equal by chance.
 const MIN_COPIED_BYTES: u64 = 256;
 
-/// Finds copies of a different file of prep's own tree, even if that content is also at its correct path.
+/// Finds copies of a different file of prep's own tree, even if the audited tree also has this content at its correct
+/// path.
 fn find_copied(
     pairs: &mut [FileComparison],
     roots: &TreeRoots<'_>,

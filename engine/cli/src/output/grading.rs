@@ -44,12 +44,17 @@ pub fn signed(entry: JsonObject, key: Option<&SigningKey>) -> JsonObject {
 }
 
 /// Returns the element of `competitions` for a submission that could not be graded.
-pub fn not_graded(entry: &ListedSubmission, error: &CliError) -> JsonObject {
+pub fn not_graded(list: &Path, entry: &ListedSubmission, error: &CliError) -> JsonObject {
+    let place = JsonObject::from_iter([
+        ("file", (&*list.to_string_lossy()).into()),
+        ("line", i64::try_from(entry.line).ok().into()),
+    ]);
     let error = JsonObject::from_iter([
+        ("kind", error.json()["kind"].as_str().into()),
         ("code", i64::from(error.exit as u8).into()),
         ("message", error.message.as_str().into()),
         ("help", error.help.as_deref().into()),
-        ("place", JsonValue::Null),
+        ("place", place.into()),
     ]);
     JsonObject::from_iter([
         ("id", entry.competition_id.as_str().into()),

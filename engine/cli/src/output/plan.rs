@@ -271,7 +271,7 @@ fn download_text(download: &Download, name: &str) -> String {
     match (&download.error, bytes, download.partial_bytes) {
         (Some(error), bytes, _) => {
             let size = bytes.map_or_else(String::new, |bytes| format!("; it has about {bytes}"));
-            format!("{name} is missing: {error}{size}")
+            format!("{name} is missing: {}{size}", error.message)
         }
         (None, Some(bytes), Some(part)) if Some(part) == download.bytes => {
             format!("{bytes} to download")
@@ -362,8 +362,9 @@ mod tests {
                 .ends_with("u       csv   up to date\n")
         );
         let json = serde_json::to_value(&plan).unwrap();
-        assert_eq!(json["steps"][0]["reason"], "unread");
-        assert_eq!(json["steps"][2].get("reason"), None);
+        let read = serde_json::json!({ "kind": "unread", "bytes": 1_900_000, "message": "not read yet, 1.90 MB" });
+        assert_eq!(json["steps"][0]["reason"], read);
+        assert_eq!(json["steps"][2]["reason"], Value::Null);
     }
 
     #[test]
@@ -393,7 +394,7 @@ mod tests {
             bytes,
             partial_bytes,
             estimated: partial_bytes.is_none(),
-            error: error.map(str::to_owned),
+            error: error.map(|error| reasons::StatedReason::new("away", error)),
         };
         for (download, expected) in [
             (

@@ -56,7 +56,8 @@ pub fn printable(text: impl Display) -> String {
     clean
 }
 
-/// Maximum number of errors that are printed. Also the maximum number of printed warnings.
+/// At most this number of errors is printed, and at most this number of warnings. Further errors and warnings are only
+/// counted.
 const MAX_LISTED: usize = 50;
 
 /// Returns a message about the errors or warnings beyond [`MAX_LISTED`]. `unit` is for example `further error`.

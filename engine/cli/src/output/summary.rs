@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prep_app::{Checksums, CompetitionState, Preparation, StepFailure, Summary};
+use prep_app::{Checksums, CompetitionState, Preparation, StepFailure, Summary, reasons};
 use prep_core::{Timing, WaitTimes, units};
 use serde_json::{Value, json};
 
@@ -93,14 +93,18 @@ pub fn json_of(summary: &Summary) -> Value {
             // The message need not name the step, because the JSON has a member for the step.
             one.insert("message".to_owned(), json!(failure.message));
             one.insert("step".to_owned(), json!(failure.step));
-            one.insert("failure".to_owned(), json!(failure.failure));
         }
         one
     });
     let failures: Vec<Value> = failures.collect();
     let mut all = json!(summary);
-    if let Some(all) = all.as_object_mut() {
-        all.insert("failures".to_owned(), failures.into());
+    all["failures"] = failures.into();
+    // The cache stores the result of a trial with texts as reasons.
+    if let Some(trial) = all.get_mut("trial") {
+        reasons::state(trial, "skipped", "skipped");
+        for (_, outcome) in trial.as_object_mut().into_iter().flatten() {
+            reasons::state(outcome, "reason", "invalid");
+        }
     }
     all
 }

@@ -165,7 +165,7 @@ pub fn shortened(text: &str, width: usize) -> String {
     short
 }
 
-/// Maximum length in characters of text from files, such as a name or a cell.
+/// A longer text from a file, such as a name or a cell, is shortened to this number of characters.
 const MAX_TEXT: usize = 200;
 
 /// Formats text from files, such as a name or a cell, for one line:

@@ -195,7 +195,7 @@ fn tree(part: &TreeAudit) -> String {
     )
 }
 
-/// Maximum length of a line, in characters. Lines quote names and values from the audited files.
+/// A line with more characters is shortened. Lines quote names and values from the audited files, which may be long.
 const MAX_LINE: usize = 4_000;
 
 /// Maximum number of paths per block.

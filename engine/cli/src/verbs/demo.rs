@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::Args;
+use prep_app::reasons::StatedReason;
 use prep_app::{
     Catalog, Error, GradedList, GradingLog, Preparation, PreparationOptions, RememberedOptions,
     SAMPLES, SampleBundle, Settings, Summary, Verify, grade_list,
@@ -47,7 +48,7 @@ struct Row {
     medal: Option<&'static str>,
     above_median: bool,
     /// Why the submission has no score.
-    refusal: Option<String>,
+    reason: Option<StatedReason>,
 }
 
 impl DemoArgs {
@@ -186,7 +187,10 @@ fn rows(graded: &GradedList) -> Result<Vec<Row>, CliError> {
         score: report.score,
         medal: report.medals.any().then(|| grading::medal(report)),
         above_median: report.medals.above_median,
-        refusal: report.reason.as_ref().map(ToString::to_string),
+        reason: report
+            .reason
+            .as_ref()
+            .map(|refusal| StatedReason::new(refusal.kind.name(), refusal.to_string())),
     };
     reports(graded).map(|report| Ok(row(report?))).collect()
 }
@@ -203,8 +207,8 @@ fn table(graded: &GradedList, rows: &[Row]) -> String {
             row.id.clone(),
             row.submission.clone(),
             grading::score(report),
-            match &row.refusal {
-                Some(refusal) => format!("invalid: {refusal}"),
+            match &row.reason {
+                Some(reason) => format!("invalid: {}", reason.message),
                 None => grading::medal(report).to_owned(),
             },
         ]);

@@ -46,7 +46,7 @@ pub struct DoctorArgs {
 /// Pause between two requests to Kaggle.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(1500);
 
-/// Maximum difference between the clocks of this system and the server without a warning.
+/// A larger difference between the clocks of this system and of the server causes a warning.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
 /// With less memory for steps, in bytes, large competitions may be slow or fail.

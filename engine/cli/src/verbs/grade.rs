@@ -317,7 +317,7 @@ fn grade_list(
     if session.printer.json {
         let competitions = graded.results.iter().map(|(entry, result)| match result {
             Ok(report) => grading::signed(grading::entry(report), key),
-            Err(error) => grading::not_graded(entry, &error.clone().into()),
+            Err(error) => grading::not_graded(list, entry, &error.clone().into()),
         });
         let competitions = competitions.collect();
         let path = graded.path.to_string_lossy();

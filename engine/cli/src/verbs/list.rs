@@ -1,6 +1,7 @@
 //! `prep list`: lists competitions and their state.
 
 use clap::Args;
+use prep_app::reasons::StatedReason;
 use prep_app::{AnswersState, CatalogEntry, Comparability, FailedRun, PreparedData, PreparedState};
 use prep_core::units;
 use prep_spec::Day;
@@ -38,7 +39,7 @@ struct Row {
     bytes: Option<u64>,
     state: String,
     /// Files that differ from the published ones, files that no run published, and how the last run failed.
-    reason: Option<String>,
+    reasons: Vec<StatedReason>,
     /// The first prepared variant whose data changed, otherwise the first prepared variant.
     variant: Option<String>,
     variants: Vec<String>,
@@ -105,12 +106,13 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
     let mut is_changed = false;
     for variant in session.settings.variants() {
         let data_dir = session.settings.data_dir_of(&variant);
-        let of_variant = |reason: &str| match variant == prep_spec::BASE_VARIANT {
-            true => reason.to_owned(),
-            false => format!("{variant}: {reason}"),
+        let of_variant = |kind, reason: &str| match variant == prep_spec::BASE_VARIANT {
+            true => StatedReason::new(kind, reason),
+            false => StatedReason::new(kind, format!("{variant}: {reason}")),
         };
         if let Some(run) = FailedRun::read(&data_dir, &entry.id) {
-            reasons.push(of_variant(&run.to_string()));
+            let kind = run.message.as_ref().map_or("stopped", |_| "failed");
+            reasons.push(of_variant(kind, &run.to_string()));
         }
         let manifest = match prep_app::manifest(&data_dir, &entry.id) {
             Ok(Some(manifest)) => manifest,
@@ -121,8 +123,9 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
                 problem = problem.or(Some("unreadable"));
                 let prefix = format!("{}: ", entry.id);
                 let message = error.message.strip_prefix(&prefix);
-                reasons.push(of_variant(message.unwrap_or(&error.message)));
-                reasons.extend(error.help);
+                let lines = [message.or(Some(&error.message)), error.help.as_deref()];
+                let text = lines.into_iter().flatten().collect::<Vec<_>>().join("; ");
+                reasons.push(of_variant("unreadable", &text));
                 continue;
             }
         };
@@ -134,8 +137,9 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         };
         let data = PreparedData::new(Some(&manifest), &data_dir, &session.settings)?;
         let change = prep_app::pipeline_change(entry, &manifest).filter(|_| manifest.complete);
-        reasons.extend(change.map(|text| of_variant(&text)));
-        reasons.extend(data.tree.difference().map(|text| of_variant(&text)));
+        reasons.extend(change.map(|text| of_variant("pipeline_changed", &text)));
+        let difference = data.tree.difference();
+        reasons.extend(difference.map(|text| of_variant("files_differ", &text)));
         let answers = AnswersState::of(&data_dir, &entry.id);
         match data.state.problem() {
             None => {
@@ -164,9 +168,10 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         (None, None) if entry.unreadable.is_some() => "pipeline cannot be read".to_owned(),
         (None, None) => "no pipeline".to_owned(),
     };
-    reasons.extend(entry.unreadable.iter().map(|error| error.message.clone()));
+    let unreadable = entry.unreadable.iter();
+    reasons.extend(unreadable.map(|error| StatedReason::new("unreadable", &*error.message)));
     if matches!(pipeline, Some(Err(_))) && !variants.is_empty() {
-        reasons.push("its pipeline has mistakes".to_owned());
+        reasons.push(StatedReason::new("pipeline", "its pipeline has mistakes"));
     }
     let pipeline = pipeline.and_then(Result::ok);
     let (variant, comparability) = shown_variant.unzip();
@@ -182,7 +187,7 @@ fn row(session: &CliSession, entry: &CatalogEntry) -> Result<Row, CliError> {
         category: pipeline.map(|pipeline| pipeline.category),
         bytes: entry.size(),
         state,
-        reason: (!reasons.is_empty()).then(|| reasons.join("; ")),
+        reasons,
         variant,
         variants,
         answers: shown_answers,
@@ -205,6 +210,8 @@ fn table(rows: &[Row]) -> PrintedTable {
             .map(String::as_str)
             .filter(|set| *set != "all")
             .collect();
+        let reasons = row.reasons.iter().map(|one| one.message.as_str());
+        let reasons: Vec<&str> = reasons.collect();
         let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
         table.row(vec![
             row.id.clone(),
@@ -213,9 +220,9 @@ fn table(rows: &[Row]) -> PrintedTable {
             or_dash(row.category.as_ref()),
             or_dash(row.name.as_ref()),
             // The state is the last column, so that a long reason does not widen the other rows.
-            match &row.reason {
-                Some(reason) => format!("{}: {reason}", row.state),
-                None => row.state.clone(),
+            match reasons.is_empty() {
+                true => row.state.clone(),
+                false => format!("{}: {}", row.state, reasons.join("; ")),
             },
         ]);
     }
@@ -237,7 +244,7 @@ mod tests {
             category: Some("Image Classification".into()),
             bytes: entry.size(),
             state: "not prepared".into(),
-            reason: None,
+            reasons: Vec::new(),
             variant: None,
             launched: None,
             closed: None,

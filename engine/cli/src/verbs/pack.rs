@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use prep_app::reasons;
 use prep_app::{
     LeakLevel, NOT_REPRODUCIBLE, PackCheck, PackChecks, PackOrigin, PreparationOptions,
     RememberedOptions, SILENT_FAILURE, add_pack, installed_packs, remove_pack,
 };
-use prep_core::units;
+use prep_core::{Failure, units};
 use prep_remote::{SigningKey, TrustedSigner};
 use serde_json::json;
 
-use crate::error::Exit;
+use crate::error::{CliError, Exit};
 use crate::options::{SourceArg, VariantArg};
 use crate::output::printer::write_atomically;
 use crate::output::table::{PrintedTable, one_line};
@@ -103,7 +104,7 @@ impl ListArgs {
                 "name": installed.name,
                 "directory": installed.directory,
                 "pack": pack.map(|pack| json!(**pack)),
-                "problem": problem,
+                "error": error.map(|error| CliError::from(error.clone()).json()),
             }));
             let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
             let repository = pack.and_then(|pack| pack.repository.clone());
@@ -234,7 +235,14 @@ impl CheckArgs {
             });
         }
         if session.printer.json {
-            session.printer.json(&json!({ "competitions": found }))?;
+            let mut competitions = json!(found);
+            for check in competitions.as_array_mut().into_iter().flatten() {
+                reasons::state(check, "mistake", Failure::Pipeline.name());
+                reasons::state(check, "failure", Failure::Input.name());
+            }
+            session
+                .printer
+                .json(&json!({ "competitions": competitions }))?;
         } else if self.markdown {
             session.printer.result(&markdown(&found))?;
         } else {

@@ -73,25 +73,22 @@ pub struct CheckArgs {
 /// A mistake in the JSON output.
 #[derive(Debug, Serialize)]
 struct Mistake {
-    file: String,
-    line: Option<usize>,
-    column: Option<usize>,
-    code: Option<&'static str>,
+    kind: &'static str,
     severity: &'static str,
     message: String,
     help: Option<String>,
+    /// The file, and the line and column if they are known.
+    place: Value,
 }
 
 impl Mistake {
-    fn without_place(file: &str, message: &str, help: Option<String>) -> Mistake {
+    fn of_file(kind: &'static str, file: &str, message: &str, help: Option<String>) -> Mistake {
         Mistake {
-            file: file.to_owned(),
-            line: None,
-            column: None,
-            code: None,
+            kind,
             severity: Severity::Error.name(),
             message: message.to_owned(),
             help,
+            place: json!({ "file": file }),
         }
     }
 }
@@ -117,7 +114,7 @@ impl CheckArgs {
                 text.push_str(&format!("{name}: error: {}\n", error.message));
                 let help = error.help.as_ref().and_then(words);
                 text.extend(help.iter().map(|help| format!("  help: {help}\n")));
-                found.push(Mistake::without_place(&name, &error.message, help));
+                found.push(Mistake::of_file("unreadable", &name, &error.message, help));
             }
             exits.push(CliError::from(error).exit);
         }
@@ -132,17 +129,15 @@ fn mistakes(diagnostics: &Diagnostics) -> Vec<Mistake> {
     let found = diagnostics.iter().map(|diagnostic| {
         let (line, column) = diagnostics.source().position(diagnostic.span.start);
         Mistake {
-            file: file.to_owned(),
-            line: Some(line),
-            column: Some(column),
-            code: Some(diagnostic.code),
+            kind: diagnostic.code,
             severity: diagnostic.severity.name(),
             message: diagnostic.message.clone(),
             help: diagnostic.help.clone(),
+            place: json!({ "file": file, "line": line, "column": column }),
         }
     });
     let rest = diagnostics.rest();
-    let rest = rest.map(|rest| Mistake::without_place(file, &rest, None));
+    let rest = rest.map(|rest| Mistake::of_file("more", file, &rest, None));
     found.chain(rest).collect()
 }
 

@@ -96,7 +96,12 @@ impl WhyArgs {
                 .iter()
                 .map(|step| as_json(step, last.get(&step.step)))
                 .collect();
-            let mut why = json!({ "id": self.id, "variant": self.preparation.variant.variant, "published": published, "causes": causes, "steps": steps });
+            let publication = published.as_ref().map(|published| {
+                let mut found = json!(published);
+                found["reason"] = json!(published.reason.as_ref().map(reasons::json));
+                found
+            });
+            let mut why = json!({ "id": self.id, "variant": self.preparation.variant.variant, "published": publication, "causes": causes, "steps": steps });
             let competition = plan.all.competitions.first();
             if let Some(borrowed) = competition.and_then(|one| one.borrowed.as_ref()) {
                 why["borrowed"] = json!(borrowed);
@@ -138,15 +143,13 @@ fn as_json(step: &PlannedStep, last: Option<&LastRun>) -> Value {
         let mut record = last.record.to_json();
         reasons::print_queries(&mut record);
         let key = (!last.record.is_source()).then(|| last.record.key());
-        json!({ "key": key, "record": record, "reason": last.reason.clone().map(reasons::readable), "failed": last.failed })
+        let mut last = json!({ "key": key, "record": record, "reason": last.reason.as_ref().map(reasons::json), "failure": last.failed });
+        reasons::state(&mut last, "failure", "failed");
+        last
     });
-    json!({
-        "step": step.step,
-        "kind": step.kind,
-        "runs": step.runs,
-        "reason": step.reason,
-        "last": last,
-    })
+    let mut step = json!(step);
+    step["last"] = json!(last);
+    step
 }
 
 /// Formats why the data were last published, and what changed since then.

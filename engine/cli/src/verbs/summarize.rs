@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use prep_app::reasons::StatedReason;
 use prep_core::units;
 use prep_experiments::{
     Budget, Budgets, Choice, Experiment, Group, LeftOut, METRICS, OWN, RepeatedRun, Set,
@@ -599,7 +600,7 @@ pub fn warn_repeated(session: &CliSession, label: &str, repeated: &[RepeatedRun]
 pub fn json(experiments: &[Experiment], budgets: &Budgets) -> Value {
     let experiments = experiments.iter().map(|experiment| {
         let sets = experiment.sets.iter().map(|(set, figures)| match figures {
-            Err(error) => json!({ "set": set, "error": error }),
+            Err(error) => json!({ "set": set, "error": StatedReason::new("incomplete", error) }),
             Ok(figures) => json!({
                 "set": set,
                 "num_competitions_per_seed": figures.competitions,

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/entries.rs`.
+//! The fuzz target that reads archives. `tests/fuzzed/entries.rs` contains its code.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

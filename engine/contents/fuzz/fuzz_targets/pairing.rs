@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/pairing.rs`.
+//! The fuzz target that pairs the rows of two tables. `tests/fuzzed/pairing.rs` contains its code.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/pixels.rs`.
+//! The fuzz target that decodes images. `tests/fuzzed/pixels.rs` contains its code.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

@@ -1,4 +1,4 @@
-//! See `tests/fuzzed/tables.rs`.
+//! The fuzz target that reads tables. `tests/fuzzed/tables.rs` contains its code.
 #![no_main]
 
 #[path = "../../../../tests/fuzzing/cost.rs"]

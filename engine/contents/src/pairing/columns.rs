@@ -5,14 +5,15 @@ use std::collections::{HashMap, VecDeque};
 use crate::Result;
 use crate::table::{Row, TableReader};
 
-/// Number of rows that are compared to detect a renamed column. Its values must be equal in all of them.
+/// Two columns with different names are treated as one renamed column if they have equal values in this number of rows
+/// at the start of both tables.
 const MAX_SAMPLED_ROWS: usize = 10_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonColumn {
     /// Name in `ours`.
     pub name: String,
-    /// Index of the column in each table.
+    /// Index of the column in `theirs` (`there`) and in `ours` (`here`).
     pub there: usize,
     pub here: usize,
 }

@@ -22,14 +22,15 @@ use pairs::{InPlace, count_moves, pair};
 use crate::Result;
 use crate::table::{Row, TableReader};
 
-/// Maximum number and bytes of unpaired rows in memory.
+/// Limits of the unpaired rows in memory: their number, and their total size in bytes.
 const MAX_KEPT_ROWS: u64 = 2_000_000;
 const MAX_KEPT_BYTES: u64 = 256 << 20;
-/// Maximum number of hashes in memory while columns are checked for unique values.
+/// Limits the hashes in memory while columns are checked for unique values. If there are too many columns for this
+/// limit, the tables are read several times.
 const MAX_KEPT_HASHES: u64 = 8 << 20;
 
 pub struct RowPair<'a> {
-    /// Positions of the rows, from 0.
+    /// Position of the row in `theirs` (`there`) and in `ours` (`here`), from 0.
     pub there: u64,
     pub here: u64,
     pub theirs: &'a Row,
@@ -77,7 +78,7 @@ pub struct PairingResult<D> {
     pub equal: bool,
     /// The receiver of the pairs that differ.
     pub differences: D,
-    /// The column by which rows were paired that have no equal row. `None` if no key was used.
+    /// The column by which the rows without an equal row were paired. `None` if no key was used.
     pub key: Option<CommonColumn>,
     /// Rows only of `ours`.
     pub missing: Alone,
@@ -91,7 +92,7 @@ pub struct PairingResult<D> {
     pub reordered: u64,
     /// The first pairs whose two positions differ.
     pub elsewhere: Vec<(u64, u64)>,
-    /// `None` if no key was used, or if every key was paired.
+    /// The keys of unpaired rows. `None` if no key was used, or if all keys were paired.
     pub moved: Option<UnpairedKeys>,
 }
 

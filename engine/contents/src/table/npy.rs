@@ -12,7 +12,7 @@ use prep_formats::read_at::ReadAt;
 use super::{Row, Rows, TableReader};
 use crate::{ContentsError, Result};
 
-/// Maximum number of columns. A longer last dimension is not treated as columns.
+/// If the last dimension is longer, it is not treated as columns.
 const MAX_COLUMNS: u64 = 4096;
 
 const BLOCK_BYTES: u64 = 1 << 22;
@@ -284,7 +284,10 @@ mod tests {
             let data = &data[..usize::try_from(length * 8).unwrap()];
             let found = elements(&file(&shape, is_fortran, "<u8", data));
             let expected = (0..length).map(|number| offset(&shape, is_fortran, number));
-            assert!(found.into_iter().eq(expected), "{shape:?} {is_fortran}");
+            assert!(
+                found.into_iter().eq(expected),
+                "shape {shape:?}, column-major: {is_fortran}"
+            );
         }
     }
 }

@@ -165,7 +165,7 @@ fn is_compact(path: &Path) -> Result<bool> {
     }
 }
 
-/// Maximum length in bytes of a first line that is parsed to detect JSON lines.
+/// If the first line has more bytes, the file is not treated as JSON lines.
 const FIRST_LINE: u64 = 1 << 24;
 
 /// Returns whether a `.json` file contains JSON lines: a complete object in the first line, and then the start of

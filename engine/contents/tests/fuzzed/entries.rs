@@ -29,7 +29,10 @@ pub fn check(data: &[u8]) {
             total += io::copy(content, &mut io::sink())?;
             Ok(())
         });
-        assert!(total <= UNPACKED.max(data.len() as u64), "{name}: {total}");
+        assert!(
+            total <= UNPACKED.max(data.len() as u64),
+            "{name}: {total} bytes unpacked"
+        );
         let left = std::fs::read_dir(resources.temp).map_or(0, Iterator::count);
         assert_eq!(left, 0, "{name}");
     }

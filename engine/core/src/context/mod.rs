@@ -35,7 +35,7 @@ pub struct RunLimits {
 /// for a disk.
 const HELPER_THREADS: usize = 4;
 
-/// The memory limit divided by this number is the maximum memory of open objects that no step uses.
+/// Open objects that no step uses may take at most the memory limit divided by this number.
 const KEPT_MEMORY_DIVISOR: u64 = 64;
 
 /// The services that a step uses. Each running step has separate counters.

@@ -24,7 +24,7 @@ type OpenedObject = Arc<dyn Any + Send + Sync>;
 /// same object.
 type Slot = Arc<Mutex<Option<Weak<dyn Any + Send + Sync>>>>;
 
-/// Maximum number of kept objects. It is limited because each may be mapped into memory.
+/// At most this number of objects is kept, because each kept object may be mapped into memory.
 const MAX_KEPT_OBJECTS: usize = 64;
 
 /// A held object. It is dropped with this value.

@@ -13,20 +13,20 @@ use prep_formats::zip::{ZipDirectory, ZipEntry};
 use crate::table::{self, BundleTable, NotTable};
 use crate::write::ANSWER_WORDS;
 
-/// Maximum number of bytes of the values of all tables together.
+/// A table's values are dropped if the values of all tables would otherwise exceed this number of bytes.
 const MAX_KEPT_BYTES: u64 = 96 << 20;
-/// Maximum number of bytes of a table that are read to infer the types of its columns.
+/// To infer the types of columns, at most this number of bytes is read from a table.
 const MAX_READ_BYTES: u64 = 2 << 30;
-/// Maximum uncompressed length in bytes of an inner archive that the bundle compresses. It is decompressed into memory.
-/// A longer archive is treated as a file.
+/// An archive that is compressed inside the bundle is decompressed into memory. If it would need more bytes, it is
+/// treated as a file.
 const MAX_INNER_BYTES: u64 = 512 << 20;
-/// Maximum depth of nested archives.
+/// Archives that are nested more deeply are treated as files.
 const MAX_DEPTH: usize = 2;
 /// Maximum number of tables in a directory. If a directory contains more tables, all of them are treated as files.
 const MAX_TABLES: usize = 12;
-/// Maximum number of file names that are stored for the comparison with ids.
+/// For the comparison with ids, at most this number of file names is stored per group of files.
 pub const MAX_NAMES: usize = 200_000;
-/// Maximum number of parallel directories, see [`divided`].
+/// If there are more directories, their files are one group, see [`divided`].
 const MAX_PARALLEL: usize = 6;
 
 /// The content of a bundle.
@@ -39,7 +39,7 @@ pub struct BundleContent {
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
-/// Files with the same suffix, in one directory or below it.
+/// Files with the same suffix, in one directory and its subdirectories.
 #[derive(Debug)]
 pub(crate) struct FileGroup {
     /// The pattern with which a pipeline selects these files, such as `train/*/*.jpg`.
@@ -211,8 +211,9 @@ fn sorted(found: FoundFiles) -> BundleContent {
     bundle
 }
 
-/// Divides the files below `top` into one group per directory, for example `images` and `masks`, if the directories contain
-/// nearly the same file names. If they do not, or if there are more than [`MAX_PARALLEL`] directories, returns one group.
+/// Divides the files below `top` into one group per directory, for example `images` and `masks`, if the directories
+/// contain nearly the same file names. If their file names differ more, or if there are more than [`MAX_PARALLEL`]
+/// directories, returns one group.
 fn divided(top: String, paths: Vec<String>) -> Vec<(String, Vec<String>)> {
     let mut directories: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in &paths {
@@ -241,7 +242,7 @@ fn top(path: &str) -> String {
     parts.get(..=archives + below).unwrap_or(&parts).join("/")
 }
 
-/// Words in names of directories and archives that are not classes, in addition to [`ANSWER_WORDS`].
+/// A directory or archive whose name contains one of these words, or one of [`ANSWER_WORDS`], is not a class.
 const PARTS: [&str; 3] = ["train", "test", "val"];
 
 /// Returns whether a directory or an archive may be a class.

@@ -10,18 +10,18 @@ use prep_spec::FILE_COLUMNS;
 use crate::bundle::{BundleContent, FileGroup, MAX_NAMES};
 use crate::table::BundleTable;
 
-/// Maximum number of classes of one-hot answers.
+/// With more targets, the answers are not treated as one-hot answers, which have a column for each class.
 const MAX_CLASSES: usize = 300;
 /// Maximum number of guessed targets. If the test table lacks more columns than this number, none of the lacking columns is
 /// a target.
 const MAX_LACKING: usize = 8;
-/// Maximum number of ids that are compared with the names of files.
+/// At most this number of ids is compared with the names of files.
 const MAX_COMPARED: usize = 2000;
-/// Maximum number of groups of files that belong to rows.
+/// If more groups of files have ids as names, only this number of groups, the best matches, is used.
 const MAX_ROW_FILES: usize = 3;
-/// Minimum number of different values of a column that names groups of rows.
+/// A column with fewer different values is not treated as a column that names groups of rows.
 const MIN_GROUPS: usize = 10;
-/// Maximum number of different integers that are treated as classes.
+/// If a column contains more different integers, they are not treated as classes.
 const MAX_INTEGER_CLASSES: usize = 20;
 /// Names of columns that are usually predicted, the most likely first.
 const USUAL_TARGETS: [&str; 7] = [
@@ -462,7 +462,7 @@ fn identifier<'t>(
     })
 }
 
-/// Returns the column that is probably predicted: one with a usual name, or the last one.
+/// Returns the column that is probably the target: a column with a usual name, or else the last column.
 fn usual_target<'t>(table: &'t BundleTable, id: Option<&str>) -> Option<&'t String> {
     let is_empty = |name: &str| {
         let values = table.texts(name).unwrap_or_default();

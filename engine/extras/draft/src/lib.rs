@@ -26,9 +26,10 @@ pub use guess::DraftChoices;
 use guess::SplitGuess;
 use table::BundleTable;
 
-/// Maximum number of notes about files that cannot be read, and of notes about tables whose values were not examined.
+/// The draft has at most this number of notes about files that cannot be read, and as many about tables whose values
+/// were not examined.
 const MAX_NOTES: usize = 4;
-/// Maximum number of tables whose columns an error lists.
+/// An error lists the columns of at most this number of tables.
 const MAX_LISTED_TABLES: usize = 4;
 
 /// The text of a pipeline.

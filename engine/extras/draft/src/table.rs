@@ -20,14 +20,14 @@ use prep_formats::pandas::{
 };
 use prep_formats::text_encoding::{TextEncoding, Utf8Reader};
 
-/// Maximum size in bytes of the rows whose values are kept.
+/// The values of a table's first rows are kept, until these rows have this number of bytes.
 const MAX_VALUE_BYTES: u64 = 24 << 20;
-/// Maximum number of bytes of a JSON or Parquet file that are read.
+/// At most this number of bytes is read from a JSON or Parquet file.
 const MAX_RECORD_BYTES: u64 = 256 << 20;
 /// Number of bytes of a CSV file from which the delimiter is inferred.
 const SNIFFED_BYTES: u64 = 1 << 18;
-/// Maximum length in bytes of the incomplete last line of a JSON lines file that is not read to its end. This line is
-/// removed. If it is longer, the file is not read as a table.
+/// If a JSON lines file is not read to its end, its incomplete last line is removed. If this line has more bytes than
+/// this limit, the file is not read as a table.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]

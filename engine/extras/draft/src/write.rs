@@ -18,12 +18,11 @@ use crate::guess::{
 use crate::table::{BundleColumn, BundleTable};
 use crate::words::{joined, sql_name, sql_text, table_name, yaml, yaml_list, yaml_query};
 
-/// Maximum number of columns of a table that the draft declares.
+/// The draft declares at most this number of columns of a table. A comment counts the other columns.
 const MAX_COLUMNS: usize = 80;
-/// Maximum number of unused tables and of unused groups of files that the draft lists. Also the maximum number of columns
-/// that the draft lists for an unused table.
+/// The draft lists at most this number of unused tables, of columns of an unused table, and of unused groups of files.
 const MAX_LISTED: usize = 20;
-/// Maximum length of a value that is used as a placeholder, in characters.
+/// A value with more characters is not used as a placeholder.
 const MAX_PLACEHOLDER: usize = 40;
 /// Words in the directories of files that are probably answers, such as masks of images.
 pub(crate) const ANSWER_WORDS: [&str; 6] =

@@ -119,5 +119,5 @@ pub fn find(
     })
 }
 
-/// Minimum number of test items for a statistical finding above the level `note`.
+/// With fewer test items, a statistical finding is only a note.
 const MIN_ITEMS: usize = 50;

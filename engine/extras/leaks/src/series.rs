@@ -10,7 +10,7 @@ use prep_formats::npy::NpyHeader;
 use crate::statistics::{deviation, finite, mean};
 use crate::text::ContentKind;
 
-/// Maximum number of values that are read from a file.
+/// At most this number of values is read from a file.
 const MAX_NUMBERS: usize = 20_000;
 
 /// Number of points at which a column is sampled for a sketch.

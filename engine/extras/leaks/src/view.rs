@@ -14,7 +14,7 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::whole_groups;
 use crate::world::{AnswerColumn, World};
 
-/// Maximum number of answer columns that are measured.
+/// Only the first answer columns, up to this number, are measured.
 const MAX_LABELS: usize = 6;
 
 pub(crate) struct View<'a> {
@@ -27,7 +27,7 @@ pub(crate) struct View<'a> {
     baselines: Vec<OnceCell<Option<Prediction>>>,
 }
 
-/// Minimum number of test items that are related to a training item.
+/// If fewer test items are related to a training item, there is no finding.
 const MIN_RELATED: usize = 15;
 
 impl<'a> View<'a> {
@@ -211,8 +211,8 @@ fn has_known_classes(world: &World, label: &AnswerColumn) -> bool {
 }
 
 /// Returns whether the cells are codes, for example numbers of tickets, and not quantities. The first digits of codes
-/// are uniformly distributed, but the first digits of quantities are mostly small. Therefore the mean first digit of codes
-/// is larger. Each length has its own mean.
+/// are uniformly distributed, but the first digits of quantities are mostly small. Therefore the mean first digit of
+/// codes is larger. The mean is computed separately for each length of the cells.
 fn is_code(cells: &[Option<&str>]) -> bool {
     let mut lengths: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     let mut different = HashSet::new();

@@ -14,10 +14,11 @@ use crate::table::is_missing;
 use crate::text::numbers_or_nan;
 use crate::world::{RowOfItem, World, rows_of_items};
 
-/// Maximum fraction of items whose value also occurs in the training part.
+/// A column does not name whole groups if a larger fraction of the items has a value that also occurs in the training
+/// part.
 const MAX_KNOWN: f64 = 0.1;
 
-/// Minimum fraction of the answers' variance that the groups explain.
+/// Groups that explain a smaller fraction of the answers' variance are not used.
 const MIN_VARIANCE: f64 = 0.05;
 
 /// A [`Division`] assigns the test items to groups. With fewer groups than this number, it is *coarse*. A coarse division
@@ -29,7 +30,7 @@ const MAX_CORRELATION: f64 = 0.1;
 
 const MAX_ORDERS: usize = 8;
 
-/// Maximum number of words of ids that are examined.
+/// Only the first words of ids, up to this number, are examined.
 const MAX_WORDS: usize = 8;
 
 /// The name of each chosen test item's group, if it has one.

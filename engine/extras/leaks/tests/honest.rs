@@ -376,7 +376,7 @@ fn texts_that_are_the_answers_are_found() {
     }
 }
 
-fn few(items: usize) -> Data {
+fn small_competition(items: usize) -> Data {
     let mut data = Data::default();
     let cells = |number: usize| {
         format!(
@@ -409,8 +409,8 @@ fn few(items: usize) -> Data {
 
 #[test]
 fn answers_are_found_with_few_items() {
-    few(5).assert_silent("five items", None);
-    let report = few(5).search(None);
+    small_competition(5).assert_silent("five items", None);
+    let report = small_competition(5).search(None);
     assert!(report.has_few_items && report.items == 5);
     let rows = |data: &Data, form: &dyn Fn(&str, &str) -> String| -> Vec<String> {
         data.answers.iter().map(|(id, y)| form(id, y)).collect()
@@ -449,7 +449,7 @@ fn answers_are_found_with_few_items() {
     ];
     for (word, plant) in planted {
         for items in [5, 40] {
-            let mut data = few(items);
+            let mut data = small_competition(items);
             plant(&mut data);
             data.assert_leak(word);
         }
@@ -505,14 +505,14 @@ fn answers_in_base64_are_found() {
         }
         out
     };
-    let mut data = few(60);
+    let mut data = small_competition(60);
     let encoded = digits(&table(&data));
     data.file(
         "notebook.json",
         format!(r#"{{"cells": [{{"source": "{encoded}"}}]}}"#),
     );
     data.assert_leak("decoded from base64");
-    let mut data = few(60);
+    let mut data = small_competition(60);
     let lines: Vec<&str> = encoded
         .as_bytes()
         .chunks(76)
@@ -524,7 +524,7 @@ fn answers_in_base64_are_found() {
 
 #[test]
 fn files_that_are_not_read_are_listed() {
-    let mut data = few(60);
+    let mut data = small_competition(60);
     data.file(
         "jobs.sqlite",
         [b"SQLite format 3\0".as_slice(), &[1, 2, 250, 9].repeat(200)].concat(),

@@ -24,7 +24,8 @@ use crate::tools::{ALL, Arguments, ToolDefinition};
 /// Supported versions of the protocol, the latest first. The features that this server uses are the same in all of them.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Maximum length of a message in bytes. Messages are short, because they contain the paths of submissions.
+/// A longer message, in bytes, is an error. Messages are short, because they contain the paths of submissions, not
+/// their content.
 const MAX_MESSAGE_BYTES: u64 = 1 << 20;
 
 const INSTRUCTIONS: &str = "Competitions of MLE-bench on this system. `list` shows them, `describe` shows the task and the files of a competition, \

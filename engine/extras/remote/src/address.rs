@@ -343,7 +343,7 @@ mod tests {
         }
     }
 
-    /// Regression test: the endpoint for S3 was not checked, although it is used instead of the general one.
+    /// Regression test: only the general endpoint was checked, although the endpoint for S3 has precedence.
     #[test]
     fn the_endpoint_that_is_used_is_the_one_that_is_checked() {
         for (general, of_s3, is_good) in [

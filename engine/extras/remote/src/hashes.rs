@@ -27,7 +27,7 @@ pub(crate) const BLOCK_BYTES: u64 = 4 << 10;
 /// Size in bytes of a region. The hashes of its blocks are fetched together.
 pub(crate) const REGION_BYTES: u64 = 32 << 20;
 const HASH_BYTES: u64 = 32;
-/// Maximum number of blocks that one call hashes and compares with their common parent node.
+/// At most this number of blocks is hashed and compared with the common parent node of these blocks at once.
 const MAX_BATCH_BLOCKS: usize = 64;
 const READ_BYTES: usize = 1 << 20;
 

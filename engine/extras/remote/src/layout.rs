@@ -68,8 +68,8 @@ pub(crate) fn source_of(file: &str) -> Option<String> {
     (source(&name).strip_prefix(SOURCES)?.strip_prefix('/') == Some(file)).then_some(name)
 }
 
-/// Returns the id of the competition to which a source belongs. The name of a source is the id for the bundle, and otherwise
-/// `ID/SOURCE/DIGEST/FILE`. The id of a competition in a pack has the form `PACK/ID`.
+/// Returns the id of the competition to which a source belongs. If the source is a bundle, its name is the id. The name
+/// of any other source is `ID/SOURCE/DIGEST/FILE`. The id of a competition in a pack has the form `PACK/ID`.
 pub(crate) fn competition_of(source: &str) -> &str {
     let mut slashes = source.match_indices('/').map(|(place, _)| place);
     let is_of_pack = matches!(slashes.clone().count(), 1 | 4);
@@ -86,7 +86,7 @@ pub(crate) fn hashes(digest: &Digest) -> String {
 }
 
 pub(crate) const REQUEST_BYTES: u64 = 8 << 20;
-/// Maximum size in bytes of a gap between two ranges that are fetched in one request.
+/// Two ranges with a larger gap between them, in bytes, are fetched in separate requests.
 const MAX_GAP_BYTES: u64 = 128 << 10;
 /// The bytes of all fetched gaps are at most the requested bytes divided by this number.
 const MAX_GAP_FRACTION: u64 = 32;

@@ -40,7 +40,7 @@ pub type WarningSink = Arc<dyn Fn(&LinkWarning) + Send + Sync>;
 
 /// Time for which a remote is skipped after an error that may be temporary.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(60);
-/// Maximum length of each set of objects in [`Inner`]. A set of this length needs about 60 MB.
+/// When a set of objects in [`Inner`] has this length, at which it needs about 60 MB, it is cleared.
 const MAX_SEEN: usize = 1 << 20;
 
 const RUNTIME_THREADS: usize = 2;
@@ -331,7 +331,7 @@ impl Inner {
         }))
     }
 
-    /// Returns an error if this machine has read a newer record of the source before.
+    /// Returns `known`, or an error if this machine has read a newer record of the source before.
     fn check_serial(&self, name: &str, known: RemoteSource) -> Result<RemoteSource, Rejection> {
         let highest = self.highest_serial(name);
         if known.serial < highest {
@@ -387,8 +387,8 @@ impl Inner {
         !self.absent.lock().contains(object) && self.accepts_reads()
     }
 
-    /// Records that the remote does not have an object. If the credentials cannot read the private area, where the object
-    /// may be, also reports this restriction.
+    /// Records that the remote does not have an object. The object may be in the private area. If the credentials
+    /// cannot read this area, also reports that.
     pub(crate) fn record_absent(&self, object: Digest) {
         if self.remote.denies_private_reads() {
             let message = format!(

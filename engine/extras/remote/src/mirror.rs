@@ -28,10 +28,11 @@ use crate::link::{Inner, Link};
 
 const MAX_REQUESTS_AHEAD: usize = 32;
 const MAX_BYTES_AHEAD: u64 = 64 << 20;
-/// Maximum number and total bytes of the responses that are kept for threads that read at different offsets.
+/// Several threads may read at different offsets, so responses are kept until their number or total bytes reach these
+/// limits.
 const MAX_KEPT_REQUESTS: usize = 64;
 const MAX_KEPT_BYTES: u64 = 128 << 20;
-/// Maximum number of regions whose hashes are kept.
+/// The hashes of at most this number of regions are kept.
 const MAX_KEPT_REGIONS: usize = 64;
 /// Size in bytes of the first request in a range that was not announced.
 const FIRST_REQUEST_BYTES: u64 = 64 << 10;

@@ -24,7 +24,7 @@ use crate::remote::Remote;
 
 /// Size in bytes. A longer file is sent in parts of at least this size.
 const PART_BYTES: u64 = 8 << 20;
-/// Maximum number of parts of a file. Object stores allow slightly more.
+/// A file is sent in at most this number of parts. Object stores allow slightly more.
 const MAX_PARTS: u64 = 9_000;
 const PARTS_IN_FLIGHT: usize = 4;
 
@@ -225,7 +225,7 @@ fn part_of(bytes: u64) -> usize {
     usize::try_from(part).unwrap_or(usize::MAX)
 }
 
-/// Maximum memory of waiting jobs in bytes. An empty queue accepts even a larger job.
+/// Waiting jobs may need at most this number of bytes of memory. An empty queue accepts even a larger job.
 const MAX_QUEUED_BYTES: u64 = 128 << 20;
 /// Estimated memory in bytes of a name, a number or a short text, including the allocator's overhead.
 const ENTRY_BYTES: u64 = 64;

@@ -20,7 +20,7 @@ use crate::send::Job;
 
 const MAX_QUEUED_CHUNKS: usize = 8;
 
-/// Maximum number of objects whose lengths are stored, about 60 MB. At the limit, all lengths are dropped.
+/// When the lengths of this number of objects are stored, which need about 60 MB, all of them are dropped.
 const MAX_LENGTHS: usize = 1 << 20;
 
 struct LinkTier {

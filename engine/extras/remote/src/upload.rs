@@ -58,8 +58,9 @@ impl Link {
         }
     }
 
-    /// Queues the upload of a source record. Results must have been computed from `content`, because other machines search
-    /// the remote for these results.
+    /// Queues the upload of a source record. Other machines take the content of the source from this record, and search
+    /// the remote for results that were computed from it. Therefore this machine must have computed its results from
+    /// `content`.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
         self.enqueue(Job::Source { name, content });
@@ -80,8 +81,8 @@ impl Link {
     /// Sends a source record immediately. If `file` is given, also sends the bytes of this file to the mirror. Returns
     /// whether the mirror has the bytes of the source.
     ///
-    /// `content` must be the content from which this machine computed its step results: other machines that know only the record
-    /// search the remote for these results.
+    /// `content` must be the content from which this machine computed its results. Other machines take the content of
+    /// the source from the record, and search the remote for results that were computed from it.
     pub fn send_source(
         &self,
         name: &str,

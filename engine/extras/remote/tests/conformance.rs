@@ -687,7 +687,7 @@ fn a_key_is_trusted_for_its_competitions_until_its_end() {
     }
 }
 
-/// A public object that is also part of the answers is in both areas, because some users can read only one of them.
+/// A public object that is also part of the answers is in both areas, because some users can read only the public area.
 #[test]
 fn a_public_object_reaches_the_public_area() {
     for_each_store(|store| {

@@ -19,11 +19,12 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// Maximum number of connections at the same time. Each connection needs up to two open files, a socket and the file of its
-/// upload. A process can usually open 1,024 files.
+/// At most this number of connections is open at the same time. Each connection needs up to two open files: a socket
+/// and the file of its upload. A process can usually open 1,024 files.
 const MAX_CONNECTIONS: usize = 480;
 
-/// Minimum time without a request before a connection may be closed. Earlier, the client may still be receiving a response.
+/// A connection is closed at the earliest after this time without a request. Before that, the client may still be
+/// receiving a response.
 const IDLE_AFTER: Duration = Duration::from_secs(1);
 
 /// If no connection ended by itself for this time, a connection that waits for its turn to upload may be closed.
@@ -187,7 +188,7 @@ impl Drop for Connection {
     }
 }
 
-/// Returns the address of a client, but only the first 64 bits of an IPv6 address, because a client can choose the others.
+/// Returns a client's address, but only the first 64 bits of an IPv6 address, because clients can choose the last 64.
 fn network(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => {

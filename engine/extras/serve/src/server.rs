@@ -22,7 +22,7 @@ use crate::upload::Limits;
 
 const THREADS: usize = 2;
 
-/// Maximum length of all uploads together, as a multiple of the maximum length of one upload.
+/// All current uploads together may be this number of times as long as the longest permitted upload.
 const MAX_LARGEST_UPLOADS: u64 = 16;
 
 /// Time after which an idle thread for blocking work ends. It is ten years, so that the threads never end.

@@ -25,7 +25,7 @@ use prep_grade::report::LogPlace;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Maximum time for which a writer waits for other writers. Each of them needs a few milliseconds.
+/// After waiting this long for other writers, a writer fails. Each of them needs only a few milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 
 const ID_DIGITS: usize = 16;

@@ -26,11 +26,12 @@ pub struct LocalBundle {
     looked: Vec<PathBuf>,
     /// The published checksums.
     sums: BundleChecksums,
-    /// The last used content of the file. Its results remain valid if the file no longer exists.
+    /// The content of the file when it was last used. Results that were computed from it remain valid if the file no
+    /// longer exists.
     stated: Option<Content>,
 }
 
-/// The directories in which the files of a competition are searched.
+/// The directories in which `prep` searches for the files of a competition.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchPath<'a> {
     /// The competition.

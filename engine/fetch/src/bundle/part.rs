@@ -214,7 +214,8 @@ impl Source for PartOfBundle {
     }
 }
 
-/// Maximum number of files that are fetched one by one, because each needs an API call and the API limits calls.
+/// If more members are required, they are not fetched one by one, because each needs an API call and the API limits
+/// calls.
 const MAX_FILES: usize = 100;
 
 impl PartOfBundle {

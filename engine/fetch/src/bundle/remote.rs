@@ -74,7 +74,7 @@ impl Network {
         Ok(BundlePreview { zip, fronts })
     }
 
-    /// Returns the member list of the bundle of `id`, which range requests read from the central directory.
+    /// Reads the central directory of the bundle of `id` with range requests. Returns the member list.
     ///
     /// # Errors
     /// [`FetchError::Listing`] if the file is not a readable zip archive, [`FetchError::Cancelled`] if `cancel` is set,

@@ -172,7 +172,8 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Returns the bundle and its member that is the file at the URL, by the pipeline or by its checksums.
+    /// Returns the local bundle, and its member that is the file at the URL. The pipeline names this member, or the
+    /// member has the published checksums.
     fn proven_member(&self, context: &Context) -> Result<Option<(File, ZipEntry)>, StepError> {
         let Some((bundle, entry)) = self.candidate() else {
             return Ok(None);

@@ -20,7 +20,7 @@ use crate::credentials::{Secret, find};
 /// Tokens are renewed early, so that they stay valid even if the local clock is some minutes slow.
 const RENEWAL_MARGIN: Duration = Duration::from_secs(10 * 60);
 
-/// Maximum validity of a new token, even if the server sends a longer one.
+/// A new token is treated as valid for at most this time, even if the server states a longer one.
 const MAX_VALIDITY: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The tokens of a login file. Clones refer to the same tokens.

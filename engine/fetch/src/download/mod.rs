@@ -25,10 +25,10 @@ use crate::wire::queries::address;
 use crate::wire::retry::{Retry, RetryAction};
 use crate::wire::shared::Shared;
 
-/// Number of times that the server replaces the file during a download after which the download fails.
+/// If the server replaces the file this number of times during a download, the download fails.
 const MAX_REPLACEMENTS: u32 = 3;
 
-/// Number of complete downloads with a wrong MD5 after which a download fails.
+/// If a file is downloaded completely this number of times, and each time has a wrong MD5, the download fails.
 const MAX_DAMAGED: u32 = 2;
 
 /// Downloads the file of `order` into its partial file, verifies the file, and returns its digests. If `order` requests

@@ -481,10 +481,10 @@ impl<'a> StoredPieces<'a> {
     }
 }
 
-/// Minimum ratio of the throughput after an increase to the throughput before it.
+/// If more connections do not multiply the throughput by at least this factor, their number is reduced again.
 const MIN_THROUGHPUT_RATIO: f64 = 1.05;
 
-/// Number of ticks after an unsuccessful increase of the number of connections before the next increase.
+/// After the number of connections was reduced, it stays unchanged for this number of ticks.
 const HOLD_TICKS: u32 = 20;
 
 /// Controls the number of connections: increases it while the throughput rises.
@@ -547,6 +547,8 @@ impl Pace {
 mod tests {
     use super::*;
 
+    /// Returns the number of connections after 15 ticks. It begins with 4 and is at most 32. `rate` returns the bytes that
+    /// arrive in a tick with a number of connections.
     fn final_connections(rate: impl Fn(usize) -> u64) -> usize {
         let mut pace = Pace::new(4, 32);
         for _ in 0..15 {
@@ -557,13 +559,14 @@ mod tests {
 
     #[test]
     fn connections_increase_only_while_the_throughput_rises() {
-        // In this order: each connection is throttled; the line is saturated from the start; ten connections saturate the
-        // line.
+        // The server throttles each connection.
         assert_eq!(
             final_connections(|connections| connections as u64 * 1000),
             32
         );
+        // The first four connections already saturate the line.
         assert_eq!(final_connections(|_| 1000), 4);
+        // Ten connections saturate the line.
         assert_eq!(
             final_connections(|connections| connections.min(10) as u64 * 1000),
             13

@@ -36,6 +36,7 @@ pub(crate) struct RangeRequest<'a> {
     pub(crate) expected: Option<&'a Identity>,
 }
 
+/// The range of a request without a range, whose response contains the entire object.
 pub(crate) const ENTIRE: Range<u64> = 0..u64::MAX;
 
 impl RangeRequest<'_> {

@@ -150,6 +150,7 @@ async fn read_text(shared: &Shared, mut answer: Response, host: &str) -> (String
     (String::from_utf8_lossy(&bytes).into_owned(), trouble)
 }
 
+/// A longer content encoding is truncated to this number of characters.
 const MAX_SHOWN_VALUE: usize = 40;
 
 /// Returns the content encoding of a response, for messages. `None` without an encoding.

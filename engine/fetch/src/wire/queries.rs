@@ -16,8 +16,10 @@ use crate::wire::location::{Item, Location, LocationKind, Message, host};
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
+/// After this number of pages, the list of files ends, even if the API announces more pages.
 const MAX_PAGES: usize = 1000;
 
+/// After a page that completes this number of files, no further page is requested.
 const MAX_FILES: usize = 200_000;
 
 /// One file of a competition.

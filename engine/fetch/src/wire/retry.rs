@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep_until};
 use crate::error::{FetchError, Trouble};
 use crate::options::{DownloadOptions, WaitReport};
 
-/// Number of consecutive rejected new addresses after which the request fails.
+/// If the server rejects this number of addresses in a row, the request fails.
 const MAX_NEW_ADDRESSES: u32 = 3;
 
-/// Number of consecutive responses without the requested range, after which no more ranges are requested.
+/// After this number of responses in a row without the requested range, no more ranges are requested.
 const MAX_IGNORED_RANGES: u32 = 2;
 
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ impl Retry {
     }
 }
 
-/// Maximum pause, unless the server requests a longer one, so that a download continues within a minute after an outage.
+/// A pause is longer only if the server requests it. Therefore a download continues within a minute after an outage.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 pub(crate) fn pause_after(failures: u32, options: &DownloadOptions) -> Duration {

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_hosts_that_never_answered_have_a_time() {
+    fn only_hosts_that_never_answered_return_the_time_since_the_first_request() {
         let contacts = Contacts::default();
         let minute = Duration::from_secs(60);
         let first = Instant::now().checked_sub(minute).unwrap();

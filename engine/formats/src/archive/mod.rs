@@ -39,7 +39,8 @@ use crate::zip::ZipDirectory;
 use crate::{gzip, tar};
 pub use member::{ArchiveError, Member, StoredForm, StoredForms, VisitMember};
 
-/// Maximum size in bytes of the buffer for sequential reading. Freed large buffers leave holes in the heap.
+/// The buffer for sequential reading has at most this size in bytes, because large buffers leave holes in the heap when
+/// they are freed.
 const BUFFER_BYTES: u64 = 1 << 18;
 
 /// The format of an archive.

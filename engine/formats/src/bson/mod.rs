@@ -46,10 +46,11 @@ mod kind {
     pub const MIN_KEY: u8 = 0xff;
 }
 
-/// Maximum length of a document in bytes. MongoDB's limit is 16 MiB, but other programs may write longer documents.
+/// A document with more bytes is an error. MongoDB's limit is 16 MiB, but other programs may write longer documents.
 pub const MAX_DOCUMENT_BYTES: u32 = 1 << 28;
 
-/// Maximum number of bytes reserved for a document before it is read. Its declared length may be wrong.
+/// Before a document is read, at most this number of bytes is reserved for it, because its declared length may be
+/// wrong.
 const MAX_RESERVED_BYTES: u32 = 1 << 20;
 
 /// Iterates over the documents of a file, with one document in memory. Ends after an error.
@@ -233,7 +234,8 @@ pub enum BsonError {
     },
 }
 
-/// Maximum length in bytes of a binary that is stored in the JSON itself.
+/// A binary with more bytes becomes a [`BinaryReference`], if the caller requests references. Other binaries are stored
+/// in the JSON itself.
 const MAX_INLINE_BYTES: usize = 64;
 
 /// Number of hexadecimal digits of a hash in a [`BinaryReference`].

@@ -6,7 +6,8 @@
 
 use super::{BsonError, kind};
 
-/// Maximum depth of nested documents. A level takes up to 1 KB of stack. MongoDB stores at most 100 levels.
+/// Documents that are nested more deeply are an error. A level takes up to 1 KB of stack. MongoDB stores at most 100
+/// levels.
 pub(super) const MAX_DEPTH: usize = 200;
 
 /// Range of Python's `datetime`, in milliseconds since 1970.
@@ -71,7 +72,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a regular expression with sorted options, without unknown ones.
+    /// Writes a regular expression. Sorts its options, and drops unknown options.
     pub fn regex(&mut self, key: &str, pattern: &str, options: &str) {
         self.head(kind::REGEX, key);
         self.c_string(pattern);

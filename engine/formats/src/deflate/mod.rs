@@ -26,8 +26,8 @@ const LENGTHS_ORDER: [usize; 19] = [
 /// Space for the code lengths in a block's header: at most 286 for literals and lengths, and 30 for distances.
 const MAX_LENGTHS: usize = 320;
 
-/// Minimum fraction of the code space, in units of 1/32768, for which literals of one code length are predicted (see
-/// [`symbols`]).
+/// Literals with codes of one length are predicted if these codes take at least this fraction of the code space, in
+/// units of 1/32768. For the prediction, see [`symbols`].
 const PREDICTABLE: u32 = 21_000;
 
 /// The stream is not valid deflate. The reason is zlib's message.
@@ -313,7 +313,7 @@ impl Inflater {
         }))
     }
 
-    /// Decodes one code length, or a repetition of code lengths, of literals, lengths and distances.
+    /// Decodes the next entry in the code lengths of a block: the length of one code, or a repetition of a length.
     fn code_length(&mut self, mut index: usize) -> Result<Option<State>, Damaged> {
         let total = self.header.literals + self.header.distances;
         if index == total {

@@ -10,12 +10,12 @@ use super::bits::BitReader;
 use super::codes::{CodeEntry, DistanceCodes};
 use super::{Buffers, Damaged, Inflater};
 
-/// Minimum number of remaining input bytes before an iteration. An iteration reads 8 bytes up to three times and advances by
-/// at most 7 bytes each time, so this number is sufficient.
+/// An iteration starts only if more than this number of input bytes remains. This is sufficient, because an iteration
+/// reads 8 bytes up to three times and advances by at most 7 bytes each time.
 const INPUT_BYTES: usize = 40;
 
-/// Minimum number of free output bytes before an iteration. An iteration writes up to 8 literals, and a match of up to 258
-/// bytes in chunks of 16.
+/// An iteration starts only if at least this number of output bytes is free. It writes up to 8 literals, and a match of
+/// up to 258 bytes in chunks of 16.
 const OUTPUT_BYTES: usize = 320;
 
 /// Number of bytes of a match that are copied at once.

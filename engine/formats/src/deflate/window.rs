@@ -1,6 +1,6 @@
 //! The last output bytes of earlier calls, which matches may copy.
 
-/// Maximum distance of a match in bytes.
+/// A match copies bytes that begin at most this number of bytes before it.
 pub(super) const WINDOW_BYTES: usize = 1 << 15;
 
 /// Up to [`WINDOW_BYTES`] bytes of output.

@@ -9,7 +9,7 @@ use super::stream::{Stop, Stream};
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
-/// Maximum distance in bytes between the bytes that a block copies and their copy.
+/// A block can copy bytes that are at most this number of bytes before their copy.
 pub(super) const WINDOW_BYTES: u64 = 1 << 15;
 
 /// Length in bytes of a stored block's header: one byte with three used bits, two bytes with the length of the content, and
@@ -136,8 +136,8 @@ impl InflateIndex {
     }
 }
 
-/// Maximum uncompressed length in bytes of a span that can be read. This is twice the maximum length of the spans that an
-/// indexer creates.
+/// A span with more uncompressed bytes is an error. The limit is twice the maximum length of the spans that an indexer
+/// creates.
 const MAX_DECODED_BYTES: usize = 32 << 20;
 
 /// A deflate stream that is read with an index.

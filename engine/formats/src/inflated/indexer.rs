@@ -8,14 +8,14 @@ use super::index::{
 };
 use super::stream::{Block, Step, Stop, Stream};
 
-/// Minimum uncompressed length of a compressed span in bytes. Each span may need a window of 32 KiB, so shorter spans would
-/// take more space. Only a stored block ends a span earlier.
+/// A compressed span has at least this number of uncompressed bytes, unless a stored block ends it earlier. Each span
+/// may need a window of 32 KiB, so shorter spans would take more space.
 const SPAN_BYTES: u64 = 8 << 20;
-/// Maximum number of uncompressed bytes in a compressed span. A stream with longer blocks gets no index.
+/// If a compressed span would have more uncompressed bytes, because a block is long, the stream gets no index.
 const MAX_SPAN_BYTES: u64 = 2 * SPAN_BYTES;
-/// Maximum number of spans. A span takes about 40 bytes of memory.
+/// A stream with more spans gets no index. A span takes about 40 bytes of memory.
 const MAX_SPANS: usize = 1 << 20;
-/// Maximum number of bytes that are decoded at once.
+/// At most this number of bytes is decoded at once.
 const STEP_BYTES: usize = 1 << 18;
 
 /// Stores windows. A window is the 32 KiB before a span.

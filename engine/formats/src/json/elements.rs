@@ -262,7 +262,7 @@ impl<R: Read> Iterator for JsonElements<R> {
     }
 }
 
-/// Minimum number of bytes that are read at once.
+/// Each read requests at least this number of bytes.
 const CHUNK_BYTES: usize = 256 * 1024;
 
 /// Bytes that were read but not consumed, and their position in the text.

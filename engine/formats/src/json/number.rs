@@ -2,7 +2,7 @@
 
 use super::{JsonErrorKind, JsonValue};
 
-/// Maximum number of digits of an integer that Python 3.11 converts from text.
+/// Python 3.11 rejects an integer with more digits.
 const MAX_DIGITS: usize = 4300;
 /// Number of fraction digits that ujson reads. It ignores further digits.
 const FRACTION_DIGITS: usize = 15;

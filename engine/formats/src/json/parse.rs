@@ -7,7 +7,8 @@ use super::{
 };
 use crate::limits::{DecodingLimits, Limit};
 
-/// Maximum nesting of lists and objects. Python's limit is slightly higher: 1,000 minus the depth of the call stack.
+/// Lists and objects that are nested more deeply are an error. Python's limit is slightly higher: 1,000 minus the depth
+/// of the call stack.
 pub const MAX_DEPTH: usize = 980;
 
 /// Parses a UTF-8 text that consists of one value.

@@ -20,7 +20,7 @@ pub enum JsonStyle {
     Pandas,
 }
 
-/// Maximum number of members of an object. The parser has an index of keys and finds duplicates in larger objects faster.
+/// An object with more members must be parsed, because the parser has an index of keys and finds duplicate keys faster.
 const MAX_MEMBERS: usize = 32;
 
 /// Formats `text` in the style `style`, and appends the result to `out`. `text` is one value in the grammar `grammar`.

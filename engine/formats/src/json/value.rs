@@ -113,7 +113,7 @@ impl From<JsonObject> for JsonValue {
     }
 }
 
-/// Maximum number of keys of an object that is searched linearly. A larger object has a hash index.
+/// An object with up to this number of keys is searched linearly. A larger object has a hash index.
 const MAX_UNINDEXED_KEYS: usize = 24;
 
 /// A JSON object. Each key occurs once, and the keys are in order of first appearance.

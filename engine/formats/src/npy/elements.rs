@@ -290,9 +290,9 @@ impl<R: ReadAt + Clone> NpyArray<R> {
     }
 }
 
-/// Maximum number of elements of a mask, whose bits take 256 MiB.
+/// A mask with more elements is an error. The bits of this number of elements take 256 MiB.
 const MAX_ELEMENTS: u64 = 1 << 31;
-/// Maximum length of a run-length code in bytes. In the worst case, a code has about five bytes for each element.
+/// A run-length code with more bytes is an error. In the worst case, a code has about five bytes for each element.
 const MAX_CODE_BYTES: usize = 1 << 26;
 
 /// The run-length code of a mask, and the shape of the array.

@@ -7,9 +7,9 @@ use prep_failure::Quoted;
 use super::NpyError;
 use crate::sniff::FileType;
 
-/// Maximum length of a header in bytes. NumPy's limit is 10,000.
+/// A header with more bytes is an error. NumPy's limit is 10,000.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum number of rows without bytes, which the length of the file does not limit.
+/// If rows have no bytes, the length of the file does not limit their number. More rows than this are then an error.
 const MAX_EMPTY_ROWS: u64 = 1 << 20;
 /// Number of characters that NumPy reserves for the first dimension, so that arrays can grow without moving the data.
 const GROWTH_DIGITS: usize = 21;
@@ -116,7 +116,7 @@ impl NpyHeader {
 
     /// Returns the size of all data in bytes, or `None` if it exceeds 64 bits.
     fn checked_bytes(&self) -> Option<u64> {
-        // The product must not overflow either if one dimension is 0.
+        // Even if one dimension is 0, the product of the others must not overflow.
         self.shape
             .iter()
             .try_fold(self.item_size, |bytes, dimension| {

@@ -2,7 +2,7 @@
 //!
 //! NumPy sorts strings and other keys with this algorithm, but 64-bit numbers only on processors without AVX-512.
 
-/// Maximum number of keys that are sorted by insertion sort.
+/// Up to this number of keys is sorted by insertion sort.
 const MAX_INSERTION_SORT: usize = 16;
 
 /// Sorts `indices` with NumPy's introsort (`npy_aquicksort`).

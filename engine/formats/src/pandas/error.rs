@@ -115,7 +115,7 @@ pub enum CsvError {
     Changed {
         /// Number of rows in the first pass.
         expected: u64,
-        /// Number of rows in the second pass.
+        /// Number of rows that the second pass read before it noticed the difference.
         found: u64,
     },
     /// A stored table does not match its schema, or is not canonical text.

@@ -11,7 +11,7 @@ use super::pages::STATISTICS;
 use super::pages::{Visitor, walk};
 use crate::limits::{DecodingLimits, Limit};
 
-/// Maximum depth of nested groups. A list in a column takes two levels.
+/// Groups that are nested more deeply are an error. A list in a column takes two levels.
 const MAX_DEPTH: usize = 32;
 
 /// Memory of a column in bytes: a schema element, and a field in each of two Arrow schemas. Name and path are extra.

@@ -23,7 +23,7 @@ use crate::limits::{ArchiveBudget, DecodingLimits, LimitExceeded};
 
 /// Bytes of a header that are read first. Headers contain a minimum and a maximum, which are usually short.
 const HEADER_BYTES: u64 = 1 << 12;
-/// Maximum length of a page header in bytes.
+/// A page header with more bytes is an error.
 const MAX_HEADER_BYTES: u64 = HEADER_BYTES << 12;
 
 /// The page headers read so far, and the budget of all pages. Clones share both.
@@ -188,7 +188,7 @@ pub(super) enum FieldKind {
     Undefined,
 }
 
-/// Maximum depth of nested structures and lists. The format has nine levels.
+/// Structures and lists that are nested more deeply are rejected. The format has nine levels.
 const MAX_NESTING: usize = 16;
 
 /// Receives the content of a structure from [`walk`]. The walk ends if a method returns `None`.
@@ -396,7 +396,7 @@ mod thrift_tests {
     use super::*;
 
     #[test]
-    fn nesting_and_lists_that_take_no_bytes_are_errors() {
+    fn deep_nesting_and_elements_without_bytes_are_errors() {
         struct Ignored;
         impl Visitor for Ignored {}
         let parsed = |bytes: &[u8]| walk(bytes, &[FieldKind::Integer], &mut Ignored);

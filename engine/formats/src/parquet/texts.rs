@@ -17,7 +17,7 @@ use arrow::error::ArrowError;
 use super::ParquetError;
 use crate::limits::{ArchiveBudget, DecodingLimits, Limit};
 
-/// Maximum number of bytes of strings in a batch of more than one row.
+/// The strings of a batch have at most this number of bytes, unless the batch has a single row.
 pub(super) const MAX_TEXT_BYTES: u64 = 32 << 20;
 
 /// The strings of a file may take about this multiple of the bytes to which its pages may decompress.

@@ -204,7 +204,7 @@ fn member<'a>(entry: &ArchiveEntry, path: &'a str, offset: u64) -> Member<'a> {
 
 /// Length in bytes of the signature header: signature, version, and offset of the archive header.
 const SIGNATURE_HEADER_BYTES: u64 = 32;
-/// Maximum length in bytes of the description of the compressed header. This description usually has a few dozen bytes.
+/// At most this number of bytes of the compressed header's description is read. It usually has a few dozen bytes.
 const MAX_DESCRIPTION: u64 = 1 << 16;
 
 // Property numbers of the archive header.

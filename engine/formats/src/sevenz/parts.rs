@@ -18,7 +18,7 @@ use crate::archive::member::ArchiveError;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::spans::Spans;
 
-/// Minimum uncompressed length of a part in bytes. A shorter part is merged with the next one.
+/// A part with fewer uncompressed bytes is merged with the next one.
 const MIN_PART_BYTES: u64 = 1 << 20;
 
 /// Length of the signature header in bytes. Offsets of packed streams are relative to its end.

@@ -26,7 +26,7 @@ use crate::paths;
 use crate::read_at::{ByteSection, ReadAt};
 use crate::sniff::{FileType, SNIFF_BYTES};
 
-/// Maximum number of members for which memory is reserved. The number in the end record may be wrong.
+/// Memory is reserved for at most this number of members, because the number in the end record may be wrong.
 const MAX_RESERVED: u64 = 1 << 16;
 
 /// The text [`StoredForm::form`] describes how a member is stored. These constants limit, in bytes, one extra field,

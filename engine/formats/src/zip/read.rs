@@ -11,7 +11,8 @@ use crate::deflate::{Decoded, Inflater, Stop};
 use crate::inflated::{InflateIndex, InflateIndexer, WindowStore};
 use crate::read_at::{ByteSection, ReadAt};
 
-/// Maximum size in bytes of the chunks of compressed data. The decoder is slow near the end of each chunk.
+/// Compressed data are read in chunks of at most this size in bytes. Smaller chunks would be slower, because the
+/// decoder is slow near the end of each chunk.
 const BUFFER_BYTES: u64 = 256 * 1024;
 
 impl ZipEntry {
@@ -201,7 +202,7 @@ impl<R: ReadAt> Read for MemberReader<'_, R> {
 /// Number of bytes reserved for the extra fields of a local header.
 const USUAL_EXTRA_BYTES: usize = 64;
 
-/// Maximum number of uncompressed bytes per compressed byte: two bits can repeat 258 bytes.
+/// A compressed byte encodes at most this number of bytes, because two bits can repeat 258 bytes.
 const MAX_RATIO: usize = 4 * 258;
 
 /// Reads entire members. Header and data are read at once and buffers are reused, which is faster for small members.

@@ -1,4 +1,5 @@
-//! The elements that the iterator returns equal those of the parsed document, unless one of both reports an error.
+//! The elements that `JsonElements` returns equal those of the parsed document, unless `JsonElements` or `parse`
+//! reports an error.
 
 use prep_formats::json::{JsonElements, JsonValue, WriteOptions, parse};
 

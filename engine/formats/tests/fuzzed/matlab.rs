@@ -1,4 +1,5 @@
-//! Names are searched in arbitrary bytes. A file from which a variable was removed is readable and does not contain it.
+//! Searches arbitrary bytes for names of variables. A file from which a variable was removed is readable and does not
+//! contain it.
 
 use prep_formats::matlab::{remove_variables, variable_paths};
 

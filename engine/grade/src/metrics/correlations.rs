@@ -183,7 +183,7 @@ fn numbers_of_row(columns: &[GradedColumn<'_>], row: usize) -> Result<Vec<f64>, 
     }
 }
 
-/// NumPy compares values as integers if both columns contain integers.
+/// Returns whether a column contains integers or booleans. NumPy compares the values of two such columns as integers.
 fn has_integers(column: &GradedColumn<'_>) -> bool {
     matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
 }

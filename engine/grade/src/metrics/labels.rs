@@ -518,7 +518,7 @@ impl Metric for CohenKappa {
     }
 }
 
-/// Maximum number of classes. With more, computing all pairs of classes takes longer than the rest of grading.
+/// A metric that compares pairs of classes rejects more classes, because it would take longer than the rest of grading.
 const MAX_CLASSES: usize = 8_192;
 
 /// Returns whether scikit-learn converts labels to doubles, which lose digits of large integers.

@@ -240,7 +240,7 @@ impl Metric for F1OfSpans {
     }
 }
 
-/// Maximum position of a character, so that sums of lengths are exact.
+/// A span that ends at a larger position is invalid, so that sums of lengths are exact.
 const MAX_POSITION: i128 = 1 << 40;
 
 fn spans(column: &GradedColumn<'_>) -> Result<Vec<Mask>, Refusal> {

@@ -224,7 +224,8 @@ pub(super) const JOIN: RuleKind = RuleKind::new::<Join>(Definition {
     ],
 });
 
-/// Maximum number of pairs of rows. If both tables repeat an identifier, the number of pairs could be arbitrarily large.
+/// More pairs of rows are an error. If both tables repeat an identifier, the number of pairs could be arbitrarily
+/// large.
 const MAX_PAIRS: usize = 1 << 26;
 
 /// End of a linked list of rows.

@@ -6,8 +6,8 @@
 use super::mask::MaskSize;
 use crate::shapes::mask::Mask;
 
-/// Maximum number of voxels in the bounding box of both volumes. This number of voxels takes 256 MB. The largest box in
-/// real data has half as many voxels. Without a limit, a submission could put all its rows into one huge volume.
+/// A larger bounding box of two volumes is an error. This number of voxels takes 256 MB. The largest box in real data
+/// has half as many voxels. Without a limit, a submission could put all its rows into one huge volume.
 pub const MAX_VOXELS: usize = 1 << 25;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -86,8 +86,8 @@ pub fn first_difference(a: &GradedColumn<'_>, b: &GradedColumn<'_>) -> Option<us
     first.or(second)
 }
 
-/// Compares two cells like NumPy: a missing cell equals no cell. An integer is converted to a double if the other cell is a
-/// double.
+/// Returns whether NumPy treats two cells as equal: a missing cell equals no cell, and an integer is converted to a
+/// double if the other cell is a double.
 pub fn equal(a: CellValue<'_>, b: CellValue<'_>) -> bool {
     match (a, b) {
         (CellValue::Text(a), CellValue::Text(b)) => a == b,

@@ -16,7 +16,7 @@ use super::typed::{LazySubmission, unreadable};
 use crate::metrics::QueryEngine;
 use crate::refusal::{Refusal, RefusalKind, count};
 
-/// Maximum number of cells that are read at once, unless a single column has more cells.
+/// Unread columns are read together if they have at most this number of cells. A column with more cells is read alone.
 const MAX_CELLS_AT_ONCE: usize = 4 << 20;
 
 /// A table, and the list of its graded rows.

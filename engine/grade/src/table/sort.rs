@@ -140,7 +140,7 @@ fn compare(a: CellValue<'_>, b: CellValue<'_>) -> Ordering {
     }
 }
 
-/// Maximum number of strings with the same beginning that are compared entirely.
+/// If at most this number of strings have the same beginning, they are compared entirely instead of chunk by chunk.
 const MAX_DIRECT_SORT: usize = 16;
 
 const CHUNK_BYTES: usize = 8;

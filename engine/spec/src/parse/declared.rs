@@ -121,7 +121,8 @@ impl ParseState {
         self.run_check(&declaration, true).then_some(declaration)
     }
 
-    /// Reports the findings of the kind's check. `complete` means that the declaration has no other errors.
+    /// Reports the findings of the kind's check, and returns whether there are none. `complete` means that the
+    /// declaration has no other errors.
     fn run_check(&mut self, declaration: &Declaration, complete: bool) -> bool {
         let Some(check) = declaration.form.check else {
             return true;

@@ -8,8 +8,8 @@ use super::state::ParseState;
 use crate::text::diagnostic::Span;
 use crate::text::yaml::{Kind, Scalar, Style, YamlNode};
 
-/// Converts a node to JSON. Reports duplicate keys. Maps the JSON pointer of each value to the position of the value, in
-/// `places`. `pointer` is the JSON pointer of the node.
+/// Converts a node to JSON. Reports duplicate keys. Adds the position of each value to `places`, by the JSON pointer of
+/// the value. `pointer` is the JSON pointer of the node.
 pub fn tree(
     context: &mut ParseState,
     node: &YamlNode,

@@ -182,7 +182,7 @@ fn add_dependencies(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTre
     }
 }
 
-/// Maximum number of tables of a cycle that a message lists.
+/// A message about a cycle lists at most this number of the cycle's tables.
 const MAX_CHAIN: usize = 20;
 
 /// Reports cycles of tables. A reference to a table on the current path closes a cycle.

@@ -43,7 +43,8 @@ pub struct ParseState {
     comparisons_left: Cell<usize>,
 }
 
-/// Maximum number of names that are compared to find suggestions, because the number of pairs is quadratic.
+/// After this number of comparisons with other names, no further suggestions are searched for. Otherwise the time could
+/// grow quadratically with the number of names.
 const MAX_COMPARISONS: usize = 50_000;
 
 /// The section `lists`.
@@ -285,7 +286,7 @@ impl ParseState {
         fields
     }
 
-    /// Returns the text of a scalar. Reports another node as an error, in which `expected` describes the text.
+    /// Returns the text of a scalar. Any other node is an error. In its message, `expected` describes the text.
     pub fn text(&mut self, node: &YamlNode, expected: &str) -> Option<Spanned<String>> {
         let text = text(node);
         if text.is_none() {
@@ -294,7 +295,7 @@ impl ParseState {
         text
     }
 
-    /// Same as [`text`](Self::text), but an error has this help.
+    /// Same as [`text`](Self::text), but the error has the help `help`.
     pub fn text_or_help(
         &mut self,
         node: &YamlNode,
@@ -332,7 +333,7 @@ impl ParseState {
         None
     }
 
-    /// Returns the word of a fixed list that a scalar contains.
+    /// Returns the element of the fixed list `words` that a scalar contains. Any other text is an error.
     pub fn word(&mut self, node: &YamlNode, words: &'static [Word]) -> Option<&'static str> {
         let names = || words.iter().map(|word| word.name);
         let expected = format!("one of {}", quoted(names()));

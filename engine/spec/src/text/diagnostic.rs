@@ -123,7 +123,7 @@ pub struct Diagnostic {
     pub help: Option<String>,
 }
 
-/// Maximum length of a message in bytes, because messages quote the pipeline.
+/// A message with more bytes is shortened. Messages quote the pipeline, which may be long.
 const MAX_MESSAGE_BYTES: usize = 4 << 10;
 
 fn shortened(mut message: String) -> String {
@@ -189,7 +189,7 @@ impl Diagnostic {
     }
 }
 
-/// Maximum number of diagnostics of a file. With more, printing could take quadratic time.
+/// Further diagnostics of a file are only counted, because printing many of them could take quadratic time.
 const MAX_DIAGNOSTICS: usize = 20;
 
 /// At least one diagnostic of a file, ordered by position. All are errors, or all are warnings.

@@ -48,7 +48,7 @@ pub fn construct(function: &str) -> Option<String> {
     })
 }
 
-/// Maximum length in bytes of words that are compared. Longer words are probably not typing errors.
+/// Words with more bytes are not compared, because they are probably not typing errors.
 const MAX_WORD_BYTES: usize = 200;
 
 /// Returns the candidate that `word` probably means. If `word` is the name that another tool uses for a candidate, returns

@@ -70,7 +70,10 @@ fn keys_are_equal_if_and_only_if_trees_are_equal() {
             }
         }
     }
-    assert!(equal > 100 && different > 2000, "{equal} {different}");
+    assert!(
+        equal > 100 && different > 2000,
+        "{equal} equal and {different} different trees"
+    );
 }
 
 #[test]

@@ -187,8 +187,8 @@ impl<'q> Exprs<'_, 'q, '_> {
             let help = "compute it in a subquery, or write the condition in HAVING";
             return Err(rejected(at, message, Some(help)));
         }
-        // The arguments of an aggregate are evaluated before the rows are grouped. They cannot contain aggregates, window
-        // functions or `unnest`, and their subqueries are joined before the other subqueries.
+        // The arguments of an aggregate are evaluated before the rows are grouped. Therefore they cannot contain
+        // aggregates, window functions or `unnest`, and their subqueries are joined before the other subqueries.
         let aggregates = self.found.aggregates.take();
         let windows = self.found.windows.take();
         let unnested = self.found.unnested.take();
@@ -561,7 +561,8 @@ fn check_constants(name: &str, args: &[Expr], sources: &[&tree::Expr]) -> Result
     Err(refused(source.at, message))
 }
 
-/// Returns the type of the elements of a list, also of a nested list. Returns other types unchanged.
+/// Returns the type of the innermost elements of a list, whose elements may be lists again. Returns any other type
+/// unchanged.
 fn innermost(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
@@ -571,7 +572,7 @@ fn innermost(data_type: &DataType) -> &DataType {
     }
 }
 
-/// Converts DataFusion's error about the arguments of a call.
+/// Creates the error for a call whose arguments DataFusion rejects with `error`.
 fn not_accepted(
     name: &str,
     args: &[Expr],
@@ -606,7 +607,7 @@ fn not_accepted(
     rejected(at, message, Some(help))
 }
 
-/// Returns the type of the elements of a list that `unnest` takes.
+/// Returns the type of the elements of `list`, the argument of `unnest`. An argument that is not a list is an error.
 pub(super) fn element_type(list: &Expr, source: &tree::Expr) -> Result<DataType, QueryError> {
     match &list.data_type {
         DataType::List(field) | DataType::LargeList(field) => Ok(field.data_type().clone()),

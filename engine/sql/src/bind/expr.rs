@@ -29,9 +29,10 @@ pub(super) struct Exprs<'b, 'q, 't> {
     pub found: Found,
 }
 
-/// Parts of expressions that separate operators of the plan compute: subqueries, aggregates, window functions and `unnest`.
+/// Parts of expressions that separate operators of the plan compute: subqueries, aggregates, window functions and
+/// `unnest`.
 ///
-/// The operator writes the value of the part into a column. The expression then refers to this column.
+/// The operator of a part writes its value into a column. The expression then refers to this column.
 #[derive(Default)]
 pub(super) struct Found {
     pub subqueries: Vec<Pending>,

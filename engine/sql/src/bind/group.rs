@@ -77,7 +77,7 @@ impl Binder<'_> {
         Ok((plan.aggregated(columns, calls), groups))
     }
 
-    /// Prepares the calls of aggregates, and adds the columns to the plan by which they sort.
+    /// Prepares the calls of aggregates. Adds the keys of an ORDER BY inside an aggregate as columns to the plan.
     fn aggregate_calls(
         &mut self,
         mut plan: Relational,
@@ -182,10 +182,10 @@ impl Binder<'_> {
     }
 }
 
-/// Aggregates whose operator sorts the rows. One sort serves all of them.
+/// Aggregates that share one sort of the rows, which DataFusion's operator runs for all of them.
 const SORTED_BY_OPERATOR: [&str; 2] = ["string_agg", "nth_value"];
 
-/// Rejects a call of [`SORTED_BY_OPERATOR`] that needs a different order than such a call in `calls`.
+/// Rejects a call of [`SORTED_BY_OPERATOR`] if its ORDER BY contradicts the ORDER BY of such a call in `calls`.
 fn check_sorting(
     calls: &[(ColumnId, AggregateCall)],
     call: &AggregateCall,

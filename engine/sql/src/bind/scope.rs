@@ -62,7 +62,7 @@ pub(super) struct ScopeTable {
 #[derive(Debug, Default)]
 pub(super) struct Scope<'s> {
     pub tables: Vec<ScopeTable>,
-    /// For each name, the columns that the name without a table can mean.
+    /// For each name, the columns to which it can refer if it is written without a table.
     by_name: HashMap<String, Vec<ColumnId>>,
     pub outer: Option<&'s Scope<'s>>,
 }

@@ -59,7 +59,7 @@ struct ScalarResult {
     first: ColumnId,
     /// The column for the number of rows of the subquery.
     count: ColumnId,
-    /// The column for the value. `None` if the subquery may have several rows.
+    /// The column for the only value. `None` if the subquery may have several rows.
     single: Option<ColumnId>,
     /// For a subquery that aggregates all its rows: its value if there are no rows to aggregate.
     empty: Option<Expr>,
@@ -528,7 +528,8 @@ impl Binder<'_> {
     }
 }
 
-/// Returns whether `count` is above zero. The count is NULL where a left join found no group.
+/// Returns an expression that is true if `count` is above zero, and otherwise false. The count is NULL where a left
+/// join found no group.
 fn has_rows(count: Expr) -> Expr {
     let zero = Expr::literal(0_i64.into(), count.at);
     let positive = Expr::binary(Operator::Gt, count, zero, DataType::Boolean);
@@ -575,7 +576,8 @@ fn only_rows(plan: Relational) -> Relational {
     }
 }
 
-/// Returns the value of a column for an empty input, for example 0 for a count.
+/// Returns the value of a column of an aggregation without rows, for example 0 for a count. Returns `None` unless the
+/// plan aggregates all its rows to one row.
 fn value_of_no_rows(plan: &Relational, column: ColumnId) -> Option<Expr> {
     let expr = Expr::column(column, DataType::Null, Position::default());
     substituted(plan, expr, Vec::new())

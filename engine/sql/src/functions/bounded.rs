@@ -20,10 +20,10 @@ use super::scalar::ResultSize;
 use crate::QueryLimits;
 use crate::error::FunctionError;
 
-/// Limit in bytes for calls that are evaluated during planning.
+/// A call that is evaluated during planning may return at most this number of bytes.
 const FOLDING_CALL_BYTES: u64 = 1 << 20;
 
-/// Returns the maximum size in bytes of the values that one call returns. Fails if the query was cancelled.
+/// Returns the maximum total size in bytes of the values that one call may return. Fails if the query was cancelled.
 pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     let Some(limits) = args.config_options.extensions.get::<QueryLimits>() else {
         return Ok(FOLDING_CALL_BYTES);
@@ -32,7 +32,7 @@ pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
     Ok(limits.max_call_bytes())
 }
 
-/// Maximum size in bytes of a value, and of all values of a batch together.
+/// A call fails if one of the values that it returns has more bytes.
 const MAX_VALUE_BYTES: u64 = i32::MAX as u64;
 
 /// Fails if a value, or all values of a call together, are too large.
@@ -62,7 +62,7 @@ type SizeOf = fn(&[ColumnarValue], usize, u64) -> Result<ResultSize>;
 #[derive(Clone, Copy)]
 enum Growth {
     Known(SizeOf),
-    /// The size depends on an argument. If the planner does not know its value, batches have few rows.
+    /// The size depends on the value of an argument. If the planner does not know this value, batches have few rows.
     Counted(SizeOf),
     /// The bound of the size of a value may be much larger than the actual size.
     ///
@@ -71,7 +71,8 @@ enum Growth {
     AtMost(SizeOf),
 }
 
-/// Returns the bound of a function. `None` means linear growth, with [`LINEAR_GROWTH`] and [`ROW_BYTES`].
+/// Returns how the size of a function's values is bounded. `None` means that it grows linearly with the size of the
+/// arguments: see [`LINEAR_GROWTH`] and [`ROW_BYTES`].
 fn growth(name: &str) -> Option<Growth> {
     Some(match name {
         "repeat" => Growth::Counted(|args, rows, _| products(args, rows, 0)),
@@ -90,10 +91,11 @@ fn growth(name: &str) -> Option<Growth> {
     })
 }
 
-/// Maximum ratio of the size of a returned value to the size of the call's arguments. A list of characters needs five
-/// bytes per character.
+/// Functions with linear growth return at most this multiple of the size of their arguments. For example, a list of
+/// characters needs five bytes per character.
 const LINEAR_GROWTH: u64 = 8;
-/// Maximum size in bytes of a value whose arguments are empty. The SHA-256 of an empty string has 64 digits.
+/// In addition, such a function returns at most this number of bytes per row. For example, the SHA-256 of an empty
+/// string has 64 digits.
 const ROW_BYTES: u64 = 128;
 
 /// Usual number of rows per batch.
@@ -386,7 +388,7 @@ fn replaced_size(args: &[ColumnarValue], rows: usize, limit: u64) -> Result<Resu
     if bound.total <= limit {
         return Ok(bound);
     }
-    // This bound is too large, so the occurrences are counted.
+    // The rough bound exceeds the limit, so the occurrences are counted.
     let texts = cast(&text.to_array(rows)?, &DataType::Utf8)?;
     let sources = cast(&from.to_array(rows)?, &DataType::Utf8)?;
     let mut size = ResultSize::default();

@@ -153,7 +153,7 @@ static WINDOWS: LazyLock<HashMap<&'static str, Arc<WindowUDF>>> = LazyLock::new(
     chosen(plain, is_window, |function| function.name()).collect()
 });
 
-/// Returns the functions that `list.txt` lists with a wanted kind, with their names in this list.
+/// Returns those of `functions` for whose kind in `list.txt` `is_wanted` returns true, each with its name in this list.
 fn chosen<F>(
     functions: Vec<Arc<F>>,
     is_wanted: fn(FunctionKind) -> bool,

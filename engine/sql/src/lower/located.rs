@@ -23,7 +23,7 @@ use super::{Layout, Lowering};
 use crate::error::{LocatedError, message_of, place};
 use crate::relational::{Expr, ExprKind};
 
-/// Maximum number of values in a message, and maximum number of characters of each value.
+/// A message shows at most this number of values, and at most this number of characters of each value.
 const MAX_SHOWN_VALUES: usize = 3;
 const MAX_SHOWN_CHARACTERS: usize = 60;
 

@@ -72,7 +72,7 @@ struct Remembered {
 
 struct PassedRows {
     converter: RowConverter,
-    /// One place per hash modulo the number of places.
+    /// The place of a row is its hash modulo the number of places.
     remembered: Vec<Remembered>,
     bytes: usize,
     /// The hashes of the rows of a batch. The field exists only to reuse its memory.

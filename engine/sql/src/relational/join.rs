@@ -202,7 +202,7 @@ fn paired(left: &RowOrder, right: &RowOrder) -> RowOrder {
         (RowOrder::Keys(left), RowOrder::Columns(right)) => {
             RowOrder::Keys([left.as_slice(), &columns(right)].concat())
         }
-        // Both sides were numbered.
+        // Does not occur, because `numbered` replaced the order `Arrival` on both sides.
         (RowOrder::Arrival, _) | (_, RowOrder::Arrival) => RowOrder::Lost(UNKNOWN),
     }
 }

@@ -64,7 +64,7 @@ pub(crate) enum Node {
     /// One row per group, or one row if there are no keys.
     Aggregate {
         input: Relational,
-        /// Each key column above the node, with the column of the input.
+        /// For each key: its column above the node, and the column of the input with the same values.
         keys: Vec<(ColumnId, ColumnId)>,
         calls: Vec<(ColumnId, AggregateCall)>,
     },
@@ -79,7 +79,7 @@ pub(crate) enum Node {
     /// The rows of all inputs, one input after the other.
     Union {
         inputs: Vec<Relational>,
-        /// Each column above the node, with the column of each input.
+        /// For each column above the node: the column of each input that contains its values.
         columns: Vec<(ColumnId, Vec<ColumnId>)>,
     },
     /// The rows sorted by these keys, which must determine the order.
@@ -98,7 +98,7 @@ pub(crate) enum Node {
     /// One row for each element of the lists. Shorter lists are padded with NULL.
     Unnest {
         input: Relational,
-        /// Each column of elements, with the column of lists.
+        /// For each list: the column of its elements, and the column of the input with the list.
         lists: Vec<(ColumnId, ColumnId)>,
     },
 }

@@ -5,7 +5,7 @@
     python engine/sql/tests/oracle/compare_duckdb.py /tmp/queries.json
 
 Rows are compared as multisets, and in order if both engines define it. Documented differences are translated
-(integer division, the place of NULL) or skipped, with their number:
+(integer division, the place of NULL) or skipped and counted:
 
 - `order`: the query takes the first of tied rows or numbers them. DuckDB's sort does not keep the order of ties.
 - `rejected`: the engine rejects the query.

@@ -96,7 +96,8 @@ impl Runs {
         ];
         let mut requested = requested.into_iter().cycle().skip(seed as usize % 3);
         for memory in MEMORIES {
-            // Shifts the row forms by one, because the needed memory depends on the batch size.
+            // Shifts the row forms by one. Otherwise, each batch size would be combined with the same row form for
+            // every memory limit.
             requested.next();
             for batch in if is_large { LARGE_BATCHES } else { BATCHES } {
                 if let Some(requested) = requested.next() {
@@ -189,7 +190,10 @@ async fn queries_return_the_expected_rows_or_are_rejected() {
     }
     let (equal, short) = (runs.equal, runs.short_of_memory);
     println!("{accepted} queries, {rejected} rejected; {equal} runs, {short} short of memory");
-    assert!(rejected > 0 && accepted > rejected, "{rejected} {accepted}");
+    assert!(
+        rejected > 0 && accepted > rejected,
+        "{rejected} queries are rejected, {accepted} accepted"
+    );
     assert!(
         short * 20 < equal,
         "{short} runs were short of memory, and {equal} were not"

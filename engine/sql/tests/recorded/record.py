@@ -4,8 +4,8 @@
     python3 -m venv /tmp/engines && /tmp/engines/bin/pip install duckdb==2.0.1 'psycopg[binary]'
     /tmp/engines/bin/python record.py [CONNECTION]
 
-CONNECTION is that of an empty PostgreSQL database (15 or later), for example "host=/tmp user=postgres". Without it, the
-cases of PostgreSQL keep their results. The header of cases.txt describes the format of the cases. Results of `prep`
+CONNECTION is the connection string of an empty PostgreSQL database (15 or later), for example "host=/tmp user=postgres".
+Without it, the cases of PostgreSQL keep their results. The header of cases.txt describes the format of the cases. Results of `prep`
 itself (`ours`) are written by the test: UPDATE=1 cargo test -p prep-sql recorded
 """
 

@@ -44,7 +44,7 @@ impl Relation for Wide {
 pub struct Growing {
     pub name: &'static str,
     pub min_size: usize,
-    /// Upper bound of the ratio of the times for four times the size and for the size.
+    /// If the size grows by a factor of four, the time may grow by at most this factor.
     ///
     /// A plan of joins grows quadratically, because each join carries the columns of all tables before it.
     #[allow(dead_code, reason = "the benchmark prints times and judges none")]

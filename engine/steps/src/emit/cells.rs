@@ -205,7 +205,7 @@ impl ResultLayout {
         Ok(())
     }
 
-    /// Returns the number of columns before those that have the same value in all rows of the batch.
+    /// Returns the number of columns before the trailing columns with one value for all rows of the batch.
     fn varying_column_count(&self, arrays: &[ArrayRef]) -> usize {
         let last = self.sources.iter().zip(arrays).rev();
         let same = last.take_while(|(source, array)| {
@@ -218,7 +218,7 @@ impl ResultLayout {
 #[derive(Clone, Copy)]
 pub(crate) struct ResultRow<'a> {
     pub cells: &'a [Cell<'a>],
-    /// From this index on, cells are the same in all rows of the batch.
+    /// Index of the first cell that, like all cells after it, is the same in all rows of the batch.
     varying: usize,
 }
 

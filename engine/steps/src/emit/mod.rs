@@ -89,7 +89,7 @@ fn push_line(buffer: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), S
     Ok(())
 }
 
-/// Writes the entries of a NumPy array that a query selects as a new array, in the order of the query.
+/// Writes a new NumPy array from the array entries that a query selects, in the order of the query.
 pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<Value, StepError> {
     let tables = run.open_tables()?;
     let mut rows = run.start(&tables, RowForm::Cells)?;

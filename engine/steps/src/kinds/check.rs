@@ -119,7 +119,7 @@ fn md5_of(context: &Context, opener: &Opener, content: &ContentRef) -> Result<St
     Ok(prep_cache::hex(&hasher.finalize()))
 }
 
-/// Maximum number of rows in the message of a failed check.
+/// The message of a failed check shows at most this number of rows.
 const MAX_ROWS: usize = 3;
 
 #[derive(Debug, Error)]

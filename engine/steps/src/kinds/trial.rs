@@ -18,7 +18,7 @@ const MEMORY_PER_BYTE: u64 = 24;
 /// The grading of a competition's sample submission.
 #[derive(Clone)]
 pub struct Trial {
-    /// All values besides the two files on which the result of `grade` depends.
+    /// All values on which the result of `grade` depends, except for the contents of files.
     pub params: serde_json::Value,
     /// Path of the answers, such as `private/answers.csv`.
     pub answers: String,

@@ -272,7 +272,7 @@ mod named_parts_tests {
     use super::*;
 
     #[test]
-    fn names_match_the_shortest_text() {
+    fn names_in_a_pattern_match_the_shortest_text() {
         for (pattern, path, parts) in [
             (
                 "train/{case}/{day}/**",

@@ -47,11 +47,11 @@ fn text(batch: &RecordBatch, column: usize) -> Result<ArrayRef, StepError> {
 pub(crate) struct FormattedRows {
     pub rows: usize,
     pub columns: Vec<String>,
-    /// The first rows, with cells separated by commas.
+    /// Some of the rows, with cells separated by commas.
     pub first_rows: Vec<String>,
 }
 
-/// Counts the rows of a query, and formats the first `limit` of them, in any order.
+/// Counts the rows of a query, and formats at most `limit` of them. The query returns its rows in any order.
 pub(crate) fn query_rows_as_text(
     run: QueryRun<'_>,
     limit: usize,

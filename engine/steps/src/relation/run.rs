@@ -105,7 +105,7 @@ impl RunningQuery<'_> {
     }
 }
 
-/// Minimum number of rows for which a second thread is faster.
+/// Up to this number of rows, a query runs on one thread, because a second thread would not be faster.
 const MIN_ROWS_FOR_HELPER: u64 = 1 << 17;
 
 /// Creates the runtime with which the step's thread runs a query. If the query sorts, joins or groups many rows, and a
@@ -160,7 +160,7 @@ fn failed(tables: &ColumnsByTable, query: &Query, error: QueryError) -> StepErro
 
 /// Memory in bytes of a query that processes a table row by row.
 const STREAM_BYTES: u64 = 64 << 20;
-/// Minimum memory in bytes of a query that sorts, joins or groups.
+/// A query that sorts, joins or groups needs at least this memory, in bytes.
 const MIN_WORK_BYTES: u64 = 256 << 20;
 /// Bytes per row of an open table for row offsets and selected rows.
 const INDEX_BYTES_PER_ROW: u64 = 9;

@@ -81,7 +81,8 @@ impl TextRelation {
         })
     }
 
-    /// Reads a batch of the first `rows`, and converts its columns to the relation's types.
+    /// Reads `columns` of the first rows that `rows` selects, at most `batch` rows. Converts them to the relation's
+    /// types.
     fn values(
         &self,
         columns: &[usize],

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use super::positions::partition_point;
 
-/// Maximum length in bytes of a string. No file system supports longer paths.
+/// A string with more bytes is invalid. No file system supports longer paths.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// A list of strings in one buffer, so that a string needs no allocation of its own.

@@ -38,7 +38,7 @@ pub enum ContentRef {
     Slice {
         /// Digest of the base.
         base: Digest,
-        /// Whether the archive is nested in another compressed archive.
+        /// Whether the bytes are in an archive that is nested in another compressed archive.
         layered: bool,
         /// Start of the range in bytes.
         offset: u64,
@@ -51,7 +51,7 @@ pub enum ContentRef {
     Member {
         /// Digest of the base.
         base: Digest,
-        /// Whether the archive is nested in another compressed archive.
+        /// Whether the bytes are in an archive that is nested in another compressed archive.
         layered: bool,
         /// The member's entry in the central directory.
         entry: ZipEntry,
@@ -111,7 +111,7 @@ impl ContentRef {
         }
     }
 
-    /// Returns whether the archive is nested in another compressed archive.
+    /// Returns whether the bytes are in an archive that is nested in another compressed archive.
     pub fn is_layered(&self) -> bool {
         match self {
             ContentRef::Object { .. } => false,
@@ -128,7 +128,7 @@ impl ContentRef {
     }
 }
 
-/// Maximum length in bytes of content that is verified in memory, which is faster than streaming.
+/// Content up to this length in bytes is verified in memory. Longer content is streamed, which is slower.
 const MAX_BUFFERED_BYTES: u64 = 4 << 20;
 
 /// Opens the files to which content references refer, and keeps base files open. All threads of a step share one
@@ -141,7 +141,7 @@ pub struct Opener {
     layered: Mutex<HashMap<Digest, BaseFile>>,
 }
 
-/// Minimum length in bytes of content that is read ahead. For shorter content, starting a thread takes too long.
+/// Content up to this length in bytes is not read ahead, because starting a thread would take too long.
 const MIN_READ_AHEAD_BYTES: u64 = 4 * CHUNK_BYTES as u64;
 
 /// Reads an object that may have a hard link outside the cache. Fails at the end if it was modified while it was read.

@@ -54,10 +54,10 @@ pub(crate) fn single_file(context: &Context, value: &Value) -> Result<ContentRef
 #[error("{} has no `{}`", source_and_path(.0).0, source_and_path(.0).1)]
 struct MissingFile(String);
 
-/// Maximum number of paths that are compared with a missing one.
+/// To find a suggestion for a missing path, at most this number of paths is compared with it.
 const MAX_COMPARED: usize = 20_000;
 
-/// Maximum number of files that the help lists if no path is similar.
+/// If no path is similar, the help lists at most this number of paths, and counts the others.
 const MAX_LISTED: usize = 5;
 
 /// Returns the error for a missing path, with a suggestion. `key` is the key that names the path, if any.
@@ -70,8 +70,8 @@ pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -
     }
 }
 
-/// Suggests a path whose last part equals that of `path` except for case. If there is no such path, suggests a similar path.
-/// Otherwise, lists some paths. `path` may be a directory (`x/`).
+/// Suggests a path whose last part equals that of `path` except for case. If there is no such path, suggests a similar
+/// path. If no path is similar either, lists some paths. `path` may be a directory (`x/`).
 fn similar_path(tree: &Tree, path: &str) -> Option<String> {
     let files = tree.files().map(|file| file.path()).take(MAX_COMPARED);
     let candidates: BTreeSet<&str> = match path.ends_with('/') {

@@ -61,10 +61,11 @@ impl ReadAt for BaseFile {
     }
 }
 
-/// Maximum number of decompressed spans in memory. A span is a part that can be decompressed without the parts before
-/// it.
+/// Number of decompressed spans that are kept in memory, if enough memory is free. A span is a part that can be
+/// decompressed without the parts before it.
 const CACHED_SPANS: usize = 5;
-/// Number of decompressed spans if memory for more is not free. A read that crosses the border of a span needs two spans.
+/// Number of decompressed spans that are kept if memory for [`CACHED_SPANS`] is not free. A read that crosses the
+/// border of a span needs two spans.
 const MIN_CACHED_SPANS: usize = 2;
 
 /// Typical size in bytes of a span of deflate.
@@ -74,7 +75,7 @@ const SPAN_BYTES: u64 = 9 << 20;
 const MAX_PART_BYTES: u64 = 128 << 20;
 const PART_CHUNK_BYTES: u64 = 8 << 20;
 
-/// Maximum number of bytes that are decompressed a second time, before the temporary file is created.
+/// After this number of bytes was decompressed more than once, the next read creates the temporary file with all bytes.
 const MAX_REPEATED_BYTES: u64 = 32 << 20;
 
 const COPY_BYTES: usize = 1 << 18;

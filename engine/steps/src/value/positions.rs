@@ -254,7 +254,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_representations_have_the_same_rows(firsts in prop::collection::vec((0_u32..1000, 1_u32..60), 0..20)) {
+        fn positions_are_the_selected_rows_in_either_representation(firsts in prop::collection::vec((0_u32..1000, 1_u32..60), 0..20)) {
             let rows: Vec<u32> = firsts.iter().flat_map(|(first, len)| *first..first + len).collect();
             let positions = RowPositions::new(rows.clone());
             let wide: Vec<u64> = rows.iter().map(|row| u64::from(*row)).collect();

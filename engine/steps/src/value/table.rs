@@ -201,8 +201,8 @@ impl<'a> TableWriter<'a> {
     }
 }
 
-/// Minimum size in bytes of a CSV file whose text may be kept only in memory. The text of a smaller file is always
-/// written to the cache, so that later runs do not read the file again.
+/// The text of a CSV file with fewer bytes is always written to the cache, so that later runs do not read the file
+/// again. The text of a larger file may be kept only in memory.
 const MIN_IN_MEMORY_BYTES: u64 = 4 << 20;
 
 /// Canonical text may have more quotes than the CSV file. Therefore the buffer for a text in memory is larger than the

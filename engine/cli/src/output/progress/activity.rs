@@ -20,7 +20,7 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// `doing` describes the work, for example `reading a-competition`.
+    /// Starts to print messages. `doing` describes the work, for example `reading a-competition`.
     pub fn start(printer: &Printer, doing: impl Into<String>) -> Activity {
         let current = Arc::new(Mutex::new(doing.into()));
         let (printer, shown, begun) = (printer.clone(), current.clone(), Instant::now());

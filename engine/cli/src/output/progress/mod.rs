@@ -37,7 +37,8 @@ struct Shared {
 }
 
 impl Display {
-    /// `work` contains the steps that may run. The display also shows transfers to and from `remote`.
+    /// Starts the display. `work` contains the steps that may run. The display also shows transfers to and from
+    /// `remote`.
     pub fn new(printer: &Printer, work: &[StepWork], remote: Option<Link>) -> Display {
         let state = State::new(work, remote);
         let shared = Arc::new(Shared {

@@ -59,7 +59,7 @@ struct CompetitionProgress {
 }
 
 impl State {
-    /// `work` contains the steps that may run.
+    /// Creates the state before the run. `work` contains the steps that may run.
     pub(super) fn new(work: &[StepWork], remote: Option<Link>) -> State {
         let mut competitions: HashMap<String, CompetitionProgress> = HashMap::new();
         for step in work {

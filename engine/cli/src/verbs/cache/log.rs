@@ -7,7 +7,7 @@ use clap::Args;
 use prep_app::{LoggedRun, LoggedStep, RunEnd, RunResult, local_time, logged_runs, reasons};
 use prep_core::{StepOutcome, units};
 use prep_spec::joined;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit};
 use crate::output::table::PrintedTable;
@@ -20,7 +20,7 @@ Examples:
   prep cache log
   prep cache log 0
   prep cache log spaceship-titanic --failed
-  prep cache log 1 --json | jq '.runs[0].steps[] | {id, step, why}'
+  prep cache log 1 --json | jq '.runs[0].steps[] | {id, step, reason}'
 
 Run 0 is the latest run. Without a run and an ID, the command lists the last 100 runs. With one of them, it lists the steps \
 that ran. Steps whose results were found in the cache or the remote are not logged.")]
@@ -61,7 +61,7 @@ impl RunLogArgs {
         }
         let is_overview = self.operands.is_empty() && !self.failed;
         if session.printer.json {
-            session.printer.json(&json!({ "runs": runs }))?;
+            session.printer.json(&json!({ "runs": as_json(&runs) }))?;
         } else if is_overview {
             session.printer.table(&overview(&runs))?;
         } else {
@@ -89,6 +89,28 @@ impl RunLogArgs {
         }
         Ok((numbers, ids))
     }
+}
+
+/// Returns the JSON of runs, with reasons as in the output of other commands. The log stores them in other forms.
+fn as_json(runs: &[LoggedRun]) -> Vec<Value> {
+    let run = |run: &LoggedRun| {
+        let mut found = json!(run);
+        reasons::state(&mut found, "error", "failed");
+        let refused = found.get_mut("refused").and_then(Value::as_array_mut);
+        for refused in refused.into_iter().flatten() {
+            refused["kind"] = "not_planned".into();
+        }
+        let steps = run.steps.iter().map(|step| {
+            let mut found = json!(step);
+            reasons::join_failure(&mut found);
+            found["reason"] = json!(step.why.as_ref().map(reasons::json));
+            found.as_object_mut().map(|step| step.shift_remove("why"));
+            found
+        });
+        found["steps"] = steps.collect();
+        found
+    };
+    runs.iter().map(run).collect()
 }
 
 fn overview(runs: &[LoggedRun]) -> PrintedTable {

@@ -5,9 +5,10 @@ mod log;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use prep_app::reasons::{self, StatedReason};
 use prep_app::{Difference, Rerun, RerunPlace, RerunResult, RerunStep};
 use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
-use prep_core::{chain, units};
+use prep_core::{Failure, chain, units};
 use serde_json::{Value, json};
 
 use self::log::RunLogArgs;
@@ -182,8 +183,9 @@ fn verify(session: &CliSession, store: &Store, repair: bool) -> VerbResult {
     })
 }
 
-fn messages(errors: &[prep_cache::StoreError]) -> Vec<String> {
-    errors.iter().map(|error| chain(error)).collect()
+fn failures(errors: &[prep_cache::StoreError]) -> Vec<StatedReason> {
+    let failure = |error| StatedReason::new(Failure::Machine.name(), chain(error));
+    errors.iter().map(|error| failure(error)).collect()
 }
 
 fn verify_json(report: &VerifyReport) -> Value {
@@ -197,7 +199,7 @@ fn verify_json(report: &VerifyReport) -> Value {
         "dangling": report.dangling,
         "garbled": report.garbled,
         "foreign": report.foreign,
-        "failed": messages(&report.failed),
+        "failed": failures(&report.failed),
     })
 }
 
@@ -251,7 +253,7 @@ fn gc(session: &CliSession, store: &Store, options: &GcOptions) -> VerbResult {
             "removed_bytes": report.removed_bytes,
             "freed_bytes": report.freed_bytes,
             "kept": amount(report.kept),
-            "failed": messages(&report.failed),
+            "failed": failures(&report.failed),
         })
     };
     let text = || gc_text(&report, options.dry_run);
@@ -323,8 +325,13 @@ impl RerunArgs {
         let done = |rerun: &Rerun| session.printer.message(line(rerun));
         let all = prep_app::rerun(&task, &ids, &scratch, &cancel, &done)?;
         let json = || {
+            let mut competitions = json!(all);
+            for rerun in competitions.as_array_mut().into_iter().flatten() {
+                let steps = rerun["steps"].as_array_mut();
+                steps.into_iter().flatten().for_each(reasons::join_failure);
+            }
             json!({
-                "competitions": all,
+                "competitions": competitions,
                 "equal": sum(&all, is_equal),
                 "differs": sum(&all, differs),
                 "unrecorded": sum(&all, is_unrecorded),

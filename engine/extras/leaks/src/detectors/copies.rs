@@ -44,9 +44,9 @@ struct Copies<'a> {
     is_weak: bool,
 }
 
-/// Minimum number of copies for a finding that is more than a note.
+/// With fewer copies, a finding is only a note. With fewer test texts, near texts are not searched.
 const MIN_COPIES: usize = 20;
-/// Minimum fraction of compared items with a copy, for a finding that is more than a note.
+/// If a smaller fraction of the compared items has a copy, the finding is only a note.
 const MIN_FRACTION: f64 = 0.05;
 
 impl Copies<'_> {
@@ -230,19 +230,20 @@ fn near_files(world: &World, tests: &mut Tests) -> Option<LeakFinding> {
 }
 
 const RUN_WORDS: usize = 3;
-/// Minimum number of words of a text. Shorter texts may be near by chance.
+/// Texts with fewer words are not compared, because they may be near by chance.
 const MIN_WORDS: usize = 8;
-/// Maximum number of words of a text that are compared.
+/// Only this number of words at the beginning of a text is compared.
 const MAX_WORDS: usize = 1 << 18;
-/// Minimum fraction of the runs of two near texts that are in both texts. A *run* is [`RUN_WORDS`] consecutive words.
+/// Two texts are near if at least this fraction of all their runs is in both. A *run* is [`RUN_WORDS`] consecutive
+/// words.
 const MIN_COMMON: f64 = 0.7;
-/// Minimum fraction of the shorter text's runs that the longer text contains.
+/// Two texts are also near if the longer text contains at least this fraction of the shorter text's runs.
 const MIN_CONTAINED: f64 = 0.8;
-/// Maximum number of training texts that are compared with a test text.
+/// A test text is compared with at most this number of training texts.
 const MAX_CANDIDATES: usize = 10;
-/// Maximum number of runs of the training part that are stored.
+/// If the training part has more runs, only an even sample of them is stored.
 const MAX_RUNS: usize = 4_000_000;
-/// Maximum number of training texts that contain a run. A more frequent run does not show that two texts are near.
+/// A run in more training texts is ignored, because it does not show that two texts are near.
 const MAX_RUN_TEXTS: usize = 20;
 
 /// Returns the sorted hashes of each text's runs. `None` for short texts.
@@ -305,7 +306,7 @@ fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, us
     found
 }
 
-/// Minimum length of a file in bytes. Shorter files are often equal by chance.
+/// Files with fewer bytes are not compared, because short files are often equal by chance.
 const MIN_FILE_BYTES: u64 = 64;
 
 fn equal_files(world: &World) -> Option<LeakFinding> {

@@ -24,11 +24,11 @@ use crate::text::number;
 use crate::view::View;
 use crate::world::AnswerColumn;
 
-/// Minimum number of rows that must agree.
+/// A fact with values for fewer rows is not examined.
 const MIN_ROWS: usize = 20;
 
-/// Minimum number of groups that are entirely in the test part. If there are fewer groups, the values of a column are not
-/// examined as codes for answers, because any property of a few groups may determine their answers by chance.
+/// If fewer groups are entirely in the test part, the values of a column are not examined as codes for answers, because
+/// any property of a few groups may determine their answers by chance.
 const MIN_GROUPS: usize = 30;
 
 /// Number of random pairs of items. For each pair, the linear function is tried that maps the two cells to the two answers.
@@ -211,29 +211,30 @@ fn fraction_on_a_line(numbers: &[f64], truth: &[f64]) -> Option<f64> {
     (best >= MIN_ROWS as f64 && fraction >= 0.05).then_some(fraction)
 }
 
-/// Maximum probability that any of the compared values agrees with the answers of all items by chance.
+/// Agreements are reported only if the probability that any of the compared values agrees with all answers by chance is
+/// at most this number.
 const MAX_CHANCE: f64 = 1e-4;
 
-/// Minimum number of digits of a number that hardly occurs by chance.
+/// A number with at least this number of digits hardly occurs by chance.
 const MIN_DIGITS: usize = 4;
 
 /// Assumed probability that a particular answer occurs by chance, if it is a number with at least [`MIN_DIGITS`] digits
 /// or a text with at least six characters.
 const DISTINCTIVE_CHANCE: f64 = 1e-4;
 
-/// Maximum number of columns that are compared in pairs.
+/// Only the first columns, up to this number, are compared in pairs.
 const MAX_COLUMNS: usize = 30;
 
 /// Texts between the cells of two columns.
 const SEPARATORS: [&str; 6] = ["", "-", "_", " ", "/", ", "];
 
-/// Maximum error of a computed answer, relative to the answer. If the answer has few decimals, the answer's
-/// rounding error is larger. Then errors up to [`MAX_ROUNDED_ERROR`] are allowed.
+/// A computed answer may differ from the answer by this fraction of the answer. If the answer has few decimals, it may
+/// differ by the answer's rounding error, up to [`MAX_ROUNDED_ERROR`].
 const MAX_ERROR: f64 = 1e-6;
-/// Maximum error of a computed answer whose rounding error is allowed, relative to the answer.
+/// Even if the answer has few decimals, a computed answer may differ from it only by this fraction of the answer.
 const MAX_ROUNDED_ERROR: f64 = 1e-4;
 
-/// Maximum error of a sum or difference of doubles, relative to the larger number.
+/// A sum or difference of two doubles has at most this error, as a fraction of the larger double.
 const ROUNDING_ERROR: f64 = 4.0 * f64::EPSILON;
 
 /// Returns whether facts of this channel are values that may be the answers.
@@ -257,7 +258,7 @@ impl PublicValue<'_> {
     }
 }
 
-/// Maximum number of elements of answers that are lists.
+/// Answers that are lists are not compared with public lists if they contain more different elements.
 const MAX_ELEMENTS: usize = 100;
 
 /// Returns whether a cell is true. `None` if it is neither true nor false.
@@ -415,7 +416,7 @@ impl VerbatimSearch<'_> {
         Some(self.finding(source.channel, what, &source.cells))
     }
 
-    /// Returns the source that shows for each item whether its list contains an element.
+    /// Returns the source that shows for each item whether the item's list contains `element`.
     fn flags(&self, element: &str, lists: &[BTreeSet<String>]) -> Option<&PublicValue<'_>> {
         self.sources.iter().find(|source| {
             let mut cells = source.cells.iter().zip(lists);

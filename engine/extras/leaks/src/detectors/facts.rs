@@ -24,16 +24,17 @@ use crate::text::numbers_or_nan;
 use crate::view::View;
 use crate::world::AnswerColumn;
 
-/// Minimum number of items with a value of the fact.
+/// A fact with values for fewer items is not measured. A single value that fewer items have is not examined.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum number of independent observations with a value: groups if items belong to groups, otherwise items.
+/// A single value is not reported if it has fewer independent observations: groups if items belong to groups, otherwise
+/// items.
 const MIN_OBSERVATIONS: usize = 8;
 
-/// Maximum number of facts that are measured.
+/// At most this number of facts is measured. Further facts are ignored.
 const MAX_TESTED: usize = 1_500;
 
-/// Maximum number of words of a value that are measured separately.
+/// Only the first words of a value, up to this number, are measured separately.
 const MAX_WORDS: usize = 8;
 
 /// A fact and its values for the chosen items.

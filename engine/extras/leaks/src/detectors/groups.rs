@@ -23,7 +23,7 @@ use crate::world::World;
 
 const NAME: &str = "groups";
 
-/// Minimum number of test items whose names in the bundle are hidden.
+/// With fewer renamed test files, groups are not recognized by the names of files in the bundle.
 const MIN_HIDDEN: usize = 20;
 
 const MIN_GROUPS: usize = 10;
@@ -85,16 +85,16 @@ pub(crate) fn find_hidden_names(world: &World) -> Option<LeakFinding> {
 /// Maximum number of members of a family. Larger sets of items are classes or sites, not families.
 const MAX_FAMILY: usize = 50;
 
-/// Maximum number of members of a family that are paired with each other.
+/// In a larger family, only an even selection of at most this number of members is paired with each other.
 const MAX_PAIRED: usize = 8;
 
-/// Maximum mean number of items per family. Items with a more frequent part of the id form a category.
+/// If families have at least this number of items on average, they are categories, and are not examined.
 const MAX_MEAN_FAMILY: usize = 8;
 
-/// Minimum fraction of test items whose family contains a training item.
+/// Families are not reported if a smaller fraction of the test items has a training item in its family.
 const MIN_DIVIDED: f64 = 0.1;
 
-/// Minimum mean agreement of pairs of items within families.
+/// Families are not reported if the mean agreement of pairs of items is smaller.
 const MIN_AGREEMENT: f64 = 0.02;
 
 pub(crate) fn find_families(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {

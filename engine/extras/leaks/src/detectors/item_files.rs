@@ -13,12 +13,12 @@ use crate::world::{AnswerColumn, World};
 
 const NAME: &str = "answers-elsewhere";
 
-/// Minimum number of digits of a number that hardly occurs by chance in a text.
+/// Numbers with fewer digits are not searched, because they often occur in a text by chance.
 const MIN_DIGITS: usize = 6;
 
-/// Maximum number of items' files of each kind that are searched.
+/// The search ends after this number of items' files per kind, on average.
 const MAX_FILES: usize = 200;
-/// Maximum number of answers that are searched for in a file.
+/// In each file, at most this number of the item's answers is searched.
 const MAX_ANSWERS: usize = 100;
 
 pub(crate) fn find(world: &World) -> Vec<LeakFinding> {
@@ -80,7 +80,7 @@ fn in_files_of_items<'a>(world: &World, label: &'a AnswerColumn) -> Option<LeakF
     })
 }
 
-/// Minimum number of answers that must be found in files of the same kind.
+/// If fewer answers are found in files of the same kind, there is no finding.
 const MIN_FOUND: usize = 20;
 
 /// The answers that were searched for in files of the same kind.

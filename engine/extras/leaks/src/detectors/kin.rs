@@ -18,14 +18,14 @@ use crate::text::{number, numbers_or_nan, stem};
 use crate::view::View;
 use crate::world::rows_of_items;
 
-/// Minimum number of test items with related training items.
+/// A relation is not examined if fewer test items have related training items.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum fraction of the unexplained variance that the answers of related training items explain. The unexplained
-/// variance is the variance that the intended features leave unexplained.
+/// A relation is reported only if the answers of related training items explain at least this fraction of the variance
+/// that the intended features leave unexplained.
 const MIN_VARIANCE: f64 = 0.1;
 
-/// Minimum mean number of items per value for a column whose values are categories, not groups.
+/// If a column has at least this number of items per value on average, its values are categories, not groups.
 const MIN_CATEGORY_ITEMS: usize = 8;
 
 /// A property of items in both parts, by which they may be related.

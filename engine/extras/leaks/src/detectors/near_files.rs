@@ -26,20 +26,20 @@ use crate::world::World;
 
 const NAME: &str = "near-files";
 
-/// Maximum number of test files that are also compared after rotating, mirroring and inverting.
+/// An even sample of at most this number of test files is also compared after rotating, mirroring and inverting.
 const MAX_ROTATED: usize = 400;
 
-/// Maximum distance as a fraction of the mean distance between two files.
+/// The distance of a near file is at most this fraction of the mean distance between two files.
 const MAX_OF_MEAN: f64 = 0.03;
-/// Maximum distance as a fraction of the 90th percentile of nearest-neighbour distances.
+/// The distance of a near file is also at most this fraction of the 90th percentile of nearest-neighbour distances.
 const MAX_OF_NEAREST: f64 = 0.05;
-/// Minimum ratio of the distance to the twentieth nearest training file and the distance to the nearest one. Below this
-/// ratio, many training files are about equally near, for example because they are frames of one recording.
+/// The twentieth nearest training file must be at least this number of times as far away as the nearest one. Otherwise
+/// many training files are about equally near, for example because they are frames of one recording.
 const MIN_RATIO: f64 = 4.0;
 const TWENTIETH: usize = 20;
 /// Assumed probability that a file is near by chance.
 const CHANCE: f64 = 0.01;
-/// Minimum number of files in each part. With fewer files, typical distances are unknown.
+/// If a part has fewer files, files are not compared, because typical distances are unknown.
 const MIN_FILES: usize = 2 * TWENTIETH;
 
 struct Neighbour<'a> {
@@ -196,10 +196,10 @@ fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
     distances.get(distances.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Minimum number of equal fingerprints with the same shift in files that share a section.
+/// Two files share a section if at least this number of their fingerprints are equal and have the same shift.
 const MIN_EQUAL: usize = 6;
 
-/// Maximum number of files with the same fingerprint. A more frequent fingerprint proves nothing.
+/// A fingerprint in more training files is ignored, because it proves nothing.
 const MAX_FILES: usize = 20;
 
 /// Shifts between two pictures are rounded to multiples of this number, so that nearly equal shifts are equal.

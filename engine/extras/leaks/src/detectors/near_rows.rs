@@ -19,7 +19,7 @@ use crate::world::rows_of_items;
 
 const MIN_COLUMNS: usize = 3;
 
-/// Maximum number of training rows that are compared.
+/// Only the first training rows, up to this number, are compared.
 const MAX_TRAIN: usize = 40_000;
 
 pub(crate) fn find(view: &View<'_>, tests: &mut Tests) -> Option<LeakFinding> {

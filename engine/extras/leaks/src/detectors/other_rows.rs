@@ -1,8 +1,9 @@
 //! `neighbours`: finds columns that reveal the answers of other rows. A column may repeat the answer of the previous
 //! row, sum the answers up to this row (a counter), or contain the mean of a group.
 //!
-//! Revealed answers must be exact, so only labels whose answers have at least four digits are examined. The fraction of
-//! test answers that are also training answers shows how often an answer matches by chance.
+//! A revealed answer must equal the answer exactly. Answers with few digits would often match by chance, so only labels
+//! whose answers have at least four digits are examined. The fraction of test answers that are also training answers
+//! shows how often an answer matches by chance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,16 +15,16 @@ use crate::world::AnswerColumn;
 
 const NAME: &str = "neighbours";
 
-/// Minimum number of test items whose answers other rows reveal.
+/// If other rows reveal the answers of fewer test items, there is no finding.
 const MIN_ITEMS: usize = 20;
 
-/// Minimum fraction of test items whose answers other rows reveal.
+/// If other rows reveal the answers of a smaller fraction of the test items, there is no finding.
 const MIN_FRACTION: f64 = 0.2;
 
-/// Maximum number of numeric columns, and of group columns, that are tried.
+/// Only the first numeric columns, and the first columns with groups, are tried: at most this number of each.
 const MAX_COLUMNS: usize = 12;
 
-/// Maximum number of rows of both parts together.
+/// If both parts together have more rows, they are not examined.
 const MAX_ROWS: usize = 200_000;
 
 /// The rows of both parts: first the test table, then the training table.

@@ -19,10 +19,10 @@ use crate::world::{PublicFile, World};
 
 const NAME: &str = "shown-before";
 
-/// Minimum number of files for recognizing ids among names, see [`NamesOfFiles::is_id`].
+/// In fewer files, no name is recognized as an id, see [`NamesOfFiles::is_id`].
 const MIN_ID_FILES: u64 = 10;
 
-/// Maximum number of names that a finding lists.
+/// A finding lists at most this number of names, and counts the others.
 const MAX_NAMES: usize = 20;
 
 pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
@@ -45,7 +45,7 @@ pub(super) fn find(view: &View<'_>, tests: &mut Tests) -> Vec<LeakFinding> {
     found
 }
 
-/// Minimum fraction of the variance of the answers that a value must explain.
+/// A value predicts the answers only if it explains at least this fraction of their variance.
 const MIN_VARIANCE: f64 = 0.05;
 
 /// Returns whether one of the fields or columns `names` predicts the answers. Also returns true if predictions cannot be

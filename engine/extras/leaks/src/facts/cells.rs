@@ -6,7 +6,7 @@ use super::{Channel, ItemFacts};
 use crate::table::{CellTexts, is_missing, is_mixed};
 use crate::text::{number, time_of};
 
-/// Maximum number of elements of a list in a cell whose order is examined.
+/// The order of elements is examined only for this number of elements at the beginning of a list.
 const MAX_ELEMENTS: usize = 1 << 16;
 
 pub(crate) fn collect(name: &str, kind: CellKind, item: usize, cell: &str, facts: &mut ItemFacts) {
@@ -202,7 +202,7 @@ pub(crate) enum CellKind {
     Others,
 }
 
-/// Minimum mean number of cells per category.
+/// Integers are categories only if each occurs in at least this number of cells on average.
 const MIN_CATEGORY_CELLS: usize = 8;
 
 pub(crate) fn kind(cells: &CellTexts) -> CellKind {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::{Channel, ItemFacts, ItemOf};
 use crate::table::{CellTexts, ColumnTable};
 
-/// Maximum number of nested lists and objects. Deeper values are ignored.
+/// Values in more nested lists and objects are ignored.
 const MAX_DEPTH: usize = 24;
 
 /// Objects with more members are treated as lists, because their keys are probably ids.
@@ -186,7 +186,7 @@ impl DocumentWalk<'_> {
     }
 }
 
-/// Maximum number of elements of a list whose text is a fact.
+/// If a list has more elements, its text is not a fact.
 const MAX_ELEMENTS: usize = 50;
 
 fn is_object(text: &str) -> bool {
@@ -221,13 +221,14 @@ pub(crate) fn elements(cell: &str) -> BTreeSet<String> {
     parts.map(str::to_owned).collect()
 }
 
-/// Minimum number of objects in a list that is treated as a table.
+/// A list with fewer elements is not treated as a table.
 const MIN_ROWS: usize = 20;
 
-/// Maximum number of columns of a list that is treated as a table. If objects have more keys, the keys are probably ids.
+/// If objects have more keys, the keys are probably ids. Such objects are neither treated as rows nor searched for
+/// lists.
 const MAX_COLUMNS: usize = 100;
 
-/// Maximum depth at which lists in objects are searched.
+/// Lists that are nested more deeply in objects are not searched.
 const MAX_LIST_DEPTH: usize = 4;
 
 /// Returns lists of a document as tables, each with the keys that lead to the list. A list of objects has a column for
@@ -307,7 +308,7 @@ fn table_of_objects(objects: &[&str]) -> Option<ColumnTable> {
     (names.len() > 1).then(|| ColumnTable::new(names, columns))
 }
 
-/// Maximum number of elements of a list, and of consecutive documents, whose keys are read.
+/// Keys are read from at most this number of consecutive documents, and of elements of a list.
 const MAX_RECORDS: usize = 20;
 
 /// Returns the paths of all keys of one or more consecutive documents, up to a depth of three.

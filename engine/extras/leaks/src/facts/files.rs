@@ -144,10 +144,10 @@ pub(crate) fn kind(path: &str, id: &str) -> String {
     }
 }
 
-/// Maximum number of training files whose facts are collected.
+/// The facts of further training files are not collected.
 const MAX_FILES: usize = 60_000;
 
-/// Maximum length of a value, in bytes.
+/// Values with more bytes are not collected.
 const MAX_VALUE: usize = 60;
 
 /// Values of a fact, each with the index of its file.

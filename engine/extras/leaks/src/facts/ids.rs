@@ -75,10 +75,10 @@ fn is_counter(ids: &[String], place: usize) -> bool {
         && ids.len() * 2 >= things.len() * numbers.len()
 }
 
-/// Minimum length of ids that may contain a check digit.
+/// The sum of digits, which may reveal a check digit, is a fact only of ids with at least this length.
 const MIN_CHECKED: usize = 6;
 
-/// Maximum length of ids whose single characters are facts.
+/// If ids are longer, their single characters are not facts.
 const MAX_CHARACTERS: usize = 48;
 
 pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
@@ -91,7 +91,7 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
     };
     // Characters are compared by position only if all ids have the same length.
     let length = ids.first().map_or(0, String::len);
-    let is_even =
+    let have_equal_length =
         length <= MAX_CHARACTERS && ids.iter().all(|id| id.is_ascii() && id.len() == length);
     let mut sorted: Vec<&usize> = chosen.iter().collect();
     sorted.sort_by_key(|item| ids.get(**item));
@@ -124,7 +124,7 @@ pub(crate) fn collect(ids: &[String], chosen: &[usize], facts: &mut ItemFacts) {
             let what = format!("the remainder of the sum of digits of ids divided by {divisor}");
             add(&what, &(sum % divisor));
         }
-        for (place, letter) in id.chars().enumerate().filter(|_| is_even) {
+        for (place, letter) in id.chars().enumerate().filter(|_| have_equal_length) {
             add(&format!("character {} of ids", place + 1), &letter);
         }
         if let Some(number) = number(id) {

@@ -15,7 +15,7 @@ use super::{Channel, ItemFacts, ItemOf};
 /// Maximum number of words of a line that become facts.
 const MAX_WORDS: usize = 64;
 
-/// Maximum number of lines after a line with an item's id that are treated as facts of this item.
+/// After a line with an item's id, at most this number of lines without an id are treated as facts of this item.
 const MAX_BLOCK: usize = 40;
 
 /// Maximum number of lines of an item's own text that become facts.
@@ -26,7 +26,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// Maximum number of nested elements whose names are kept.
+/// The names of elements that are nested more deeply are not kept.
 const MAX_OPEN: usize = 64;
 
 /// Converts XML or HTML to lines of the form `parent/element attribute: value` and `parent/element: text`. If a tag has
@@ -64,7 +64,7 @@ pub(crate) fn lines_of_markup(text: &str) -> String {
     lines
 }
 
-/// Minimum length of a word that is decoded from base64.
+/// Shorter words are not decoded from base64.
 const MIN_ENCODED: usize = 200;
 
 /// Adds the facts of texts that are encoded in base64. Long words are decoded, or the entire text if it consists only of
@@ -183,16 +183,16 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Item
     facts.add(Channel::Form, &what, item, line_endings(text));
 }
 
-/// Maximum length of a text that becomes a fact, in bytes.
+/// A longer text, in bytes, is truncated before it becomes a fact.
 const MAX_TEXT: usize = 200;
 
-/// Minimum length of a run of printable characters that is treated as a text.
+/// A shorter run of printable characters is not treated as a text.
 const MIN_TEXT: usize = 2;
 
-/// Maximum number of bytes of an item's own file that are searched for strings.
+/// Only this number of bytes at the beginning of an item's own file is searched for strings.
 const MAX_HEAD: usize = 1 << 16;
 
-/// Maximum number of strings of an item's own file that become facts.
+/// Only the first strings of an item's own file, up to this number, become facts.
 const MAX_TEXTS: usize = 24;
 
 /// Adds the strings before and after each string that contains an item's id. `shortest` is the length of the shortest id.

@@ -207,8 +207,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.join(" ")
 }
 
-/// Maximum number of bytes of EXIF data that are read. Values may overlap, so the total
-/// length of all values could be quadratic in the length of the data.
+/// Only this number of bytes of EXIF data is read. Values may overlap, so the total length of all values could be
+/// quadratic in the length of the data.
 const MAX_EXIF: usize = 1 << 14;
 
 /// Returns the tags of EXIF data. If the data are damaged, returns the tags before the damage.

@@ -101,16 +101,15 @@ impl Channel {
     }
 }
 
-/// Maximum number of facts. Documents whose keys are unknown ids would otherwise add one fact per id.
+/// Further facts are ignored. Documents whose keys are unknown ids would otherwise add one fact per id.
 const MAX_FACTS: usize = 3_000;
 
-/// Maximum length of a value in bytes. Longer values are truncated, because the first bytes suffice to distinguish
-/// values.
+/// Values with more bytes are truncated, because the first bytes suffice to distinguish values.
 const MAX_VALUE: usize = 2_000;
 
 /// Total length of all values, in bytes, above which values are truncated to [`MAX_SHORT_VALUE`].
 const MAX_BYTES: usize = 256 << 20;
-/// Maximum length of a value in bytes, if all values together are longer than [`MAX_BYTES`].
+/// When all values together have reached [`MAX_BYTES`], further values are truncated to this number of bytes.
 const MAX_SHORT_VALUE: usize = 64;
 
 /// A function that returns the item to which a text refers, by the item's id or by the name of the item's file.

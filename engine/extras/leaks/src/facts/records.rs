@@ -6,10 +6,10 @@ use prep_formats::tfrecord::{Example, Feature, TfRecords};
 use super::{Channel, ItemFacts, ItemOf, ids};
 use crate::text::file_name;
 
-/// Maximum length of a byte string that is treated as a value.
+/// A longer byte string is not treated as a value.
 const MAX_BYTES: usize = 200;
 
-/// Maximum number of records that are read from a file.
+/// At most this number of records is read from a file.
 const MAX_RECORDS: usize = 20_000;
 
 /// Adds the facts of the records in `content`, which may be only the beginning of the file.

@@ -8,16 +8,16 @@ use super::{Channel, ItemFacts, cells, documents};
 use crate::table::{CellTexts, ColumnTable, is_missing};
 use crate::world::{PublicTableFile, RowOfItem, World};
 
-/// Maximum number of successive joins that lead from a test table to another table.
+/// From a test table, at most this number of successive joins may lead to another table.
 const MAX_JOINS: usize = 3;
 
-/// Maximum number of columns that together identify a row of another table.
+/// At most this number of columns together may identify a row of another table.
 const MAX_KEYS: usize = 4;
 
-/// Minimum number of different keys in a join.
+/// Tables are not joined by a key with fewer different values.
 const MIN_KEYS: usize = 20;
 
-/// Minimum fraction of the items whose keys must occur in the other table.
+/// Tables are joined only if the other table contains the keys of at least this fraction of the items.
 const MIN_FOUND_FRACTION: f64 = 0.8;
 
 pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
@@ -63,7 +63,7 @@ pub(crate) fn collect(world: &World, facts: &mut ItemFacts) {
     collect_aligned(world, facts);
 }
 
-/// Maximum number of rows of a table that has a column for each item.
+/// A table with a column for each item is ignored if it has more rows.
 const MAX_WIDE_ROWS: usize = 50;
 
 fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
@@ -85,7 +85,7 @@ fn wide(world: &World, shown: &PublicTableFile, facts: &mut ItemFacts) {
 /// A column with more different values is not treated as a column with names of quantities, such as `height` and `weight`.
 const MAX_QUANTITIES: usize = 12;
 
-/// Maximum number of columns of a table with several rows per item.
+/// If a table has several rows per item, only its first columns, up to this number, are used.
 const MAX_LONG_COLUMNS: usize = 12;
 
 /// Adds facts of tables with several rows per item: the sum and the mean of each column. If a column contains
@@ -341,7 +341,7 @@ fn key(columns: &[&CellTexts], row: usize) -> String {
     cells.map(normal).collect::<Vec<_>>().join("\u{1f}")
 }
 
-/// Normalizes a cell for joins: paths are reduced to file names, and letters to lower case.
+/// Normalizes a cell for joins: reduces a path to the file name without its suffix, and converts letters to lower case.
 fn normal(cell: &str) -> String {
     let name = cell.trim().rsplit('/').next().unwrap_or(cell);
     let stem = match name.rsplit_once('.') {

@@ -11,16 +11,16 @@ use crate::statistics::finite;
 use crate::table::{is_missing, is_mixed};
 use crate::text::number;
 
-/// Maximum number of features of a model. If there are more, an even selection is used.
+/// If there are more features, a model uses an even selection of at most this number.
 const MAX_FEATURES: usize = 120;
 
-/// Maximum number of training items from which a model learns.
+/// If there are more training items, a model learns from an even selection of at most this number.
 const MAX_TRAIN: usize = 4_000;
 
-/// Maximum number of categories in a column. Columns with more different values contain texts or names.
+/// A column with more different values is not treated as categories, because it contains texts or names.
 const MAX_CATEGORIES: usize = 400;
 
-/// Maximum number of different words that are features.
+/// Only this number of the most frequent words contribute to features.
 const MAX_WORDS: usize = 400;
 
 /// An intended feature: its values for test items and for training items.
@@ -213,7 +213,7 @@ pub(super) const BINS: usize = 16;
 const ROUNDS: usize = 60;
 const LEARNING_RATE: f64 = 0.12;
 const MAX_DEPTH: usize = 3;
-/// Minimum number of items on each side of a split.
+/// A split has at least this number of items on each side.
 const MIN_LEAF: usize = 8;
 
 /// A feature: the bin of each item.

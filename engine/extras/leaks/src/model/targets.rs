@@ -12,7 +12,7 @@ use crate::statistics::{correlation, counts, finite, ranks};
 use crate::table::CellTexts;
 use crate::world::AnswerColumn;
 
-/// Maximum number of classes that have a column in the targets. Rarer classes have 0 in all columns.
+/// Only this number of the most frequent classes has a column in the targets. Rarer classes have 0 in all columns.
 const MAX_CLASSES: usize = 6;
 
 /// Answers as rows of numbers. Each of the most frequent classes has a column, which is 1 for items of this class and 0
@@ -211,8 +211,8 @@ pub(crate) fn nearest_from_train(
 }
 
 /// Returns, for each number, the mean target of the nearest known items: `count` below the number, and `count` above it.
-/// Of known items with an equal number, half are treated as below. If several items have the number of the farthest item, all
-/// of them are included, because a choice would depend on the order of the items.
+/// Half of the known items with an equal number are treated as below it. If several items have the number of the
+/// farthest item, all of them are included, because a choice would depend on the order of the items.
 fn means_of_nearest<'a>(
     numbers: impl Iterator<Item = f64>,
     known: impl Iterator<Item = (f64, &'a Vec<f64>)>,
@@ -261,11 +261,11 @@ fn mean<'a>(rows: impl IntoIterator<Item = &'a Vec<f64>>) -> Vec<f64> {
 /// Number of windows of an order in which the direction of the answers is compared.
 const WINDOWS: usize = 12;
 
-/// Minimum number of windows in which sorted answers have the same direction. Answers in random order reach this minimum
-/// with a probability of 4 %.
+/// Answers are sorted only if they have the same direction in at least this number of windows. Answers in random order
+/// reach this number with a probability of 4 %.
 const MIN_SAME_DIRECTION: usize = 10;
 
-/// Minimum rank correlation between sorted answers and their positions.
+/// Answers are sorted only if the rank correlation between the answers and their positions is at least this number.
 const MIN_CORRELATION: f64 = 0.3;
 
 /// Returns whether sorting items by `numbers` also sorts them by their answers. Also returns true if more than a tenth

@@ -169,7 +169,7 @@ fn product(one: &[i16], other: &[i16]) -> i32 {
     sums.fold(sum(rest, other_rest), i32::wrapping_add)
 }
 
-/// Maximum length of a file that is sketched, in bytes.
+/// Files with more bytes are not sketched.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 #[derive(Debug)]
@@ -191,13 +191,13 @@ struct Pending {
     file: Vec<u8>,
 }
 
-/// Maximum number of small files that are sketched together.
+/// When this number of small files is pending, they are sketched together.
 const MAX_PENDING: usize = 64;
-/// Maximum total length in bytes of small files that are sketched together.
+/// When pending small files have more bytes than this, they are sketched together.
 const MAX_PENDING_BYTES: usize = 1 << 20;
-/// Maximum length in bytes of a small file.
+/// A file with more bytes is sketched alone.
 const MAX_SMALL_BYTES: usize = 1 << 18;
-/// Maximum number of pixels of a small picture. A larger picture is sketched alone to save memory.
+/// A picture with more pixels is sketched alone to save memory.
 const MAX_SMALL_PIXELS: u64 = 1 << 20;
 const MAX_THREADS: usize = 4;
 
@@ -211,9 +211,9 @@ pub(crate) struct Wing {
     max_hash: u64,
     /// Number of bytes that were decoded since `max_hash` was last halved.
     spent: u64,
-    /// Maximum value of `spent`.
+    /// If `spent` exceeds this number of bytes, `max_hash` is halved.
     budget: u64,
-    /// Maximum number of sketches.
+    /// If there are more sketches, `max_hash` is halved.
     room: usize,
 }
 

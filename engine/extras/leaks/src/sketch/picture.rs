@@ -14,10 +14,9 @@ use super::Sketch;
 const SIDE: usize = 16;
 /// Number of colour fields along each side.
 const COLOURS: usize = 4;
-/// Maximum number of pixels of a picture that is decoded.
+/// Pictures with more pixels are not decoded.
 const MAX_PIXELS: u64 = 50_000_000;
-/// Minimum standard deviation of the brightness over the fields of a picture, where 255 is white. A picture with a
-/// smaller deviation is treated as empty.
+/// A picture is treated as empty if the standard deviation of its fields' brightness is smaller. White is 255.
 const MIN_DEVIATION: f64 = 6.0;
 
 pub(super) fn decode(file: &[u8]) -> Option<Pixels> {

@@ -20,18 +20,18 @@ const SPACING: usize = 6;
 /// Size of a brightness step, where 255 is white.
 const STEP: f64 = 10.0;
 
-/// Minimum number of different brightness steps in a region.
+/// A picture's region with fewer different brightness steps has no fingerprint.
 const MIN_STEPS: u32 = 4;
 
-/// Maximum number of regions of a picture. Regions of larger pictures are larger and farther apart.
+/// A picture has about this number of regions or fewer: in larger pictures, regions are larger and farther apart.
 const MAX_REGIONS: usize = 1 << 16;
 
-/// Maximum number of pixels of a picture with fingerprints.
+/// Pictures with more pixels have no fingerprints.
 const MAX_PIXELS: usize = 1 << 24;
 
 /// Number of samples in a region of a sound.
 const SAMPLES: usize = 16;
-/// Minimum number of different samples in a region of a sound.
+/// A sound's region with fewer different samples has no fingerprint.
 const MIN_SAMPLES: usize = 8;
 
 /// A fingerprint and its position: the column and row in a picture, or the index of a sample.

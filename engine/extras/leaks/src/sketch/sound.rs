@@ -13,10 +13,9 @@ const SECTIONS: usize = 256;
 const FEATURE_SECTIONS: usize = 8;
 /// Value of a full-scale sample in fingerprints.
 const SAMPLE_STEPS: f64 = 32_768.0;
-/// Minimum standard deviation of the loudness over the sections, where 1 is full scale. A sound with a smaller
-/// deviation is treated as silence.
+/// A sound is treated as silence if the standard deviation of its sections' loudness is smaller. Full scale is 1.
 const MIN_DEVIATION: f64 = 2e-4;
-/// Maximum number of samples from which features are computed.
+/// Features are computed from at most this number of samples.
 const MAX_SAMPLES: usize = 1 << 21;
 
 /// Returns the number of channels, and the samples of the first channel between -1 and 1. If the file is

@@ -61,10 +61,10 @@ pub(super) fn see(
     Ok((seen, head))
 }
 
-/// Maximum number of bytes of a text file that are read for its names.
+/// The names of columns and keys are read from this number of bytes at the beginning of a text file.
 const MAX_HEAD_BYTES: usize = 4 << 20;
 
-/// Maximum number of TFRecord records that are read for their names.
+/// The names of features are read from at most this number of TFRecord records of a file.
 const MAX_RECORDS: usize = 20;
 
 const MAX_NAMES: usize = 1 << 14;

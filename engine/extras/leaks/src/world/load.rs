@@ -15,7 +15,7 @@ use crate::table::{CellTexts, ColumnTable, is_missing, numbers};
 /// The sample submission may use the memory divided by this number.
 const SAMPLE_FRACTION: u64 = 8;
 
-/// Maximum number of test items whose facts are collected.
+/// If there are more test items, facts are collected only for an even sample of at most this number.
 const MAX_CHOSEN: usize = 2_000;
 
 /// The files to search.

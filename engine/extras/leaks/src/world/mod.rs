@@ -15,13 +15,13 @@ use crate::text::{file_name, is_test, is_train};
 pub use load::LeakInput;
 pub(crate) use public::named_in;
 
-/// Maximum number of columns that may be parts of ids.
+/// Ids that are divided into two columns are searched only in this number of columns at the beginning of a table.
 const MAX_KEY_COLUMNS: usize = 6;
 
-/// Minimum number of test items that a table must name if there are only a few test items.
+/// Even if there are only a few test items, a table must contain the ids of at least this number of them.
 const MIN_FEW_ITEMS: usize = 3;
 
-/// Maximum length of a name in which ids are searched, in bytes.
+/// Names with more bytes are not searched for ids in a different spelling.
 const MAX_NAME: usize = 80;
 
 pub(crate) struct World {
@@ -137,7 +137,7 @@ impl World {
         best.map(|(_, place)| place)
     }
 
-    /// Returns the rows of items whose facts are collected, and these items.
+    /// Returns pairs of a row and its item, for items whose facts are collected.
     pub(crate) fn items_of(&self, table: &ColumnTable, key: usize) -> Vec<(usize, usize)> {
         let cells = table
             .columns

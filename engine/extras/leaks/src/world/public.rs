@@ -23,19 +23,18 @@ use crate::table::{CellTexts, ColumnTable};
 use crate::text::{ContentKind, file_name, is_train};
 use crate::world::{PublicContent, PublicFile, PublicTableFile, World};
 
-/// Maximum number of array files that are read as tables. If there are more array files, each of them
-/// probably belongs to one item.
+/// At most this number of array files is read as tables. If there are more, each of them probably belongs to one item.
 const MAX_ARRAYS: usize = 32;
 
-/// Maximum total length in bytes of the items' files whose content is examined.
+/// When items' files with more bytes than this were examined, the content of further files is not examined.
 const MAX_EXAMINED: u64 = 2 << 30;
 
-/// Maximum length in bytes of an item's file whose content is examined.
+/// If an item's file has more bytes, its content is not examined.
 const MAX_ITEM_FILE: u64 = 32 << 20;
-/// Maximum length in bytes of an item's text file whose words become facts.
+/// If an item's text file has more bytes, its words do not become facts.
 const MAX_ITEM_TEXT: u64 = 1 << 20;
 
-/// Maximum number of bytes of a TFRecord file that are read.
+/// Only this number of bytes at the beginning of a TFRecord file is read.
 const MAX_RECORDS: u64 = 64 << 20;
 
 /// Maximum total length of all texts in memory, in bytes.
@@ -407,7 +406,7 @@ impl Collected<'_> {
     }
 }
 
-/// Maximum number of columns of an array that is read as a table.
+/// An array with more columns is not read as a table.
 const MAX_COLUMNS: usize = 64;
 
 /// Combines arrays into tables. Arrays of the same length in an `.npz` file become one table, because ids and labels are

@@ -15,9 +15,9 @@ use prep_formats::zip::{ZipDirectory, ZipEntry};
 const MAX_SIZES: usize = 150;
 const MAX_GROUPS: usize = 3;
 const MAX_IMAGES: usize = 6;
-/// Maximum length of an image file with a thumbnail, in bytes.
+/// Image files with more bytes have no thumbnail.
 const MAX_IMAGE_BYTES: u64 = 16 << 20;
-/// Maximum number of files that are listed per directory. Further files are ignored.
+/// Only this number of files is listed per directory. Further files are ignored.
 const MAX_FILES: usize = 200_000;
 
 #[derive(Default)]
@@ -170,7 +170,7 @@ fn thumbnail(public: &Path, image: &Image) -> Option<Thumbnail> {
 /// Maximum length of the longer side of a thumbnail, in pixels.
 const MAX_SIDE: usize = 72;
 
-/// Maximum number of pixels of an image with a thumbnail.
+/// Images with more pixels have no thumbnail.
 const MAX_PIXELS: u64 = 60_000_000;
 
 pub struct Thumbnail {

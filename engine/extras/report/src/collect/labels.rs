@@ -21,7 +21,7 @@ use crate::collect::tables;
 use crate::collect::tables::PublicTable;
 
 const MAX_LABELS: usize = 4;
-/// Maximum number of classes with a bar of their own.
+/// Only this number of the most frequent classes have their own bar. One bar shows the total of the others.
 const MAX_CLASSES: usize = 10;
 /// A column of numbers with at most this number of different values is treated as classes.
 const MAX_CLASS_VALUES: usize = 12;

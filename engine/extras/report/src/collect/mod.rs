@@ -232,7 +232,8 @@ fn dates(facts: &CompetitionFacts) -> Option<String> {
     }
 }
 
-/// The parts of prepared files that the page shows. The tables are dropped, because they take more memory.
+/// The parts of prepared files that the page shows. The tables that they come from are dropped, because these need more
+/// memory.
 #[derive(Default)]
 pub struct FileContents {
     pub missing: MissingCells,

@@ -74,8 +74,8 @@ fn published(all: &[CompetitionPage]) -> Markup {
     card("Checksums", &format!("{equal} of {all}"), &note)
 }
 
-/// Returns three numbers: of outputs that have their published checksum, of outputs that differ from it, and of outputs
-/// that were not compared with it.
+/// Returns the numbers of outputs that have their published checksum, that differ from it, and that were not compared
+/// with it.
 fn compared<'a>(files: impl Iterator<Item = &'a OutputFile> + Clone) -> (usize, usize, usize) {
     let count = |wanted: fn(&OutputComparison) -> bool| {
         files.clone().filter(|file| wanted(&file.compared)).count()

@@ -16,7 +16,8 @@ use crate::pandas::{CellValue, CsvError, FloatParser, ObjectColumn, PackedNumber
 /// Doubles represent all integers below this magnitude exactly.
 const EXACT: f64 = (1_u64 << 53) as f64;
 
-/// Maximum length of the text of an integer below [`EXACT`]. pandas' default parser may ignore digits of a longer text.
+/// An integer below [`EXACT`] is parsed exactly if its text has at most this number of bytes. In a longer text, pandas'
+/// default parser may ignore digits.
 const EXACT_BYTES: usize = 16;
 
 /// Number of rows after which the memory of the cells is checked.
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn long_tables_are_not_kept() {
+    fn cells_beyond_the_memory_limit_are_not_kept() {
         let text = format!("a\n{}", "1\n".repeat(2 * ROWS_PER_CHECK as usize));
         let scan = |max_bytes| scan(&text, &ReadOptions::default(), max_bytes).0;
         assert!(

@@ -160,7 +160,7 @@ impl ObjectColumn {
         self.len() == 0
     }
 
-    /// Returns the length of each cell in bytes, if all cells have the same.
+    /// Returns the length of each cell in bytes, if all cells have the same length.
     #[must_use]
     pub fn uniform_length(&self) -> Option<usize> {
         match self.ends {

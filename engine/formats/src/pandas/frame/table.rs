@@ -129,9 +129,9 @@ pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError
 /// Limits of [`ScannedFrame::scan`].
 #[derive(Debug, Clone, Copy)]
 pub struct FrameLimits {
-    /// Maximum number of cells of the table.
+    /// A table with more cells is the error [`CsvError::TooManyCells`].
     pub cells: u64,
-    /// Maximum memory of the cells that are kept during the scan, in bytes. If the table needs more, no cells are kept.
+    /// Memory in bytes for the cells that are kept during the scan. If the cells of the table need more, none are kept.
     pub kept_bytes: usize,
 }
 

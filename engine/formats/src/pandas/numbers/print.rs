@@ -141,7 +141,7 @@ fn parse_exponent(text: &[u8]) -> i32 {
     text.parse().unwrap_or(0)
 }
 
-/// Decimals whose digits form an integer below this number are always preserved.
+/// Decimals whose digits form an integer below this number are always preserved by a conversion to double and back.
 const SAFE_DIGITS: u64 = 10u64.pow(15);
 /// Decimals whose digits form a larger integer have more than 17 digits, which Python never writes.
 const TOO_MANY_DIGITS: u64 = 10u64.pow(17);
@@ -219,7 +219,8 @@ impl PlainDecimal {
         })
     }
 
-    /// Checks a decimal of 16 or 17 digits. Also returns `false` if the check would need more precision.
+    /// Returns whether Python writes this decimal of 16 or 17 digits for its value. Also returns `false` if the check
+    /// would need more precision.
     #[inline]
     fn is_shortest(&self) -> bool {
         let (Some(five), Some(ten)) = (

@@ -17,7 +17,7 @@ use crate::pandas::{CsvError, CsvScan, ReadOptions};
 
 /// Number of bytes after which copied rows are passed on. One more row usually fits into the buffer of 256 KiB.
 const FLUSH_BYTES: usize = (1 << 18) - (1 << 12);
-/// Maximum number of buffers that are kept for reuse.
+/// At most this number of buffers is kept for reuse.
 const MAX_SPARE_BUFFERS: usize = 1;
 
 /// The kind of text that a [`Rewriter`] produced.

@@ -16,17 +16,17 @@ use crate::pandas::read::tokens::{Field, FieldForm, RowEnd, split_row};
 use crate::pandas::write::{end_line, push_minimal};
 use crate::pandas::{CsvError, ReadOptions};
 
-/// Maximum length of a row in bytes.
+/// A row with more bytes is an error.
 pub const MAX_ROW_BYTES: usize = 1 << 28;
 
-/// Maximum length of a header in bytes. A name is copied about 20 times, into schemas, queries and messages.
+/// A header with more bytes is an error, because each name is copied about 20 times, into schemas, queries and
+/// messages.
 pub const MAX_HEADER_BYTES: usize = 1 << 22;
 
-/// Maximum number of fields in a row. Each column takes 1,500 bytes in the steps of a pipeline.
+/// A row with more fields is an error, because each column takes 1,500 bytes in the steps of a pipeline.
 pub const MAX_COLUMNS: usize = 1 << 18;
 
-/// Maximum number of fields that all short rows together may lack. In addition, they may lack one field for each byte of the
-/// file.
+/// All short rows together may lack this number of fields, plus one field for each byte of the file.
 const MAX_MISSING: u64 = 1 << 26;
 
 /// A row of a raw file.

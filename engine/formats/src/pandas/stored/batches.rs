@@ -10,10 +10,12 @@ use crate::pandas::stored::arrays::ArrayBuilder;
 use crate::pandas::stored::table::PREFETCH_ROWS;
 use crate::pandas::{Cells, ColumnType, CsvError, TextTable};
 
-/// Maximum number of bytes of the rows in a batch. A consumer may need several times this amount of memory.
+/// A batch ends when its rows have at least this number of bytes, because a consumer may need several times this
+/// memory.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 
-/// Minimum average length of long rows in bytes. Long rows are prefetched, because they span several cache lines.
+/// Rows are long if their average length is at least this number of bytes. Long rows are prefetched, because they span
+/// several cache lines.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// The rows to read.

@@ -19,7 +19,8 @@ const BUFFER_BYTES: usize = 1 << 14;
 /// Resource limits of [`gather`].
 #[derive(Debug, Clone, Copy)]
 pub struct GatherOptions<'a> {
-    /// Maximum size in bytes of a text that is copied in random order, and of a range of the output.
+    /// A table whose text has at most this number of bytes is copied row by row. For a larger table, it is the maximum
+    /// size of a range of the output.
     pub budget: usize,
     /// Directory of the temporary files, which are unlinked.
     pub scratch: &'a Path,

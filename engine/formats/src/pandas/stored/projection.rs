@@ -11,14 +11,14 @@ use crate::pandas::stored::table::{IndexRecorder, RowIndex};
 use crate::pandas::write::push_header;
 use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
-/// Minimum ratio of the bytes of the entire table written so far to the bytes of the kept columns.
+/// Columns are dropped if the kept columns, times this factor, have more bytes than the entire table written so far.
 const MIN_TEXT_RATIO: u64 = 8;
-/// Number of bytes up to which [`MIN_TEXT_RATIO`] is not checked, because the first rows may have another ratio.
+/// Up to this number of kept bytes, [`MIN_TEXT_RATIO`] is not checked, because the first rows may have another ratio.
 const ALWAYS_BYTES: usize = 1 << 16;
-/// Maximum number of bytes of the kept columns.
+/// The kept columns have at most this number of bytes.
 const MAX_BYTES: usize = 1 << 24;
-/// Minimum average length of long rows in bytes. If the kept columns of long rows exceed a limit, only the widest columns
-/// are dropped. If rows are shorter, all columns are dropped.
+/// Rows are long if their average length is at least this number of bytes. If the kept columns of long rows exceed a
+/// limit, only the widest columns are dropped. If rows are shorter, all columns are dropped.
 const LONG_ROW_BYTES: u64 = 256;
 
 /// Some columns of a table, stored as a table with the same number of rows.

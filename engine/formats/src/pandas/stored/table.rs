@@ -14,14 +14,14 @@ use crate::pandas::{CsvError, Schema};
 /// Number of bytes that are scanned before their pages are released.
 const WINDOW_BYTES: usize = 8 << 20;
 
-/// Minimum length of a long row in bytes. Reading a long row takes longer than loading its pages again.
+/// A row with at least this number of bytes is long. Reading it takes longer than loading its pages again.
 const LONG_ROW_BYTES: u64 = 1 << 13;
 
 /// Number of rows or cells that are prefetched before the first of them is read.
 pub const PREFETCH_ROWS: usize = 32;
 
-/// Maximum number of bytes that one access adds to the mapped memory. The system maps up to a large page around the accessed
-/// byte.
+/// One access adds at most this number of bytes to the mapped memory, because the system maps up to a large page around
+/// the accessed byte.
 const MAPPED_AROUND_BYTES: u64 = 1 << 21;
 
 /// The text of a table.
@@ -86,7 +86,7 @@ impl Bytes {
 
 const CACHE_LINE_BYTES: usize = 64;
 
-/// Maximum number of bytes of a row that are prefetched. The processor prefetches the rest by itself.
+/// At most this number of bytes of a row is prefetched. The processor prefetches the rest by itself.
 const MAX_PREFETCH_BYTES: usize = 8 * CACHE_LINE_BYTES;
 
 /// Starts to load bytes that are needed soon, without waiting for them.
@@ -395,7 +395,8 @@ pub fn cell_content(cell: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
 /// Number of rows that share a 64-bit base offset.
 const GROUP_ROWS: usize = 16;
 
-/// Maximum number of rows whose offsets are recorded. The rows of larger tables are found when the table is opened.
+/// The offsets of rows are recorded for tables with up to this number of rows. The rows of a larger table are found
+/// when the table is opened.
 const MAX_RECORDED_ROWS: usize = 1 << 22;
 
 /// Offsets of rows: four bytes each, plus eight for every 16 rows.

@@ -2,7 +2,7 @@
 
 A line is `[reader, text, expected]`. The reader `ujson` is `read_json(lines=True)` of the text, printed by
 `to_json(orient="records", lines=True)`; `dataframe` is `DataFrame(json.loads(text))`, printed by
-`json.dumps(to_dict("records"))`. If pandas raises an error, it is null.
+`json.dumps(to_dict("records"))`. If pandas raises an error, `expected` is null.
 """
 import io
 import json

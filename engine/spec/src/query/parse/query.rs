@@ -20,7 +20,8 @@ const AFTER_BRANCH: &str = "UNION EXCEPT INTERSECT MINUS ORDER LIMIT OFFSET";
 
 impl Parser<'_> {
     pub(super) fn query(&mut self) -> Parsed<QueryTree> {
-        // A subquery is not a part of the repeated item that contains it.
+        // A call of `columns` in a subquery repeats an item of the subquery, and not the item that contains the
+        // subquery.
         let repetition = self.repetition.take();
         let query = self.nested(|inner| {
             let at = inner.at();

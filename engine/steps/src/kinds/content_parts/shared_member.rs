@@ -20,19 +20,19 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::value::{CHUNK_BYTES, Chunks};
 
-/// Maximum number of chunks in the window: 6 MiB. The thread that inflates ahead has a few more chunks.
+/// The window contains at most this number of chunks (6 MiB). The thread that inflates ahead has a few more chunks.
 const WINDOW_CHUNKS: usize = (6 << 20) / CHUNK_BYTES;
 
-/// Maximum number of buffers that are kept for further chunks.
+/// At most this number of unused buffers is kept for the next chunks. Other unused buffers are freed.
 const MAX_SPARE_CHUNKS: usize = 4;
 
 /// Time without progress after which a reader is excluded. It is long because an excluded reader must inflate the member
 /// from its beginning. Also, the system can suspend a thread for some tenths of a second if the processors are busy.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// Maximum offset of the window in bytes at which a new reader can join. The other readers wait while the new reader
-/// inflates the bytes before the window. If the window is beyond this offset, the new reader inflates the entire member by
-/// itself.
+/// A new reader can join if the window begins at this offset of the member, in bytes, or before. The other readers wait
+/// while the new reader inflates the bytes before the window. If the window begins later, the new reader inflates the
+/// entire member by itself.
 const MAX_LATE_BYTES: u64 = 128 << 20;
 
 pub(super) type SequentialReader = Box<dyn Read + Send>;
@@ -97,7 +97,7 @@ impl SharedMember {
         waited.timed_out()
     }
 
-    /// Avoids the system call if no reader waits.
+    /// Wakes the readers that wait for `moved`. Avoids the system call if no reader waits.
     fn wake_readers(&self, state: &SharedState) {
         if state.waiting > 0 {
             self.moved.notify_all();

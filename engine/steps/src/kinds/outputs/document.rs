@@ -113,7 +113,7 @@ impl Document {
         });
         let memory_members = self.members.clone();
         let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
-        // The queries run one after another.
+        // The queries run one after another, so the memory of the largest query suffices.
         FunctionStep::new("document", 3, params, run).memory(move |inputs| {
             let queries = memory_members.iter().map(|(_, query)| query);
             let memory = queries.map(|query| query_memory(query, inputs));

@@ -134,7 +134,7 @@ fn repeated_help(query: &Query) -> String {
     }
 }
 
-/// Maximum number of tables that the help names.
+/// The help names at most this number of tables, and counts the others.
 const MAX_TABLES: usize = 5;
 
 #[derive(Default)]

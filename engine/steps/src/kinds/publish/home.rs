@@ -42,8 +42,9 @@ pub(super) fn content_error(path: &str, cause: ContentError) -> StepError {
 /// Returns `time`, or [`NEVER`] if a later change of the file could get the same modification time. The metadata must
 /// have been read after `began`.
 ///
-/// This is possible only if the clock of the file system has a longer tick than [`prep_cache::CLOCK_TICK`]. Otherwise a
-/// later change has a different time, because the caller waits for one `CLOCK_TICK` before it writes the record.
+/// The same time is possible only if the clock of the file system has a longer tick than [`prep_cache::CLOCK_TICK`].
+/// With a shorter tick, a later change has a different time, because the caller waits for one `CLOCK_TICK` before it
+/// writes the record.
 pub(super) fn trusted_time(time: i64, began: SystemTime) -> i64 {
     let is_trusted =
         !prep_cache::is_coarse(time) || prep_cache::time_until_settled(&[time], began).is_zero();
@@ -111,10 +112,10 @@ pub(super) fn replace_with(
     prep_cache::persist(file, &target).map_err(failed)
 }
 
-/// Maximum number of paths in a [`PathSummary`].
+/// A [`PathSummary`] contains at most this number of paths. It only counts further files and directories.
 const MAX_RECORDED_PATHS: usize = 20;
 
-/// Maximum number of paths of a [`PathSummary`] in a message.
+/// A message shows at most this number of the paths in a [`PathSummary`].
 const MAX_SHOWN_PATHS: usize = 3;
 
 /// A set of files and directories: their number, and the first of their paths.

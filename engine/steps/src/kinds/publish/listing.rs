@@ -179,7 +179,7 @@ fn write<'a>(
 }
 
 impl PublishedListing {
-    /// Replaces the metadata of each file. A file for whose index `metadata` returns `None` is marked as changed.
+    /// Replaces the metadata of each file by the result of `metadata` for its index. `None` marks the file as changed.
     pub(super) fn with_metadata(
         &self,
         metadata: impl Fn(usize) -> Option<WrittenFile>,
@@ -199,8 +199,7 @@ impl PublishedListing {
         listing
     }
 
-    /// Marks the files as changed for whose index `is_trusted` returns false. Files that are already marked stay
-    /// marked.
+    /// Marks a file as changed if `is_trusted` returns false for its index. Files that are already marked stay marked.
     pub(super) fn trusting(&self, is_trusted: impl Fn(usize) -> bool) -> PublishedListing {
         self.with_metadata(|index| {
             let file = self.files.get(index).filter(|_| is_trusted(index))?;
@@ -208,7 +207,7 @@ impl PublishedListing {
         })
     }
 
-    /// Marks files as changed that may be hard links to cached objects, so that they are written again.
+    /// Marks files that may be hard links to cached objects as changed, so that they are written again.
     pub(super) fn without_objects(&self) -> PublishedListing {
         self.trusting(|index| {
             let kind = self.files.get(index).map(|file| file.origin.kind);

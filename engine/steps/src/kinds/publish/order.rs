@@ -87,7 +87,7 @@ impl<'a> SourceOrder<'a> {
         &self.opener
     }
 
-    /// Returns the index in the tree of the file with this number in the order of writing.
+    /// Returns the index in the tree of the file that is written after `number` other files.
     pub(super) fn index(&self, number: usize) -> Option<u32> {
         self.indices.get(number).copied()
     }

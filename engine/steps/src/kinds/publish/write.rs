@@ -32,7 +32,8 @@ const MAX_BUFFERED_BYTES: u64 = 8 << 20;
 /// compressed bytes are slightly longer than the file.
 pub(super) const THREAD_BYTES: u64 = 2 * MAX_BUFFERED_BYTES + (1 << 20);
 
-/// Returns whether the file system ignores case: whether a temporary file also has its name in upper case.
+/// Returns whether the file system ignores case. Creates a temporary file, and checks whether its name in upper case
+/// also exists.
 pub(super) fn folds_case(home: &Path) -> bool {
     let probe = tempfile::Builder::new()
         .prefix(TEMP_PREFIX)

@@ -144,7 +144,7 @@ const SHUFFLE: Section = Section {
     ],
 };
 
-/// Maximum number of integers that `shuffle` writes into one cell.
+/// `shuffle` can write at most this number of integers into one cell. More are an error.
 const MAX_SHUFFLED: u32 = 1 << 24;
 
 #[derive(Debug, Error)]

@@ -121,10 +121,10 @@ fn table(
 #[error("{} has no file that matches `{}`", source_and_path(.0).0, source_and_path(.0).1)]
 struct NoMatch(String);
 
-/// Maximum number of files that are compared with a pattern without matches.
+/// If a pattern matches no file, at most this number of files is searched for similar patterns.
 const MAX_COMPARED: usize = 50_000;
 
-/// Maximum number of patterns from which the help chooses.
+/// The search for similar patterns collects at most this number of patterns. The help suggests one of them.
 const MAX_PATTERNS: usize = 200;
 
 /// Returns the error for a pattern that no file matches. Suggests a similar pattern.

@@ -42,7 +42,7 @@ pub(crate) fn gzipped_file(path: &str) -> Option<&str> {
     path.strip_suffix(".gz").filter(|_| !is_archive(path))
 }
 
-/// Returns whether paths can lead into a file with this name.
+/// Returns whether a path can continue inside a file with this name, because it is an archive or a gzipped file.
 pub(crate) fn is_container(segment: &str) -> bool {
     is_archive(segment) || gzipped_file(segment).is_some()
 }
@@ -114,7 +114,8 @@ pub(crate) fn members(
     listed.map_err(|cause| undecodable_file(path, cause))
 }
 
-/// A file whose reads fail after a cancellation. Otherwise, parsers may read millions of members first.
+/// A file whose reads fail after a cancellation. With another file, a parser may read millions of members before the
+/// cancellation takes effect.
 pub(crate) struct CancellableFile<'a, R> {
     pub cancel: &'a Cancel,
     pub file: &'a R,

@@ -19,13 +19,13 @@ pub(super) struct ListingEntry<'a> {
 /// Bytes of a zip member's local header without name and extra fields.
 const ZIP_RECORD_BYTES: u64 = 30;
 
-/// Maximum number of files of a chunk.
+/// A chunk contains at most this number of files.
 pub(super) const MAX_FILES: usize = 4096;
 
-/// Total length of paths and names in bytes from which on a chunk gets no further file.
+/// A chunk whose paths and names have this total length in bytes, or more, gets no further file.
 const CHUNK_TEXT_BYTES: usize = 1 << 20;
 
-/// Maximum bytes of the paths and names of a chunk, including its last file.
+/// The paths and names of a chunk, including those of its last file, have at most this number of bytes.
 const MAX_CHUNK_TEXT_BYTES: usize = CHUNK_TEXT_BYTES + 2 * MAX_TEXT_BYTES;
 
 /// Consecutive files of a tree, column by column. A column contains values only for files that have them; see the
@@ -39,7 +39,7 @@ pub(super) struct Chunk {
     offsets: NumberColumn,
     /// Compressed lengths of members.
     compressed: NumberColumn,
-    /// Ends of the records of members in their archive.
+    /// For each member, the end of its record in the archive. The record consists of header, name and compressed bytes.
     limits: NumberColumn,
     /// CRC-32 of files, 4 bytes each.
     crcs: Vec<u8>,

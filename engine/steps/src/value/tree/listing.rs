@@ -244,6 +244,7 @@ mod tests {
         let long = "long/".repeat(60_000);
         let short = (0..2 * MAX_FILES + 1).map(|number| (format!("{number:05}.png"), 0));
         let long = (0..9).map(|number| (format!("{long}{number}"), number));
+        // The name of a member is its path without the first `cut` bytes.
         let entries = short.chain(long).map(|(path, cut)| TreeEntry {
             content: Some(member(&path[cut..], path.len() as u64)),
             path,
@@ -315,33 +316,42 @@ mod tests {
         let huge = vec![b'a'; 1 << 26];
         let growing: Vec<u64> = (0..4096).map(|file| file << 8).collect();
         for (wrong, bytes) in [
-            ("files", forged_listing(many, 2, &[0, 0], &[1, 1], b"ab")?),
             (
-                "files of a chunk",
+                "a huge number of files in the listing",
+                forged_listing(many, 2, &[0, 0], &[1, 1], b"ab")?,
+            ),
+            (
+                "a huge number of files in a chunk",
                 forged_listing(many, many, &[0, 0], &[1, 1], b"ab")?,
             ),
             (
-                "too many files",
+                "a chunk with more files than the listing",
                 forged_listing(1, 2, &[0, 0], &[1, 1], b"ab")?,
             ),
-            ("no files", forged_listing(2, 0, &[0, 0], &[1, 1], b"ab")?),
             (
-                "lengths",
+                "a chunk without files",
+                forged_listing(2, 0, &[0, 0], &[1, 1], b"ab")?,
+            ),
+            (
+                "two huge lengths",
                 forged_listing(2, 2, &[0, 0], &[many, many], b"ab")?,
             ),
-            ("a length", forged_listing(1, 1, &[0], &[many], b"ab")?),
-            ("much text", forged_listing(1, 1, &[0], &[1 << 26], &huge)?),
+            ("a huge length", forged_listing(1, 1, &[0], &[many], b"ab")?),
             (
-                "text longer than declared",
+                "a path of 64 MiB",
+                forged_listing(1, 1, &[0], &[1 << 26], &huge)?,
+            ),
+            (
+                "paths with more bytes than their declared lengths",
                 forged_listing(1, 1, &[0], &[17], &huge)?,
             ),
             (
-                "shares more than the previous path has",
+                "a shared prefix longer than the previous path",
                 forged_listing(2, 2, &[0, 2], &[1, 1], b"ab")?,
             ),
-            // Each path contains the previous one, so the paths would take two gigabytes.
+            // Each path contains the previous one, so all paths together would take two gigabytes.
             (
-                "texts that grow",
+                "paths that grow",
                 forged_listing(4096, 4096, &growing, &[256; 4096], &huge[..1 << 20])?,
             ),
         ] {

@@ -36,7 +36,7 @@ pub(super) struct GappedObject {
 
 #[derive(Default)]
 pub(super) struct Gaps {
-    /// Number of zeros from a [`Gap`] that the archive writer has read but not yet passed on.
+    /// Number of zeros that the archive writer has read from a [`Gap`] and will write to the object next.
     announced: Cell<u64>,
     /// Offset of each gap in the archive.
     offsets: RefCell<Vec<u64>>,

@@ -113,7 +113,7 @@ const AT: SectionKey = SectionKey::optional(
     "annotations",
 );
 
-/// Maximum number of characters of a cell or member in a message.
+/// In a message, a longer cell or member is shortened to this number of characters.
 const MAX_SHOWN_CHARACTERS: usize = 40;
 
 struct ReadFormat {

@@ -30,7 +30,8 @@ use crate::limits::{FileError, limits, undecodable, undecodable_file};
 use crate::located::{Subject, error_at};
 use crate::value::{ContentRef, OpenContent, Opener, TableValue, TableWriter, column};
 
-/// Name of the column with the number of a row's chunk.
+/// Name of the column with the number of a row's chunk. A chunk is the `chunksize` lines that pandas reads as one
+/// table.
 pub(super) const CHUNK_COLUMN: &str = "piece";
 
 pub(super) struct Record {

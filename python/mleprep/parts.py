@@ -1,0 +1,510 @@
+"""Parts of results, such as steps and reasons: frozen records with the fields of the program's JSON.
+
+Names and types of fields are those of docs/reference/json.schema.json, unless `member` names another member of the
+schema. Paths of files and directories are absolute. Paths below the directory of a competition are texts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, dataclass_transform
+
+from mleprep import _words
+
+Json = dict[str, Any]
+#: Fields that tables omit.
+NOT_SHOWN = ("json", "origin")
+Medal = Literal["gold", "silver", "bronze"]
+Verdict = Literal["equal", "same_content", "content_differs", "answers_differ"]
+#: How serious a hint at the answers is.
+Level = Literal["leak", "risk", "note"]
+#: The kind of the reason why a submission is invalid.
+InvalidKind = Literal[
+    "no_submission", "unreadable", "missing_column", "surplus_column", "row_count", "ids", "type", "missing", "range",
+    "undefined", "answers", "metric",
+]
+#: The kind of the reason why a step runs.
+StepKind = Literal[
+    "first_run", "changed", "failed", "result_missing", "output_missing", "unstored", "input_pending", "not_current",
+    "unread", "missing",
+]
+
+
+def member(source: str | Callable[[Json], Any], **default: Any) -> Any:
+    """Declares a field that comes from another member (`a.b` is `b` in `a`), or from a function of the JSON object."""
+    return field(metadata={"source": source}, **default)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field, member))
+def record(kind: type[Any]) -> Any:
+    """Makes a class a frozen dataclass that keeps the `repr` of its base class."""
+    return dataclass(frozen=True, repr=False)(kind)
+
+
+class Part:
+    """The base class of records and of their parts, such as a step of a plan."""
+
+    def __repr__(self) -> str:
+        """Returns one line, without fields that have no value."""
+        values = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)  # type: ignore[arg-type]
+        shown = (f"{name}={_short(value)}" for name, value in values if value not in (None, (), {}))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _row(self) -> dict[str, object]:
+        """Returns the columns of a table in a notebook."""
+        return {name: value for name, value in vars(self).items() if name not in NOT_SHOWN}
+
+
+def _short(value: object) -> str:
+    """Returns the `repr` of a value, the type of a part, or the number of elements if a value is long or has parts."""
+    if isinstance(value, Part) and not isinstance(value, Reason):
+        return f"{type(value).__name__}(...)"
+    elements = [*(value.values() if isinstance(value, dict) else value)] if isinstance(value, (dict, tuple)) else []
+    if any(isinstance(one, Part | dict | tuple) for one in elements) or len(elements) > 4:
+        return f"<{len(elements)} {type(elements[0]).__name__}>"
+    text = repr(str(value) if isinstance(value, Path | Reason) else value)
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+@record
+class Reason(Part):
+    """Why something is in its state, why it failed, or why it differs. `str` returns the message."""
+
+    #: A short name of the reason.
+    kind: str
+    message: str = member(lambda one: _words.translated(one["message"]))
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@record
+class Change(Part):
+    """A field of a step that differs from the last publication: the old and the new value."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+@record
+class StepReason(Reason):
+    """Why a step runs, in the words of `prep plan`."""
+
+    kind: StepKind
+    #: The fields that differ, for the kind `changed`.
+    changes: tuple[Change, ...] = ()
+    #: The missing object, for the kinds `output_missing` and `unstored`.
+    object: str | None = None
+    #: The step that runs first, for the kind `input_pending`.
+    waits_for: str | None = None
+    #: How the data directory differs, for the kind `not_current`.
+    difference: str | None = None
+    #: Size of the source, for the kind `unread`.
+    bytes: int | None = None
+
+
+@record
+class InvalidReason(Reason):
+    """Why a submission is invalid."""
+
+    kind: InvalidKind
+    #: The column with the mistake.
+    column: str | None = None
+    #: The row with the mistake, from 1.
+    row: int | None = None
+
+
+@record
+class KeyRecord(Part):
+    """The fields from which the key of a step is computed."""
+
+    #: Kind of the step, and version of its implementation.
+    step: str
+    version: int
+    params: Json
+    #: Digests of the inputs by name.
+    inputs: dict[str, str]
+
+
+@record
+class LastRun(Part):
+    """A step in the last publication."""
+
+    #: None for a source.
+    key: str | None
+    record: KeyRecord
+    #: Why the step ran, or how its cached result differed. None if its result was in the cache or the remote.
+    reason: StepReason | None
+    #: The error, if the step failed.
+    failure: Reason | None
+
+
+@record
+class Step(Part):
+    """A step of a plan."""
+
+    name: str = member("step")
+    kind: str = ""
+    #: `yes`, `no`, or `maybe`: only if the result of an earlier step changes.
+    runs: Literal["yes", "no", "maybe"] = "no"
+    #: Why the step runs. None if it does not run.
+    reason: StepReason | None = None
+    #: The last run of the step, only in results of `why`.
+    last: LastRun | None = None
+
+    def _row(self) -> dict[str, object]:
+        return {"step": self.name, "kind": self.kind, "runs": self.runs, "reason": line(self.reason)}
+
+
+@record
+class ChangedStep(Part):
+    """A step whose own settings changed, or a source whose content changed."""
+
+    step: str
+    changes: tuple[Change, ...]
+
+
+@record
+class Publication(Part):
+    """A publication, and the changes since the publication before. Times are in seconds since 1970."""
+
+    at: int
+    before: int | None
+    reason: StepReason | None
+    causes: tuple[ChangedStep, ...]
+
+
+def line(reason: Reason | None) -> str | None:
+    """Returns the first line of a message."""
+    return reason.message.split("\n", 1)[0] if reason else None
+
+
+def _place(record: Json) -> str | None:
+    """Returns `FILE:LINE:COLUMN`, the step, or the competition."""
+    place, names = record.get("place"), (record.get("id"), record.get("step"))
+    if isinstance(place, dict):
+        return ":".join(str(place[key]) for key in ("file", "line", "column") if key in place)
+    return "/".join(name for name in names if name and f"`{name}`" not in record["message"]) or None
+
+
+def _message(record: Json) -> str:
+    """Returns the message of a failure, without the level, code and help that mistakes of a pipeline have."""
+    mistakes = re.findall(r"^(.+:\d+:\d+: )error: (.*) \[[a-z-]+\]$", record["message"], re.MULTILINE)
+    text = "\n".join(place + message for place, message in mistakes).removeprefix(mistakes[0][0] if mistakes else "")
+    return _words.translated(text or record["message"])
+
+
+@record
+class Failure(Reason):
+    """The reason why a competition failed."""
+
+    kind: Literal[
+        "usage", "no", "several", "input", "check", "pipeline", "machine", "away", "cancelled", "internal"
+    ]
+    message: str = member(_message)
+    #: The step that failed. None if the competition could not be planned.
+    step: str | None = None
+    #: One action that may solve the problem.
+    help: str | None = member(lambda record: _words.translated(record.get("help")), default=None)
+    #: The exit code.
+    code: int = 1
+    #: File, line and column, or the competition and the step.
+    place: str | None = member(_place, default=None)
+    #: The competition.
+    id: str | None = None
+
+    def _row(self) -> dict[str, object]:
+        return {"id": self.id, "failure": self.message, "help": self.help}
+
+
+@record
+class BundleFile(Part):
+    """A file in a bundle, and whether the pipeline uses it."""
+
+    path: str
+    bytes: int
+    compressed_bytes: int
+    used: bool
+
+
+@record
+class Finding(Part):
+    """A property of public files that reveals answers."""
+
+    level: Level
+    detector: str
+    what: str
+    evidence: tuple[str, ...] = ()
+    #: The probability of this finding in data without a leak, if the detector tests it.
+    p_value: float | None = None
+    advice: str | None = None
+    #: The reason why the pipeline accepts the finding, if it does.
+    accepted: str | None = None
+
+
+@record
+class Cause(Reason):
+    """The cause of a difference from the published files, as in docs/audit.md, and the files that have it."""
+
+    #: The most important data that the difference affects.
+    harm: Literal["none", "form", "content", "answers"]
+    advice: str
+    paths: tuple[str, ...]
+    rows: int
+    cells: int
+    proof: tuple[str, ...]
+    examples: tuple[str, ...]
+
+    def _row(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in ("paths", "harm", "kind", "message", "advice")}
+
+
+@record
+class Comparison(Part):
+    """The result of comparing files with the published or the prepared ones."""
+
+    verdict: Verdict = member("report.verdict")
+    #: The causes of differences, the most harmful first.
+    causes: tuple[Cause, ...] = member("report.blocks")
+
+
+@record
+class BundleAudit(Comparison):
+    """The comparison of a bundle with its published MD5."""
+
+    path: Path
+    bytes: int
+    md5: str
+    published: str | None
+
+
+@record
+class OutputsAudit(Comparison):
+    """The comparison of prepared files with their published checksums."""
+
+    variant: str
+    #: Whether the files are only in the cache, because the last run published nothing.
+    is_unpublished: bool
+    #: Files whose published checksum matches.
+    equal: tuple[str, ...]
+    #: Number of files that have a published checksum.
+    published: int
+
+
+@record
+class TreeAudit(Comparison):
+    """The comparison of a tree of another program with the prepared files."""
+
+    path: Path
+    #: Number of files that have the same bytes in both trees, and of files that exist in both.
+    equal: int
+    common: int
+
+
+@record
+class FilesDigest(Part):
+    """The digest of several files."""
+
+    sha256: str
+    files: int
+    bytes: int
+
+
+@record
+class ExportedFile(Part):
+    """A file of an exported copy. `path` is relative to the directory of the competition."""
+
+    path: str
+    bytes: int
+    md5: str
+
+
+@record
+class SettingDifference(Part):
+    """A setting that differs between two pipelines. A value is None if the setting does not exist."""
+
+    path: str
+    old: str | None
+    new: str | None
+
+
+@record
+class CountsDifference(Part):
+    """Changed counts of the values of a column: the number of old and of new rows for each value."""
+
+    column: str
+    values: dict[str, tuple[int, ...]]
+
+
+@record
+class TableDifference(Part):
+    """The differences between two tables."""
+
+    #: The column that identifies rows. None if there is no such column.
+    key: str | None
+    #: Number of old and of new rows.
+    rows: tuple[int, ...]
+    columns_removed: tuple[str, ...]
+    columns_added: tuple[str, ...]
+    #: Old and new names.
+    columns_renamed: tuple[tuple[str, ...], ...]
+    rows_removed: int
+    rows_added: int
+    #: Ids of the first removed and added rows.
+    ids_removed: tuple[str, ...]
+    ids_added: tuple[str, ...]
+    #: Whether common rows have a different order.
+    reordered: bool
+    cells_changed: int
+    counts: tuple[CountsDifference, ...]
+
+
+@record
+class FileDifference(Part):
+    """A file that differs."""
+
+    path: str
+    #: Size of the old and of the new file. None if the file does not exist.
+    bytes: tuple[int | None, ...]
+    renamed_to: str | None = None
+    #: The differences of the rows, if both files are tables.
+    table: TableDifference | None = None
+
+
+@record
+class CellDifference(Part):
+    """A cell that differs. `key` identifies the row."""
+
+    path: str
+    key: str
+    column: str
+    old: str
+    new: str
+
+
+@record
+class Estimate(Part):
+    """A mean over seeds, in percent."""
+
+    mean: float
+    #: Bounds of the 95 % confidence interval.
+    ci_lower: float
+    ci_upper: float
+    standard_error: float
+
+
+@record
+class SetFigures(Part):
+    """The figures of a set of competitions, or the reason why there are none."""
+
+    set: str
+    error: Reason | None = None
+    num_competitions_per_seed: int | None = None
+    num_seeds_averaged: int | None = None
+    #: Number of missing runs that are treated as failed.
+    padded_runs: int | None = None
+    #: Means over seeds by metric, such as `any_medal_percentage`.
+    metrics: dict[str, Estimate] = field(default_factory=dict)
+    #: The metrics of each seed.
+    seeds: tuple[dict[str, float], ...] = ()
+
+
+@record
+class CompetitionFigures(Part):
+    """The figures of a competition over all runs."""
+
+    competition: str
+    runs: int
+    submissions: int
+    valid: int
+    above_median: int
+    gold: int
+    silver: int
+    bronze: int
+    any_medal: int
+    #: Number of submissions that are identical to the answers.
+    copies: int
+    #: Number of scores that are not comparable with scores of MLE-bench.
+    not_comparable: int
+    #: Number of gradings in the logs, up to the last run. None if a run was not logged.
+    looks: int | None
+    mean_score: float | None
+    score_standard_error: float | None
+    complexity: str | None = None
+
+
+@record
+class RepeatedRun(Part):
+    """A run that was graded several times. Each grading is treated as a run."""
+
+    competition: str
+    submission_path: str
+    gradings: int
+
+
+@record
+class Waits(Part):
+    """The time between becoming ready and starting, in milliseconds."""
+
+    #: For a free place among the running steps, for other processes, and for free memory.
+    turn: int
+    lock: int
+    memory: int
+
+
+@record
+class StepTiming(Part):
+    """The resources that a step used. Times are in milliseconds."""
+
+    competition: str
+    step: str
+    kind: str
+    #: Start, after the start of the run.
+    began: int
+    wall: int
+    cpu: int
+    #: Bytes read and written, and the maximum of the claimed memory in bytes.
+    read: int
+    written: int
+    memory: int
+    waited: Waits
+
+
+@record
+class RepeatedRuns(Part):
+    """The runs of an experiment that were graded several times."""
+
+    experiment: str
+    runs: tuple[RepeatedRun, ...]
+
+
+def cells(part: Part) -> dict[str, Any]:
+    """Returns a row of a frame. A reason becomes two columns: its message and its kind."""
+    row = {}
+    for one in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, one.name)
+        if one.name in NOT_SHOWN:
+            continue
+        if one.type in ("Any", "Json") and not isinstance(value, str | None):
+            # The values in a column of a frame have one type.
+            value = json.dumps(value)
+        row[one.name] = _plain(value)
+        if one.type.removesuffix(" | None").endswith(("Reason", "Failure")):
+            row |= {one.name: value and value.message, f"{one.name}_kind": value and value.kind}
+    return row
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value for a cell of a frame: records as dictionaries, tuples as lists, paths as texts."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, Part):
+        return cells(value)
+    return str(value) if isinstance(value, Path) else value
