@@ -101,6 +101,7 @@ fn entries_unused_for_keep_days_are_removed() -> Outcome {
         steps: BTreeMap::from([("s".to_owned(), recorded)]),
         failed: BTreeMap::new(),
         earlier: Vec::new(),
+        unpublished: None,
     };
     let scope = |variant| HistoryScope::new(variant, Path::new("/data"));
     store.set_last_run("c", &scope("v1"), &run)?;

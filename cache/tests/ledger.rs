@@ -113,6 +113,7 @@ fn history_round_trips_by_competition_variant_and_directory() -> Outcome {
             },
         )]),
         earlier: Vec::new(),
+        unpublished: None,
     };
     // Names that are equal when concatenated, and names that are invalid as file names.
     let names = [
@@ -143,6 +144,12 @@ fn history_round_trips_by_competition_variant_and_directory() -> Outcome {
     }
     let earlier: Vec<u64> = history.earlier.iter().map(|run| run.recorded).collect();
     assert_eq!((history.recorded, earlier), (3, vec![2, 1]));
+    let attempt = history.clone();
+    let attempt = attempt.followed_by_unpublished(9, &run(9).steps, run(9).failed);
+    assert_eq!((attempt.recorded, &attempt.steps), (3, &history.steps));
+    assert_eq!(attempt.failed, run(9).failed);
+    assert_eq!(attempt.earlier, history.earlier);
+    assert!(attempt.keys().any(|key| key == run(9).steps["step 9"].key));
     for n in 4..100 {
         history = history.followed_by(n, run(n).steps, run(n).failed);
     }

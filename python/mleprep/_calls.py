@@ -58,9 +58,10 @@ def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Results[Plan
 
 @verb
 def why(id: Ids, step: str | None = None, **options: Unpack[_options.Why]) -> Why:
-    """Returns why steps would run now, and why they last ran: `reason` and `last` of the steps.
+    """Returns why steps would run now, and why the data last changed.
 
-    With `step`, returns only this step, with its inputs. Writes nothing.
+    `published` and `causes` are the changes of the last publication, and those since then. Each step has `reason` and
+    `last`. With `step`, returns only this step, with its inputs. Writes nothing.
     """
     return _call("why", Why, [_id(id), *([] if step is None else [step])], options)
 
@@ -130,7 +131,7 @@ def digest(ids: Ids = (), **options: Unpack[_options.Digest]) -> Digests:
 def diff(
     what: Ids | Path_, old: Path_, new: Path_ | None = None, **options: Unpack[_options.Diff]
 ) -> Difference:
-    """Compares two variants, data directories or runs of a competition, or two pipelines.
+    """Compares two variants, data directories or publications of a competition, or two pipelines.
 
     Examples: `diff(id, "v1", "fixed")`, `diff(id, Path("old"), Path("new"))`, `diff(id, "@1", "@0")`, and
     `diff("old/pipeline.yaml", "pipeline.yaml")`.

@@ -84,7 +84,7 @@ class Reason(Part):
 
 @record
 class Change(Part):
-    """A field of a step that differs from the last run: the old and the new value."""
+    """A field of a step that differs from the last publication: the old and the new value."""
 
     field: str
     old: Any
@@ -133,11 +133,12 @@ class KeyRecord(Part):
 
 @record
 class LastRun(Part):
-    """The last run of a step."""
+    """A step in the last publication."""
 
-    key: str
+    #: None for a source.
+    key: str | None
     record: KeyRecord
-    #: Why the step ran. None if its result was in the cache or the remote.
+    #: Why the step ran, or how its cached result differed. None if its result was in the cache or the remote.
     reason: StepReason | None
     #: The error, if the step failed.
     failure: Reason | None
@@ -158,6 +159,24 @@ class Step(Part):
 
     def _row(self) -> dict[str, object]:
         return {"step": self.name, "kind": self.kind, "runs": self.runs, "reason": line(self.reason)}
+
+
+@record
+class ChangedStep(Part):
+    """A step whose own settings changed, or a source whose content changed."""
+
+    step: str
+    changes: tuple[Change, ...]
+
+
+@record
+class Publication(Part):
+    """A publication, and the changes since the publication before. Times are in seconds since 1970."""
+
+    at: int
+    before: int | None
+    reason: StepReason | None
+    causes: tuple[ChangedStep, ...]
 
 
 def line(reason: Reason | None) -> str | None:

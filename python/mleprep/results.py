@@ -16,10 +16,10 @@ from typing import Any, Generic, Literal, SupportsIndex, TypeVar, overload
 from mleprep import _html, _tables
 from mleprep.errors import UsageError
 from mleprep.parts import (
-    BundleAudit, BundleFile, CellDifference, CompetitionFigures, Estimate, ExportedFile, Failure,
+    BundleAudit, BundleFile, CellDifference, ChangedStep, CompetitionFigures, Estimate, ExportedFile, Failure,
     FileDifference, FilesDigest, Finding, Cause, InvalidReason, Json, Level, Medal, OutputsAudit, Part, Reason,
-    RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, TreeAudit, UngradedRun, Verdict, cells,
-    line, member, record,
+    Publication, RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, TreeAudit, UngradedRun,
+    Verdict, cells, line, member, record,
 )
 
 
@@ -120,10 +120,14 @@ class Plan(Record):
 
 @record
 class Why(Record):
-    """Why steps would run, and why they last ran."""
+    """Why steps would run, and why the data last changed."""
 
     variant: str
     steps: tuple[Step, ...]
+    #: The last publication. None if there is none.
+    published: Publication | None = None
+    #: Settings and sources that changed since then.
+    causes: tuple[ChangedStep, ...] = ()
     #: Options that have the values of the last run.
     as_last_time: tuple[str, ...] = ()
 
@@ -359,10 +363,12 @@ class Export(Record):
 
 @record
 class Difference(Record):
-    """The differences between two variants, data directories, runs or pipelines."""
+    """The differences between two variants, data directories, publications or pipelines."""
 
     #: The competition. Empty for two files.
     id: str = member(lambda one: one["id"] or "")
+    #: Times of the two publications in seconds since 1970. None if others were compared.
+    published: tuple[int, ...] | None = None
     #: Settings of the pipelines that differ.
     pipeline: tuple[SettingDifference, ...] = ()
     #: Files that differ. None unless both sides are prepared.

@@ -1,4 +1,4 @@
-//! Tests of `prep diff` with variants, runs, pipelines and data directories.
+//! Tests of `prep diff` with variants, publications, pipelines and data directories, and of the causes in `prep why`.
 
 use crate::support::{CommandResult, Gallery, Harbour, Sandbox};
 
@@ -74,21 +74,25 @@ fn diff_compares_pipelines_and_files_of_two_variants() {
 }
 
 #[test]
-fn diff_compares_pipelines_and_files_of_two_runs() {
+fn diff_compares_pipelines_and_files_of_two_publications() {
     let sandbox = Harbour::prepared();
     let runs = ["diff", Harbour::ID, "@1", "@0", "--json"];
     let stderr = sandbox.prep(&runs).code(4).stderr;
-    assert!(stderr.contains("there is no run @1"), "{stderr}");
+    assert!(stderr.contains("there is no publication @1"), "{stderr}");
     sandbox.pipeline(
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
     );
     sandbox.run_and_count_steps(Harbour::ID);
-    // The log does not contain runs that change nothing.
+    // Runs that change nothing are not counted.
     sandbox.run_and_count_steps(Harbour::ID);
     let found = sandbox.prep(&runs).code(1).competition();
-    let changes = found["pipeline"].to_string();
-    assert!(changes.contains("seed"), "{changes}");
+    // The description quotes the sample submission, and the trial has no influence on files.
+    let changes = found["pipeline"].as_array().expect("a list");
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(changes[0]["path"], "table/train,test: method");
+    let times: Vec<u64> = serde_json::from_value(found["published"].clone()).expect("two times");
+    assert!(times[0] <= times[1], "{times:?}");
     let outputs = found["outputs"].as_array().expect("a list");
     let answers = outputs.iter().find(|one| one["path"] == "private/test.csv");
     let table = &answers.expect("other answers")["table"];
@@ -107,7 +111,7 @@ fn diff_compares_pipelines_and_files_of_two_runs() {
 
 /// Compares directories by the content of their files, even without the bundle.
 #[test]
-fn diff_compares_the_files_of_directories_of_two_runs() {
+fn diff_compares_the_files_of_directories_of_two_publications() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     let run = |count, edition| {
@@ -142,4 +146,67 @@ fn diff_compares_the_files_of_directories_of_two_runs() {
     sandbox.run_and_count_steps(Gallery::ID);
     let found = sandbox.prep(&runs).competition();
     assert_eq!(found["outputs"], serde_json::json!([]), "{found:#}");
+}
+
+/// Runs that publish nothing are not counted, and are not compared with.
+#[test]
+fn only_publications_are_numbered_and_explained() {
+    let sandbox = Harbour::prepared();
+    let bundle = Harbour::bundle(&Harbour::table().replace(".5,", ".25,"));
+    let path = sandbox.write("new/harbour.zip", bundle);
+    let run = ["run", Harbour::ID, "--source", "new", "--no-download"];
+    sandbox.prep(&[&run[..], &["--locked"]].concat()).code(5);
+    let diff = |sides: [&str; 2]| sandbox.prep(&["diff", Harbour::ID, sides[0], sides[1]]);
+    diff(["@1", "@0"]).code(4);
+    let source = |source| ["why", Harbour::ID, "--source", source];
+    let old = sandbox.source().join("harbour.zip");
+    let canonical = |path: &std::path::Path| path.canonicalize().expect("a path");
+    let (old, new) = (canonical(&old), canonical(&path));
+    let content = |path: &std::path::Path| format!("{} (", path.display());
+    let change = |stdout: &str, since: &str| {
+        let (_, causes) = stdout.split_once(since).expect("causes");
+        let line = causes.lines().nth(1).expect("a cause").to_owned();
+        let (before, after) = line.split_once(" -> ").expect("two files");
+        assert!(before.starts_with("  bundle: ") && before.contains(&content(&old)));
+        assert!(
+            before.contains(", BLAKE3 ") || before.contains(", MD5 "),
+            "{line}"
+        );
+        assert!(after.contains(&content(&new)), "{line}");
+    };
+    // The results are in the cache, but they are not published.
+    let why = sandbox.prep(&source("new")).code(0).stdout;
+    change(&why, "changed since then:");
+    assert!(
+        why.contains("in the cache: input `archive` changed"),
+        "{why}"
+    );
+    sandbox.prep(&run).code(0);
+    let changed = diff(["@1", "@0"]).code(1).stdout;
+    assert!(changed.contains("cells changed"), "{changed}");
+    change(
+        &sandbox.prep(&source("new")).code(0).stdout,
+        "changed since 2",
+    );
+    // A file that was not read yet has another length.
+    sandbox.write(
+        "other/harbour.zip",
+        Harbour::bundle("id,tons,docked\n1,2,0\n"),
+    );
+    let why = sandbox.prep(&source("other")).code(0).stdout;
+    let (_, causes) = why.split_once("changed since then:").expect("causes");
+    assert!(
+        causes.contains("other/harbour.zip (") && causes.contains("not read yet)"),
+        "{why}"
+    );
+    // A failed check.
+    let failing = Harbour::PIPELINE.replace("train.id and test.id", "train.id and train.id");
+    sandbox.pipeline(Harbour::ID, &failing);
+    sandbox.prep(&run).code(5);
+    assert_eq!(diff(["@1", "@0"]).code(1).stdout, changed);
+    let stderr = diff(["@2", "@0"]).code(4).stderr;
+    assert!(
+        stderr.contains("the recorded publications are @0"),
+        "{stderr}"
+    );
 }

@@ -91,12 +91,12 @@ fn each_verb_shows_only_its_own_directory() {
             call(&sandbox, directory, &rows)
                 .code(0)
                 .stdout_has(&[ending]);
-            // A run in the other directory is not an earlier run of this directory.
+            // A publication in the other directory is not a publication of this directory.
             let runs = ["diff", Harbour::ID, "@1", "@0", "--data-dir", directory];
             sandbox
                 .prep(&runs)
                 .code(4)
-                .stderr_has(&["there is no run @1"]);
+                .stderr_has(&["there is no publication @1"]);
             call(&sandbox, directory, &["leaks", Harbour::ID]).code(0);
             let doctor = ["doctor", Harbour::ID, "--offline", "--data-dir", directory];
             sandbox.prep(&doctor).stdout_has(&["no bundle is missing"]);

@@ -5,8 +5,9 @@
 //!
 //! # The history
 //!
-//! The history contains the key records of the last run of each competition, variant and target directory. If a step runs
-//! again, the field in which its new key record differs from the key record in the history is the reason.
+//! For each competition, variant and target directory, the history contains the key records from which the target was last
+//! published. If a step runs again, the fields in which its new key record differs from this key record are the reason. A
+//! run that publishes nothing does not replace these key records.
 //!
 //! # Sealed records
 //!
@@ -210,20 +211,24 @@ impl<R> LedgerEntry<R> {
     }
 }
 
-/// The steps of a recorded run.
+/// The steps of the last publication, or of the last run if nothing was published yet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// Time of the run in seconds since 1970. Garbage collection treats the run's ledger entries as used at this time.
     pub recorded: u64,
-    /// The steps that succeeded, by name.
+    /// The steps and sources, by name.
     pub steps: BTreeMap<String, HistoryStep>,
     /// Failed steps that would fail again with the same key record. A failed step remains in this map until it succeeds, even
     /// if later runs do not contain the step.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
-    /// Earlier runs, latest first. The key records of their steps are in the ledger until garbage collection removes them.
+    /// Earlier publications, latest first. The key records of their steps are in the ledger until garbage collection removes
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<EarlierRun>,
+    /// The last run, if it published nothing and an earlier run did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpublished: Option<EarlierRun>,
 }
 
 /// The time and the step keys of an earlier run.
@@ -241,25 +246,24 @@ const MAX_EARLIER_RUNS: usize = 20;
 impl History {
     /// Returns the time and keys of this run.
     pub fn as_earlier_run(&self) -> EarlierRun {
-        let steps = self.steps.iter();
-        EarlierRun {
-            recorded: self.recorded,
-            steps: steps.map(|(name, step)| (name.clone(), step.key)).collect(),
-        }
+        EarlierRun::new(self.recorded, &self.steps)
     }
 
-    /// Returns the step keys of the last run and of the earlier runs.
+    /// Returns when a run was last recorded, in seconds since 1970.
+    pub(crate) fn last_recorded(&self) -> u64 {
+        let unpublished = self.unpublished.as_ref();
+        unpublished.map_or(self.recorded, |run| run.recorded.max(self.recorded))
+    }
+
+    /// Returns the step keys of all recorded runs.
     pub fn keys(&self) -> impl Iterator<Item = Digest> {
         let last = self.steps.values().map(|step| step.key);
-        let earlier = self
-            .earlier
-            .iter()
-            .flat_map(|run| run.steps.values().copied());
-        last.chain(earlier)
+        let others = self.earlier.iter().chain(&self.unpublished);
+        last.chain(others.flat_map(|run| run.steps.values().copied()))
     }
 
-    /// Returns the history after a new run at the time `recorded` with `steps` and `failed`. The last run of `self`
-    /// becomes an earlier run, unless the new run has the same step keys.
+    /// Returns the history after a new run at the time `recorded` with `steps` and `failed`. The last publication of `self`
+    /// becomes an earlier one, unless the new run has the same step keys.
     #[must_use]
     pub fn followed_by(
         self,
@@ -269,25 +273,49 @@ impl History {
     ) -> History {
         let before = self.as_earlier_run();
         let mut earlier = self.earlier;
-        let mut next = History {
-            recorded,
-            steps,
-            failed,
-            earlier: Vec::new(),
-        };
-        if !before.steps.is_empty() && before.steps != next.as_earlier_run().steps {
+        if !before.steps.is_empty() && before.steps != EarlierRun::new(recorded, &steps).steps {
             earlier.insert(0, before);
             earlier.truncate(MAX_EARLIER_RUNS);
         }
-        next.earlier = earlier;
-        next
+        History {
+            recorded,
+            steps,
+            failed,
+            earlier,
+            unpublished: None,
+        }
+    }
+
+    /// Returns the history after a new run that published nothing, although an earlier run did.
+    #[must_use]
+    pub fn followed_by_unpublished(
+        self,
+        recorded: u64,
+        steps: &BTreeMap<String, HistoryStep>,
+        failed: BTreeMap<String, FailedStep>,
+    ) -> History {
+        History {
+            failed,
+            unpublished: Some(EarlierRun::new(recorded, steps)),
+            ..self
+        }
+    }
+}
+
+impl EarlierRun {
+    fn new(recorded: u64, steps: &BTreeMap<String, HistoryStep>) -> EarlierRun {
+        let steps = steps.iter();
+        EarlierRun {
+            recorded,
+            steps: steps.map(|(name, step)| (name.clone(), step.key)).collect(),
+        }
     }
 }
 
 /// The key of a step in a run, and the key record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryStep {
-    /// The step's key: the digest of `record`.
+    /// The step's key: the digest of `record`. For a source, the digest of its value.
     pub key: Digest,
     /// Everything that determined the step's outputs.
     pub record: serde_json::Value,

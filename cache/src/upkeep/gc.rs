@@ -201,7 +201,7 @@ impl Store {
         for name in stat::list(self.root(), Bucket::History)?.digests {
             match self.load::<NamedHistory>(Bucket::History, &name)? {
                 RecordRead::Found(NamedHistory { history, .. }, _)
-                    if !is_unused(collection.now, history.recorded, options.keep_days) =>
+                    if !is_unused(collection.now, history.last_recorded(), options.keep_days) =>
                 {
                     for step in history.steps.values() {
                         let last = uses.entry(step.key).or_default();

@@ -91,7 +91,7 @@ pub use inspect::diff::{
 };
 pub use inspect::listing::{BundleListing, ListedFile, ListedSource, PreviewSource, listing, rows};
 pub use inspect::rerun::{Difference, Rerun, RerunPlace, RerunResult, RerunStep, rerun};
-pub use inspect::runs::diff_runs;
+pub use inspect::runs::diff_publications;
 pub use jobs::{JobPlan, PodOptions, Slurm, Unit, kubernetes, slurm, unit};
 pub use packs::add::{PackOrigin, add_pack, add_pack_temporarily, remove_pack};
 pub use packs::check::{NOT_REPRODUCIBLE, PackCheck, PackChecks, SILENT_FAILURE};

@@ -3,7 +3,7 @@
 //! In JSON output, every reason is an object with `kind`, `message` and further members that depend on the kind. Records in
 //! the cache and in data directories have other forms, because earlier versions wrote them.
 
-use prep_core::{Change, Reason, units};
+use prep_core::{Cause, Change, Reason, units};
 use prep_spec::query::sql_of_key;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -71,6 +71,9 @@ pub(crate) fn serialize<S: Serializer>(
     reason.as_ref().map(json).serialize(serializer)
 }
 
+/// The field of a change that contains the file of a source.
+const CONTENT: &str = "content";
+
 /// Describes a reason in one line.
 pub fn short(reason: &Reason) -> String {
     match reason {
@@ -108,16 +111,37 @@ pub fn details(reason: &Reason) -> Vec<String> {
     }
 }
 
+/// Describes the changes of a step that caused other changes, one per line, with both values.
+pub fn cause(cause: &Cause) -> Vec<String> {
+    let changes = cause.changes.iter();
+    let lines = changes.map(|change| match (&*change.field, &change.old, &change.new) {
+        ("step", Value::Null, _) => format!("{} was added", cause.step),
+        ("step", _, Value::Null) => format!("{} was removed", cause.step),
+        (CONTENT, old, new) => format!(
+            "{}: {} -> {}",
+            cause.step,
+            source_file(old),
+            source_file(new)
+        ),
+        _ => format!("{}: {}", cause.step, detail(change)),
+    });
+    lines.collect()
+}
+
 /// Replaces serialized queries in the changes of a reason by readable SQL.
-pub fn readable(reason: Reason) -> Reason {
-    let Reason::Changed { mut changes } = reason else {
-        return reason;
-    };
-    for Change { field: _, old, new } in &mut changes {
+pub fn readable(mut reason: Reason) -> Reason {
+    if let Reason::Changed { changes } = &mut reason {
+        print_changes(changes);
+    }
+    reason
+}
+
+/// Replaces serialized queries in changes by readable SQL.
+pub(crate) fn print_changes(changes: &mut [Change]) {
+    for Change { field: _, old, new } in changes {
         print_queries(old);
         print_queries(new);
     }
-    Reason::Changed { changes }
 }
 
 /// Replaces serialized queries in a value by readable SQL. Does not change other strings, such as SQL that earlier versions
@@ -155,6 +179,9 @@ fn detail(change: &Change) -> String {
             if change.field.starts_with("params.") && is_query(old) =>
         {
             format!("{field}: {}", changed_words(old, new))
+        }
+        (old, new) if field == CONTENT => {
+            format!("{field}: {} -> {}", source_file(old), source_file(new))
         }
         (old, new) => format!("{field}: {} -> {}", value(old), value(new)),
     }
@@ -196,8 +223,25 @@ fn value(value: &Value) -> String {
     format!("{start}...")
 }
 
+/// Formats the file of a source, as `/bundles/a.zip (5.98 kB, MD5 ...)`.
+fn source_file(file: &Value) -> String {
+    let path = file["path"].as_str().unwrap_or("an unknown path");
+    let bytes = file["bytes"].as_u64().map(units::bytes);
+    let digests = [("MD5", "md5"), ("BLAKE3", "blake3"), ("digest", "digest")];
+    let mut digests = digests.into_iter().filter_map(|(label, name)| {
+        let digest = file[name].as_str()?;
+        Some(format!("{label} {digest}"))
+    });
+    let digest = digests.next().or(Some("not read yet".to_owned()));
+    let facts: Vec<String> = bytes.into_iter().chain(digest).collect();
+    format!("{path} ({})", facts.join(", "))
+}
+
 /// Number of unchanged words that are shown before and after a change.
 const CONTEXT_WORDS: usize = 3;
+
+/// Maximum number of removed or added words that are shown at one place.
+const MAX_CHANGED_WORDS: usize = 24;
 
 /// A string with more words is not compared word by word, because the time grows with the product of both lengths.
 const MAX_WORDS: usize = 2000;
@@ -243,7 +287,9 @@ fn changed_words(old: &str, new: &str) -> String {
             let words = parts[at..at + length].iter().map(|part| match part {
                 WordChange::Same(word) | WordChange::Old(word) | WordChange::New(word) => *word,
             });
-            words.collect::<Vec<_>>().join(" ")
+            let shown = words.take(MAX_CHANGED_WORDS);
+            let cut = (length > MAX_CHANGED_WORDS).then_some("...");
+            shown.chain(cut).collect::<Vec<_>>().join(" ")
         };
         if old > 0 {
             text.push(format!("[-{}-]", join(old)));
@@ -386,6 +432,14 @@ mod tests {
             ),
             (change("params.seed", json!(0), json!(1)), "seed: 0 -> 1"),
             (
+                change(
+                    "content",
+                    json!({ "path": "/a.zip", "bytes": 5, "blake3": "b".repeat(64), "md5": "0f" }),
+                    json!({ "bytes": 6, "blake3": "c" }),
+                ),
+                "content: /a.zip (5 B, MD5 0f) -> an unknown path (6 B, BLAKE3 c)",
+            ),
+            (
                 change("params.path", json!("a.csv"), json!("é".repeat(80))),
                 &format!("path: `a.csv` -> `{}...", "é".repeat(56)),
             ),
@@ -416,6 +470,11 @@ mod diff_tests {
                 "a b c d e f g h x",
                 "a b c d e f g h y",
                 "... f g h [-x-] {+y+}",
+            ),
+            (
+                "a",
+                &format!("a{}", " x".repeat(30)),
+                &format!("a {{+x{} ...+}}", " x".repeat(23)),
             ),
             (
                 "p 1 2 3 4 5 6 7 8 q",

@@ -193,7 +193,7 @@ fn ids_or_paths(begin: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found(ids_unless_given), begin)
 }
 
-/// Suggests paths, and an id or, if the command line already has an id, variants and runs.
+/// Suggests paths, and an id or, if the command line already has an id, variants and publications.
 fn ids_or_sides(begin: &OsStr) -> Vec<CompletionCandidate> {
     with_paths(found(ids_or_variants), begin)
 }

@@ -4,7 +4,8 @@
 //! graph       the graph (petgraph) of sources, steps and sinks
 //!   value       the data that flow between steps; key records and keys
 //! resolve     the state of each node, determined without running a step
-//!   work        the nodes that have to run, and why; the last run of each step
+//!   work        the nodes that have to run, and why; the last publication of each step
+//!   causes      what changed since the last publication
 //! run         runs the nodes of a resolution concurrently, within limits
 //!   scheduler   chooses the next node; records the history
 //!   execute     one node: lock, inputs, memory, run, result
@@ -92,6 +93,7 @@ pub use prep_failure::{
     BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, is_system_fault,
     remedy, units,
 };
+pub use resolve::causes::{Cause, Publication};
 pub use resolve::work::{
     Change, LastRun, LastRuns, LastSteps, MissingObject, NodeState, Reason, Resolution,
 };

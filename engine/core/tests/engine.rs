@@ -312,6 +312,43 @@ fn failed_check_stays_recorded_in_runs_without_it() {
     assert_eq!(last["c"].failed, None);
 }
 
+/// A run that publishes nothing does not replace the key records of the publication, although its results are in the cache.
+#[test]
+fn changes_are_relative_to_the_last_publication() {
+    let engine = TestEngine::new();
+    engine.run(&engine.chain(["1", "2", "3"], false));
+    engine.run(&engine.chain(["one", "2", "3"], true));
+    let last = last_runs(&engine.store);
+    let history = last.history("x").unwrap();
+    assert!(history.unpublished.is_some() && history.earlier.is_empty());
+    let changed = engine.chain(["one", "2", "3"], false);
+    let resolution = resolve(&changed.graph, &engine.context(), &last).unwrap();
+    assert!(!resolution.work.contains_key(&changed.nodes[0]));
+    let published = last.published("x").unwrap();
+    let names = |causes: &[prep_core::Cause]| -> Vec<String> {
+        causes.iter().map(|cause| cause.step.clone()).collect()
+    };
+    let causes = resolution.causes(&changed.graph, &changed.nodes, &published);
+    assert_eq!(names(&causes), ["a"]);
+    engine.run(&changed);
+    let last = last_runs(&engine.store);
+    let resolution = resolve(&changed.graph, &engine.context(), &last).unwrap();
+    let published = last.published("x").unwrap();
+    let history = last.history("x").unwrap();
+    assert!(history.unpublished.is_none() && history.earlier.len() == 1);
+    let records = (&*history, &published);
+    let publication = resolution.publication(&changed.graph, &changed.nodes, records);
+    assert_eq!(
+        publication.map(|one| names(&one.causes)),
+        Some(vec!["a".to_owned()])
+    );
+    assert!(published["a"].reused && matches!(published["a"].reason, Some(Reason::Changed { .. })));
+    assert_eq!(
+        resolution.causes(&changed.graph, &changed.nodes, &published),
+        []
+    );
+}
+
 /// A user can replace a target directory by another one at the same path. Then the directory records a publication that
 /// the history does not contain, and the history is not used.
 #[test]

@@ -36,6 +36,9 @@ use crate::value::{FILES_INPUT, TREE_PREFIX, VALUE_OUTPUT};
 /// Name of the step that grades the sample submission.
 pub const TRIAL_STEP: &str = "trial";
 
+/// The name of the step that writes `public/description.md`.
+pub const DESCRIPTION_STEP: &str = "description";
+
 /// Name of the step that searches for the JSON members that queries name.
 pub const MEMBERS_STEP: &str = "members";
 
@@ -590,7 +593,7 @@ impl Builder<'_> {
             outputs: public,
             sample,
         };
-        let port = self.step("description", step.step(), step_inputs)?;
+        let port = self.step(DESCRIPTION_STEP, step.step(), step_inputs)?;
         let path = "public/description.md".to_owned();
         inputs.push((path.clone(), port));
         outputs.push((path.clone(), path));

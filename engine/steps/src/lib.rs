@@ -70,8 +70,8 @@ mod relation;
 pub mod value;
 
 pub use build::{
-    BuildError, BuildOptions, MEMBERS_STEP, PublishedChecksums, Sources, TRIAL_STEP, build,
-    build_preview,
+    BuildError, BuildOptions, DESCRIPTION_STEP, MEMBERS_STEP, PublishedChecksums, Sources,
+    TRIAL_STEP, build, build_preview,
 };
 pub use kinds::{
     ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, LISTING_FILE, MANIFEST_FILE,

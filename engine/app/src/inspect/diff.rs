@@ -13,9 +13,11 @@ use crate::error::{Error, failure_of};
 use crate::outline::outline;
 use crate::settings::{Settings, prepared_dir};
 
-/// The differences between two variants, pipeline files, data directories or runs.
+/// The differences between two variants, pipeline files, data directories or publications.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DataDifferences {
+    /// Times of two publications, in seconds since 1970. `None` if no publications were compared.
+    pub published: Option<[u64; 2]>,
     pub pipeline: Vec<PipelineDifference>,
     /// `None` if one side has no outputs, or if only pipeline files were compared.
     pub outputs: Option<Vec<FileDifference>>,
@@ -50,6 +52,7 @@ pub fn diff_variants(
     let [old, new] = variants.map(|variant| entry.load(variant));
     let [before, after] = variants.map(|variant| settings.data_dir_of(variant));
     Ok(DataDifferences {
+        published: None,
         pipeline: pipeline_differences(&old?, &new?),
         outputs: output_differences(settings, &before, &after, id)?,
     })
@@ -66,6 +69,7 @@ pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<DataDiffe
         CatalogEntry::of_text("pipeline", &path.display().to_string(), text).load(variant)
     };
     Ok(DataDifferences {
+        published: None,
         pipeline: pipeline_differences(&load(old)?, &load(new)?),
         outputs: None,
     })
@@ -87,6 +91,7 @@ pub fn diff_data(
         Error::new(Failure::Input, message)
     })?;
     Ok(DataDifferences {
+        published: None,
         pipeline: Vec::new(),
         outputs: Some(outputs),
     })

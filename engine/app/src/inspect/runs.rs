@@ -1,39 +1,43 @@
-//! Compares two runs in a competition's history: their outputs, and the key records of their steps. A key record contains
-//! everything on which the result of a step depends.
+//! Compares two publications in a competition's history: their outputs, and the key records of their steps. A key record
+//! contains everything on which the result of a step depends.
 //!
 //! The cache contains these outputs and records until garbage collection removes them. Therefore no step has to run.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
-use jiff::Timestamp;
-use prep_cache::{Digest, EarlierRun, LedgerEntry, Store};
+use prep_cache::{Digest, EarlierRun, History, LedgerEntry, Store};
 use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, Result};
 use prep_core::{Cancel, Context, Failure, FileValue, KeyRecord, Value, chain};
 use prep_diff::{DiffOptions, FileDifference, two_files};
+use prep_steps::DESCRIPTION_STEP;
 use prep_steps::value::{ContentRef, Opener, Tree, TreeFile};
 
 use crate::catalog::Catalog;
 use crate::error::{Error, failure_of};
 use crate::inspect::diff::{DataDifferences, PipelineDifference};
 use crate::prepared;
+use crate::reasons::print_queries;
+use crate::run_log::local_time;
 use crate::settings::Settings;
+use crate::stages::run::PUBLISH_STEP;
 
-/// A step of an earlier run, with its entry in the cache.
-struct EarlierStep {
+/// A step of a publication, with its entry in the cache.
+struct PublishedStep {
     record: KeyRecord,
     entry: LedgerEntry,
 }
 
-type Steps = BTreeMap<String, EarlierStep>;
+type Steps = BTreeMap<String, PublishedStep>;
 
-/// Compares two runs of a competition. A run has an index: 0 is the last run, and 1 is the run before the last one.
+/// Compares two publications of a competition. A publication has an index: 0 is the last one, and 1 is the one before it. Runs
+/// that published nothing new have no index.
 ///
 /// # Errors
-/// Returns an error if the history has no such run, if the run is no longer in the cache, or if a file cannot be read.
-pub fn diff_runs(
+/// Returns an error if the history has no such publication, if it is no longer in the cache, or if a file cannot be read.
+pub fn diff_publications(
     catalog: &Catalog,
     settings: &Settings,
     id: &str,
@@ -41,26 +45,28 @@ pub fn diff_runs(
     [old, new]: [usize; 2],
 ) -> Result<DataDifferences, Error> {
     catalog.get(id)?;
-    let no_run = || {
+    let none = || {
         let data_dir = settings.data_dir_of(variant);
         let message = format!(
-            "no run of `{id}`, variant `{variant}`, into the data directory {} is recorded",
+            "no publication of `{id}`, variant `{variant}`, into the data directory {} is recorded",
             data_dir.display()
         );
         Error::new(Failure::Input, message)
     };
-    let store = Store::open_existing(&settings.store_dir)?.ok_or_else(no_run)?;
+    let store = Store::open_existing(&settings.store_dir)?.ok_or_else(none)?;
     let history = prepared::last_runs(&store, settings, variant).history(id)?;
-    if history.steps.is_empty() {
-        return Err(no_run());
+    let all = publications(&history);
+    if all.is_empty() {
+        return Err(none());
     }
-    let mut runs = vec![history.as_earlier_run()];
-    runs.extend(history.earlier.iter().cloned());
-    let before = steps(&store, id, find_run(&runs, id, old)?)?;
-    let after = steps(&store, id, find_run(&runs, id, new)?)?;
+    let [old, new] = [find(&all, id, old)?, find(&all, id, new)?];
+    let published = Some([old.recorded, new.recorded]);
+    let (before, after) = (steps(&store, id, old)?, steps(&store, id, new)?);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let influential = &influential(&before) | &influential(&after);
     let context = Context::new(store, settings.limits(), Cancel::default());
     let mut found = DataDifferences {
+        published,
         pipeline: Vec::new(),
         outputs: Some(Vec::new()),
     };
@@ -71,72 +77,105 @@ pub fn diff_runs(
     };
     for name in names {
         let (old, new) = (before.get(name), after.get(name));
-        found.pipeline.extend(step_differences(name, old, new));
-        let is_output = name.starts_with("public/") || name.starts_with("private/");
+        if influential.contains(name.as_str()) {
+            found.pipeline.extend(step_differences(name, old, new));
+        }
         // An output inside another output is compared as a part of that output.
         let is_inside = |steps: &Steps| {
             let mut outer = name.match_indices('/').map(|(at, _)| name.get(..at));
             outer.any(|outer| outer.is_some_and(|outer| steps.contains_key(outer)))
         };
-        if is_output && !is_inside(&before) && !is_inside(&after) {
-            let outputs = output_differences(&context, name, old, new, &options)?;
+        let path = match name.as_str() {
+            DESCRIPTION_STEP => "public/description.md",
+            name => name,
+        };
+        if is_output(path) && !is_inside(&before) && !is_inside(&after) {
+            let outputs = output_differences(&context, path, old, new, &options)?;
             found.outputs.get_or_insert_default().extend(outputs);
         }
     }
     Ok(found)
 }
 
-/// Returns the run with this number. The error lists the recorded runs.
-fn find_run<'a>(runs: &'a [EarlierRun], id: &str, number: usize) -> Result<&'a EarlierRun, Error> {
-    runs.get(number).ok_or_else(|| {
-        let shown = runs.iter().enumerate().map(|(number, run)| {
-            let time = i64::try_from(run.recorded)
-                .ok()
-                .and_then(|seconds| Timestamp::from_second(seconds).ok());
-            let time = time.map_or_else(|| "?".to_owned(), |time| time.to_string());
-            format!("@{number} {time}")
-        });
-        let message = format!("there is no run @{number} of `{id}`");
+fn is_output(name: &str) -> bool {
+    name.starts_with("public/") || name.starts_with("private/")
+}
+
+/// Returns the recorded publications, the latest first. Runs with the same key of the publication published the same data;
+/// only the first of them is a publication.
+fn publications(history: &History) -> Vec<EarlierRun> {
+    let mut runs = vec![history.as_earlier_run()];
+    runs.extend(history.earlier.iter().cloned());
+    let key = |run: &EarlierRun| run.steps.get(PUBLISH_STEP).copied();
+    let keys: Vec<Option<Digest>> = runs.iter().map(key).skip(1).chain([None]).collect();
+    let with_next = runs.into_iter().zip(keys);
+    let new = with_next.filter(|(run, before)| key(run).is_some() && key(run) != *before);
+    new.map(|(run, _)| run).collect()
+}
+
+/// Returns the publication with this number. The error lists all publications.
+fn find<'a>(all: &'a [EarlierRun], id: &str, number: usize) -> Result<&'a EarlierRun, Error> {
+    all.get(number).ok_or_else(|| {
+        let shown = all.iter().enumerate();
+        let shown = shown.map(|(number, run)| format!("@{number} {}", local_time(run.recorded)));
+        let message = format!("there is no publication @{number} of `{id}`");
         let help = format!(
-            "the recorded runs are {}",
+            "the recorded publications are {}",
             shown.collect::<Vec<_>>().join(", ")
         );
         Error::new(Failure::Input, message).help(help)
     })
 }
 
-/// Reads the ledger's entries of a run's steps. The step `publish` has no entry.
+/// Reads the ledger's entries of a publication's steps. The step `publish` and sources have no entry.
 fn steps(store: &Store, id: &str, run: &EarlierRun) -> Result<Steps, Error> {
     let mut steps = Steps::new();
-    let mut lost = 0_usize;
     for (name, key) in &run.steps {
-        if name == "publish" {
-            continue;
-        }
         let Some(entry) = store.lookup(key)? else {
-            lost += 1;
             continue;
         };
         if let Ok(record) = serde_json::from_value(entry.record.clone()) {
-            steps.insert(name.clone(), EarlierStep { record, entry });
+            steps.insert(name.clone(), PublishedStep { record, entry });
         }
     }
-    if steps.is_empty() && lost > 0 {
-        let message = format!("the requested run of `{id}` is no longer in the cache");
+    if steps.is_empty() {
+        let message = format!("the requested publication of `{id}` is no longer in the cache");
         return Err(Error::new(Failure::Input, message));
     }
     Ok(steps)
 }
 
-/// Returns the differences between the key records of a step in two runs. `old` or `new` is `None` if that run does not
-/// contain the step.
+/// Returns the steps whose results the outputs depend on. Checks and trial gradings are not among them.
+fn influential(steps: &Steps) -> BTreeSet<&str> {
+    let mut producers: HashMap<Digest, Vec<&str>> = HashMap::new();
+    for (name, step) in steps {
+        for output in step.entry.outputs.values() {
+            producers.entry(*output).or_default().push(name);
+        }
+    }
+    let mut found = BTreeSet::new();
+    let outputs = steps.keys().map(String::as_str);
+    let mut open: Vec<&str> = outputs.filter(|name| is_output(name)).collect();
+    while let Some(name) = open.pop() {
+        if found.insert(name)
+            && let Some(step) = steps.get(name)
+        {
+            let inputs = step.record.inputs.values();
+            open.extend(inputs.filter_map(|input| producers.get(input)).flatten());
+        }
+    }
+    found
+}
+
+/// Returns the differences between the key records of a step in two publications. `old` or `new` is `None` if that
+/// publication does not contain the step.
 fn step_differences(
     name: &str,
-    old: Option<&EarlierStep>,
-    new: Option<&EarlierStep>,
+    old: Option<&PublishedStep>,
+    new: Option<&PublishedStep>,
 ) -> Vec<PipelineDifference> {
     let (Some(before), Some(after)) = (old, new) else {
-        let kind = |step: Option<&EarlierStep>| step.map(|step| step.record.step.clone());
+        let kind = |step: Option<&PublishedStep>| step.map(|step| step.record.step.clone());
         return vec![PipelineDifference {
             path: name.to_owned(),
             old: kind(old),
@@ -161,8 +200,10 @@ fn step_differences(
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for key in keys {
         let text = |params: &serde_json::Map<String, serde_json::Value>| {
-            params.get(key).map(|value| match value {
-                serde_json::Value::String(text) => text.clone(),
+            let mut value = params.get(key)?.clone();
+            print_queries(&mut value);
+            Some(match value {
+                serde_json::Value::String(text) => text,
                 other => other.to_string(),
             })
         };
@@ -171,15 +212,15 @@ fn step_differences(
     found
 }
 
-/// Compares the output `path` of two runs. `old` or `new` is `None` if that run does not have the output.
+/// Compares the output `path` of two publications. `old` or `new` is `None` if that publication does not have the output.
 fn output_differences(
     context: &Context,
     path: &str,
-    old: Option<&EarlierStep>,
-    new: Option<&EarlierStep>,
+    old: Option<&PublishedStep>,
+    new: Option<&PublishedStep>,
     options: &DiffOptions<'_>,
 ) -> Result<Vec<FileDifference>, Error> {
-    let made = |step: Option<&EarlierStep>| {
+    let made = |step: Option<&PublishedStep>| {
         step.and_then(|step| step.entry.outputs.values().next().copied())
     };
     let (old, new) = (made(old), made(new));
@@ -189,7 +230,10 @@ fn output_differences(
     let store = &context.store;
     let (before, after) = (load_value(store, old), load_value(store, new));
     let failed = |error: ContentsError| {
-        let message = format!("cannot compare `{path}` of the two runs: {}", chain(&error));
+        let message = format!(
+            "cannot compare `{path}` of the two publications: {}",
+            chain(&error)
+        );
         Error::new(failure_of(&error), message)
     };
     let tree = |value: &Option<Value>| Tree::load(context, value.as_ref()?).ok();

@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use prep_cache::{Content, Digest, History, Store};
 use prep_core::{
-    Action, Context, FileValue, Graph, LastRuns, LastSteps, Node, NodeId, NodeState, Reason,
-    Remedy, Resolution, ResolveError, chain, units,
+    Action, Cause, Context, FileValue, Graph, LastRuns, LastSteps, Node, NodeId, NodeState,
+    Publication, Reason, Remedy, Resolution, ResolveError, chain, units,
 };
 use prep_fetch::FetchError;
+use prep_steps::{MEMBERS_STEP, TRIAL_STEP};
 use serde::Serialize;
 
 use crate::bundles;
 use crate::bundles::{BorrowedBundle, Lender};
 use crate::error::Error;
-use crate::reasons::readable;
+use crate::reasons::{print_changes, readable};
 use crate::stages::contents::cached_bundle;
 use crate::stages::load::Competition;
 use crate::stages::with_last_source;
@@ -75,6 +76,8 @@ pub struct PlannedStep {
     pub step: String,
     pub kind: &'static str,
     pub runs: Runs,
+    /// Why the step runs or may run. If its result is in the cache, but differs from that of the last publication, how its key
+    /// record changed.
     #[serde(serialize_with = "crate::reasons::serialize")]
     pub reason: Option<Reason>,
 }
@@ -143,8 +146,31 @@ impl Plan {
     /// Returns an error if the history cannot be read.
     pub fn steps(&self, id: &str) -> Result<Vec<PlannedStep>, Error> {
         let last = self.last_runs(id)?;
+        let published = self.resolution.last.published(id)?;
         let nodes = self.all.nodes_of(id).iter();
-        Ok(nodes.map(|node| self.step(&last, *node)).collect())
+        Ok(nodes
+            .map(|node| self.step(&last, &published, *node))
+            .collect())
+    }
+
+    /// Returns the last publication of a competition, and why results differ from it now.
+    ///
+    /// # Errors
+    /// Returns an error if the history cannot be read.
+    pub fn changes(&self, id: &str) -> Result<(Option<Publication>, Vec<Cause>), Error> {
+        let Plan {
+            all, resolution, ..
+        } = self;
+        let published = resolution.last.published(id)?;
+        let history = resolution.last.history(id)?;
+        let (graph, nodes) = (&all.graph, all.nodes_of(id));
+        let mut publication = resolution.publication(graph, nodes, (&history, &published));
+        let causes = resolution.causes(graph, nodes, &published);
+        if let Some(publication) = &mut publication {
+            publication.reason = publication.reason.take().map(readable);
+            publication.causes = of_files(std::mem::take(&mut publication.causes));
+        }
+        Ok((publication, of_files(causes)))
     }
 
     /// Returns the record of the last run of each step of a competition.
@@ -186,17 +212,21 @@ impl Plan {
         work.collect()
     }
 
-    fn step(&self, last: &LastSteps, id: NodeId) -> PlannedStep {
+    fn step(&self, last: &LastSteps, published: &LastSteps, id: NodeId) -> PlannedStep {
         let node = self.all.graph.node(id);
         let ran = last.contains_key(&node.name);
         let state = self.resolution.states.get(&id);
+        let changed = || {
+            let changes = self.resolution.changes(&self.all.graph, id, published);
+            (!changes.is_empty()).then_some(Reason::Changed { changes })
+        };
         let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
-            (_, None) => (Runs::No, None),
+            (_, None) => (Runs::No, changed()),
             // The step has never run, so it runs whether or not its inputs change.
             (Some(NodeState::Pending { .. }), Some(_)) if !ran => {
                 (Runs::Yes, Some(Reason::FirstRun))
             }
-            (Some(NodeState::Pending { .. }), reason) => (Runs::Maybe, reason),
+            (Some(NodeState::Pending { .. }), reason) => (Runs::Maybe, changed().or(reason)),
             (_, reason) => (Runs::Yes, reason),
         };
         PlannedStep {
@@ -206,6 +236,15 @@ impl Plan {
             reason: reason.map(readable),
         }
     }
+}
+
+/// Leaves out the causes without influence on files: parameters of the program's own checks, which are not settings of the
+/// pipeline. Replaces serialized queries in the others by readable SQL.
+fn of_files(mut causes: Vec<Cause>) -> Vec<Cause> {
+    causes.retain(|cause| ![TRIAL_STEP, MEMBERS_STEP].contains(&&*cause.step));
+    let changes = causes.iter_mut().map(|cause| &mut cause.changes);
+    changes.for_each(|changes| print_changes(changes));
+    causes
 }
 
 /// Splits `ids` into the ids of competitions that the run leaves out, and the remaining ids. The run leaves out

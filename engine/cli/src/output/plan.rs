@@ -287,12 +287,20 @@ fn download_text(download: &Download, name: &str) -> String {
     }
 }
 
+/// Describes a step whose result is in the cache, and differs from the result in the last publication. A source has no result.
+pub fn in_cache(reason: &Reason) -> String {
+    let is_source = matches!(reason, Reason::Changed { changes } if changes.iter().any(|one| one.field == "content"));
+    let prefix = if is_source { "" } else { "in the cache: " };
+    format!("{prefix}{}", reasons::short(reason))
+}
+
 /// Formats a table of steps, kinds and reasons.
 pub fn step_table<'a>(steps: impl Iterator<Item = &'a PlannedStep>) -> String {
     let mut table = PrintedTable::with_header("step  kind  why");
     for step in steps {
         let reason = match (&step.reason, step.runs) {
             (None, _) => "up to date".to_owned(),
+            (Some(reason), Runs::No) => in_cache(reason),
             (Some(reason), Runs::Maybe) => format!("may run: {}", reasons::short(reason)),
             (Some(reason), _) => reasons::short(reason),
         };

@@ -1,9 +1,9 @@
-//! `prep diff`: compares two variants, pipelines, data directories or runs.
+//! `prep diff`: compares two variants, pipelines, data directories or publications.
 
 use std::path::Path;
 
 use clap::Args;
-use prep_app::{DataDifferences, FileDifference, TableDifference};
+use prep_app::{DataDifferences, FileDifference, TableDifference, local_time};
 use prep_core::units;
 use prep_spec::{BASE_VARIANT, Corrections, joined, known_variants};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::options::VariantArg;
 use crate::output::table::one_line;
 use crate::session::{CliSession, VerbResult};
 
-/// Compare variants, pipelines, data directories or runs
+/// Compare variants, pipelines, data directories or publications
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,12 +25,12 @@ Examples:
   prep diff spaceship-titanic v1 fixed --json | jq -r '.cells[] | [.path, .key, .column, .old, .new] | @csv'
 
 The command compares the pipelines, then the outputs file by file, including files inside archives. Rows of tables are \
-matched by their id column. Outputs of variants are compared if both are prepared. @0 is the last run that changed \
-something, @1 the one before it; the cache has the outputs of recent runs.
+matched by their id column. Outputs of variants are compared if both are prepared. @0 is the last publication into the data directory, and @1 is the \
+publication before it. Runs that publish nothing new are not counted. The cache has the outputs of recent publications.
 
 The exit code is 0 if nothing differs, and 1 if something differs.")]
 pub struct DiffArgs {
-    /// ID and two variants, data directories or runs (@1 @0); or two pipeline files
+    /// ID and two variants, data directories or publications (@1 @0); or two pipeline files
     #[arg(value_name = "WHAT", num_args = 1..=3, required = true)]
     operands: Vec<String>,
     #[command(flatten)]
@@ -89,9 +89,9 @@ impl DiffArgs {
                 )?)
             }
             [id, old, new] => {
-                if let (Some(old), Some(new)) = (run_number(old), run_number(new)) {
+                if let (Some(old), Some(new)) = (publication_number(old), publication_number(new)) {
                     let settings = &session.settings;
-                    let found = prep_app::diff_runs(
+                    let found = prep_app::diff_publications(
                         &catalog,
                         settings,
                         id,
@@ -111,11 +111,17 @@ impl DiffArgs {
             [id] | [id, _] if catalog.find(id).is_some() && !Path::new(id).exists() => {
                 let words = words.join(" ");
                 let message = format!("`prep diff {words}` needs two sides to compare");
-                let help = "name two variants such as `v1` and `fixed`, two data directories, or two runs such as `@1` and `@0`";
+                let help = "name two variants such as `v1` and `fixed`, two data directories, or two publications such as `@1` and `@0`";
                 Err(CliError::usage(message).help(help))
             }
             [old, new] => {
                 let (old, new) = (Path::new(old), Path::new(new));
+                if old.is_dir() && new.is_dir() {
+                    let words = words.join(" ");
+                    let message = format!("`prep diff {words}` needs the id of a competition");
+                    let help = format!("write `prep diff ID {words}`");
+                    return Err(CliError::usage(message).help(help));
+                }
                 Ok(prep_app::diff_pipelines(old, new, BASE_VARIANT)?)
             }
             _ => Err(CliError::usage(
@@ -129,22 +135,24 @@ fn are_variants(sides: [&str; 2]) -> bool {
     sides.iter().all(|side| Corrections::parse(side).is_ok())
 }
 
-/// Returns the error for two operands that are not both variants, both runs or both directories.
+/// Returns the error for two operands that are not both variants, both publications or both directories.
 fn invalid_sides(sides: &[&str]) -> CliError {
     let known = |side: &str| {
-        Corrections::parse(side).is_ok() || run_number(side).is_some() || Path::new(side).is_dir()
+        Corrections::parse(side).is_ok()
+            || publication_number(side).is_some()
+            || Path::new(side).is_dir()
     };
     match sides.iter().find(|side| !known(side)) {
         Some(side) => CliError::usage(format!(
-            "`{side}` is not a variant, a run (`@1`) or a data directory"
+            "`{side}` is not a variant, a publication (`@1`) or a data directory"
         ))
         .suggest(prep_spec::nearest(side, known_variants())),
-        None => CliError::usage("expected two variants, two runs or two data directories"),
+        None => CliError::usage("expected two variants, two publications or two data directories"),
     }
 }
 
 /// Parses for example `@1`.
-fn run_number(word: &str) -> Option<usize> {
+fn publication_number(word: &str) -> Option<usize> {
     word.strip_prefix('@')?.parse().ok()
 }
 
@@ -165,11 +173,15 @@ fn to_json(id: Option<&str>, found: &DataDifferences) -> Value {
             })
         })
         .collect();
-    json!({ "competitions": [{ "id": id, "pipeline": found.pipeline, "outputs": found.outputs, "cells": cells }] })
+    let published = found.published;
+    json!({ "competitions": [{ "id": id, "published": published, "pipeline": found.pipeline, "outputs": found.outputs, "cells": cells }] })
 }
 
 fn text(found: &DataDifferences) -> String {
     let mut text = String::new();
+    if let Some([old, new]) = found.published.map(|times| times.map(local_time)) {
+        text.push_str(&format!("published {old} -> {new}\n"));
+    }
     if !found.pipeline.is_empty() {
         text.push_str("pipeline\n");
     }

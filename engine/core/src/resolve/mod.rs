@@ -8,6 +8,7 @@
 //! another node that runs needs the object. Some nodes only pass on a reference to the object. They wait for the node that
 //! produces it.
 
+pub(crate) mod causes;
 pub(crate) mod work;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,8 +17,8 @@ use std::sync::Arc;
 use prep_cache::{Digest, StepResult};
 
 use crate::graph::{Graph, GraphError, Node, NodeId};
+use crate::resolve::causes::changes;
 use crate::resolve::work::Work;
-use crate::resolve::work::changes;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
 use work::{MissingObject, NodeState, Resolution};
 
@@ -296,8 +297,7 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Returns why a node with the key record `new` runs. `same` is the reason if the last run had the same record and
-/// succeeded.
+/// Returns why a node with the key record `new` runs. `same` is the reason if the last publication had the same record.
 fn reason(
     last: &LastRuns,
     node: &Node,
@@ -308,12 +308,23 @@ fn reason(
     let Some(before) = steps.get(&node.name) else {
         return Ok(Reason::FirstRun);
     };
-    let changes = changes(&before.record, new);
-    Ok(match &before.failed {
-        _ if !changes.is_empty() => Reason::Changed { changes },
-        Some(message) => Reason::Failed {
-            message: message.clone(),
-        },
-        None => same,
-    })
+    match &before.failed {
+        Some(message) if before.record == *new => {
+            return Ok(Reason::Failed {
+                message: message.clone(),
+            });
+        }
+        Some(_) => {}
+        None => return Ok(changed(&before.record, new).unwrap_or(same)),
+    }
+    let published = last.published(&node.competition);
+    let published = published.map_err(StepError::machine)?;
+    let before = published.get(&node.name).unwrap_or(before);
+    Ok(changed(&before.record, new).unwrap_or(same))
+}
+
+/// Returns the reason to run a step whose key record changed. `None` if it did not change.
+pub(crate) fn changed(old: &KeyRecord, new: &KeyRecord) -> Option<Reason> {
+    let changes = changes(old, new);
+    (!changes.is_empty()).then_some(Reason::Changed { changes })
 }

@@ -5,8 +5,8 @@
 //!
 //! # Last runs
 //!
-//! Each target directory has a separate history of runs. The history is read on first use. If everything is up to date, it
-//! is never read.
+//! Each target directory has a separate history of runs, with the key records from which it was last published. The history
+//! is read on first use. If everything is up to date, it is never read.
 //!
 //! A user may replace a target directory by a copy of another one. Therefore a history is used only if it contains the
 //! publication that the target directory records.
@@ -158,7 +158,7 @@ pub struct Change {
 pub enum Reason {
     /// No earlier run is recorded.
     FirstRun,
-    /// The key record differs from that of the last run.
+    /// The key record differs from that of the last publication.
     Changed {
         /// The fields that differ.
         changes: Vec<Change>,
@@ -201,13 +201,12 @@ pub enum Reason {
     Missing,
 }
 
-pub(crate) fn changes(old: &KeyRecord, new: &KeyRecord) -> Vec<Change> {
-    let mut found = Vec::new();
-    compare("", &old.to_json(), &new.to_json(), &mut found);
-    found
-}
-
-fn compare(field: &str, old: &serde_json::Value, new: &serde_json::Value, found: &mut Vec<Change>) {
+pub(super) fn compare(
+    field: &str,
+    old: &serde_json::Value,
+    new: &serde_json::Value,
+    found: &mut Vec<Change>,
+) {
     if let (Some(old), Some(new)) = (old.as_object(), new.as_object()) {
         let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
         for name in names {
@@ -313,13 +312,20 @@ pub struct Resolution {
     pub last: Arc<LastRuns>,
 }
 
-/// The last run of a step.
+/// A step of the last publication.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LastRun {
-    /// The key record that the step had when it was last up to date.
+    /// The key record from which the target was published. For a source, see [`KeyRecord::is_source`]. If nothing was
+    /// published yet, or if the step failed, the key record of the last run.
     pub record: KeyRecord,
-    /// Why the step last ran.
+    /// Why the step last ran, or why its result differs from the result in the publication before.
     pub reason: Option<Reason>,
+    /// Time of the run to which `reason` applies, in milliseconds since 1970. 0 in records of earlier versions.
+    #[serde(default)]
+    pub at: u64,
+    /// Whether the result was in the cache, so that the step did not run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
     /// The error message, if the step failed and would fail again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
@@ -369,12 +375,22 @@ impl LastRuns {
         }
     }
 
-    /// Returns the last runs of a competition's steps. Omits records that another version of the program wrote in an unknown
-    /// format.
+    /// Returns the cache that contains the histories. `None` if the runs have no history.
+    pub(crate) fn store(&self) -> Option<&Store> {
+        self.place.as_ref().map(|(store, _)| store)
+    }
+
+    /// Returns the steps of the last publication, and in place of them the steps that failed since. Omits records that another
+    /// version of the program wrote in an unknown format.
     pub fn load(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
         let read = self.read(competition)?;
         let steps = read.steps.get_or_init(|| Arc::new(steps(&read.history)));
         Ok(Arc::clone(steps))
+    }
+
+    /// Same as [`load`](Self::load), but without the steps that failed.
+    pub fn published(&self, competition: &str) -> Result<LastSteps, StoreError> {
+        Ok(successful_steps(&self.read(competition)?.history).collect())
     }
 
     /// Returns the steps of a competition whose last run failed, and that would fail again.
@@ -425,11 +441,14 @@ impl LastRuns {
 }
 
 fn steps(history: &History) -> LastSteps {
-    let steps = history.steps.iter();
-    let steps = steps
-        .filter_map(|(name, step)| Some((name.clone(), LastRun::deserialize(&step.record).ok()?)));
     // A recorded failure is newer than the last success of its step.
-    steps.chain(failed_steps(history)).collect()
+    let failed = failed_steps(history);
+    successful_steps(history).chain(failed).collect()
+}
+
+fn successful_steps(history: &History) -> impl Iterator<Item = (String, LastRun)> {
+    let steps = history.steps.iter();
+    steps.filter_map(|(name, step)| Some((name.clone(), LastRun::deserialize(&step.record).ok()?)))
 }
 
 fn failed_steps(history: &History) -> impl Iterator<Item = (String, LastRun)> {
@@ -438,30 +457,4 @@ fn failed_steps(history: &History) -> impl Iterator<Item = (String, LastRun)> {
         let failed = Some(step.message.clone());
         Some((name.clone(), LastRun { failed, ..last }))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    #[test]
-    fn changes_list_each_field_with_both_values() {
-        let record = |sql: &str, input: &[u8]| KeyRecord {
-            step: "csv".into(),
-            version: 1,
-            params: serde_json::json!({ "sql": sql, "quoting": "minimal" }),
-            inputs: BTreeMap::from([("test".to_owned(), Digest::of_bytes(input))]),
-        };
-        assert_eq!(
-            changes(&record("SELECT 1", b"a"), &record("SELECT 1", b"a")),
-            []
-        );
-        let found = changes(&record("SELECT 1", b"a"), &record("SELECT 2", b"b"));
-        let fields: Vec<&str> = found.iter().map(|change| change.field.as_str()).collect();
-        assert_eq!(fields, ["inputs.test", "params.sql"]);
-        assert_eq!(found[1].old, "SELECT 1");
-        assert_eq!(found[1].new, "SELECT 2");
-    }
 }

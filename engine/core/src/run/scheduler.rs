@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use prep_cache::{Digest, FailedStep, History, HistoryStep, unix_seconds};
+use prep_cache::{Digest, FailedStep, History, HistoryStep};
 
 use super::execute::{NodeQueue, NodeResult, Task, TaskResult};
 use super::{RunOptions, RunReport, RunShared};
 use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
-use crate::resolve::missing_output;
 use crate::resolve::work::{MissingObject, NodeState};
+use crate::resolve::{changed, missing_output};
 use crate::{
-    Action, Event, Failure, Figures, LastRun, Reason, Resolution, StepError, StepOutcome, chain,
+    Action, Event, Failure, Figures, KeyRecord, LastRun, Node, Reason, Resolution, StepError,
+    StepOutcome, chain,
 };
 
 /// Number of times that a node may lose the same object before it fails.
@@ -487,52 +489,67 @@ fn record_competition(
     // `last` reads each history only once, before the run changes the target directory. Therefore this history does not
     // contain this run.
     let history = History::clone(&*shared.last.history(competition)?);
-    let old = &history.steps;
+    let published = shared.last.published(competition)?;
     let mut failed = history.failed.clone();
     let mut steps = BTreeMap::new();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.unwrap_or_default();
+    let (mut is_published, mut was_published) = (true, true);
     for &id in nodes {
-        let name = &shared.graph.node(id).name;
-        let before = old.get(name);
+        let Node { name, action, .. } = shared.graph.node(id);
+        let (before, state) = (published.get(name), &scheduler.states[&id]);
+        if let Action::Sink(_) = action {
+            is_published &= matches!(state, NodeState::Current { .. });
+            was_published &= before.is_some();
+        }
         if let Some(step) = failed_check(shared, scheduler, id) {
             failed.insert(name.clone(), step);
         }
-        let (NodeState::Known {
-            record: Some(record),
-            ..
-        }
-        | NodeState::Current { record }) = &scheduler.states[&id]
-        else {
-            if let Some(before) = before {
-                steps.insert(name.clone(), before.clone());
+        let (key, record) = match (state, action) {
+            (NodeState::Known { outputs, .. }, Action::Source(source)) => {
+                let Some(value) = outputs.get("value").copied() else {
+                    continue;
+                };
+                let store = &shared.context.store;
+                (value, KeyRecord::of_source(store, &**source, Some(value)))
             }
-            continue;
+            (
+                NodeState::Known {
+                    record: Some(record),
+                    ..
+                }
+                | NodeState::Current { record },
+                _,
+            ) => (record.key(), record.clone()),
+            _ => {
+                if let Some(before) = history.steps.get(name) {
+                    steps.insert(name.clone(), before.clone());
+                }
+                continue;
+            }
         };
         failed.remove(name);
-        let reason = if ran(&id) {
-            scheduler.reasons.get(&id).cloned()
-        } else {
-            before.and_then(|before| {
-                serde_json::from_value::<LastRun>(before.record.clone())
-                    .ok()?
-                    .reason
-            })
+        let reason = before.and_then(|before| changed(&before.record, &record));
+        let last = match before {
+            Some(before) if reason.is_none() && !ran(&id) => before.clone(),
+            _ => LastRun {
+                reason: reason.or_else(|| scheduler.reasons.get(&id).cloned()),
+                at: u64::try_from(now.as_millis()).unwrap_or_default(),
+                reused: !ran(&id),
+                failed: None,
+                record,
+            },
         };
-        let last = LastRun {
-            record: record.clone(),
-            reason,
-            failed: None,
-        };
-        if let Ok(last) = serde_json::to_value(last) {
-            steps.insert(
-                name.clone(),
-                HistoryStep {
-                    key: record.key(),
-                    record: last,
-                },
-            );
+        if let Ok(record) = serde_json::to_value(last) {
+            steps.insert(name.clone(), HistoryStep { key, record });
         }
     }
-    let history = history.followed_by(unix_seconds(), steps, failed);
+    let now = now.as_secs();
+    let history = match (is_published, was_published) {
+        (false, true) => history.followed_by_unpublished(now, &steps, failed),
+        (_, true) => history.followed_by(now, steps, failed),
+        (_, false) => History::default().followed_by(now, steps, failed),
+    };
     shared
         .last
         .set(&shared.context.store, competition, &history)
@@ -561,6 +578,8 @@ fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option
     let last = LastRun {
         record: record.clone(),
         reason: scheduler.reasons.get(&id).cloned(),
+        at: 0,
+        reused: false,
         failed: None,
     };
     Some(FailedStep {

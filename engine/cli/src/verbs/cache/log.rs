@@ -18,15 +18,15 @@ use crate::session::{CliSession, VerbResult};
 #[command(after_help = "\
 Examples:
   prep cache log
-  prep cache log @0
+  prep cache log 0
   prep cache log spaceship-titanic --failed
-  prep cache log @1 --json | jq '.runs[0].steps[] | {id, step, reason}'
+  prep cache log 1 --json | jq '.runs[0].steps[] | {id, step, reason}'
 
-@0 is the latest run. Without a run and an ID, the command lists the last 100 runs. With one of them, it lists the steps \
+Run 0 is the latest run. Without a run and an ID, the command lists the last 100 runs. With one of them, it lists the steps \
 that ran. Steps whose results were found in the cache or the remote are not logged.")]
 pub struct RunLogArgs {
-    /// A run (@N) and ids of competitions
-    #[arg(value_name = "@N|ID")]
+    /// Numbers of runs and ids of competitions
+    #[arg(value_name = "N|ID")]
     operands: Vec<String>,
     /// Only failed steps
     #[arg(long)]
@@ -38,7 +38,7 @@ impl RunLogArgs {
         let mut runs = logged_runs(&session.settings)?;
         let (numbers, ids) = self.parse_selection()?;
         if let Some(missing) = numbers.iter().find(|number| **number >= runs.len()) {
-            let message = format!("there is no run @{missing} in the log");
+            let message = format!("there is no run {missing} in the log");
             return Err(CliError::new(Exit::Input, message).help("`prep cache log` lists the runs"));
         }
         runs.retain(|run| numbers.is_empty() || numbers.contains(&run.number));
@@ -74,15 +74,15 @@ impl RunLogArgs {
     fn parse_selection(&self) -> Result<(BTreeSet<usize>, BTreeSet<String>), CliError> {
         let (mut numbers, mut ids) = (BTreeSet::new(), BTreeSet::new());
         for word in &self.operands {
-            match word.strip_prefix('@').map(str::parse) {
-                Some(Ok(number)) => {
+            match word.parse() {
+                Ok(number) => {
                     numbers.insert(number);
                 }
-                Some(Err(_)) => {
+                Err(_) if word.starts_with('@') => {
                     return Err(CliError::usage(format!("`{word}` is not a run"))
-                        .help("write @0 for the latest run"));
+                        .help("write 0 for the latest run"));
                 }
-                None => {
+                Err(_) => {
                     ids.insert(word.clone());
                 }
             }
@@ -115,7 +115,7 @@ fn as_json(runs: &[LoggedRun]) -> Vec<Value> {
 
 fn overview(runs: &[LoggedRun]) -> PrintedTable {
     let mut table = PrintedTable::with_header(
-        "run  started  >time  result  >steps  >reused  >failed  competitions",
+        ">run  started  >time  result  >steps  >reused  >failed  competitions",
     );
     for run in runs {
         let time = run.finished.map(|end| end.saturating_sub(run.started));
@@ -124,7 +124,7 @@ fn overview(runs: &[LoggedRun]) -> PrintedTable {
         let failed = run.steps.iter().filter(|step| step.failed()).count();
         let reused = run.end.as_ref().map(|end| end.reused);
         table.row(vec![
-            format!("@{}", run.number),
+            run.number.to_string(),
             local_time(run.started),
             time.map_or("-".to_owned(), whole_seconds),
             result(run.end.as_ref()).to_owned(),
@@ -160,9 +160,9 @@ const MAX_IDS: usize = 3;
 
 /// Returns a row per step, per competition that could not be planned, and per error of a run.
 fn steps(runs: &[LoggedRun]) -> PrintedTable {
-    let mut table = PrintedTable::with_header("run  step  kind  >time  why  result");
+    let mut table = PrintedTable::with_header(">run  step  kind  >time  why  result");
     for run in runs {
-        let number = format!("@{}", run.number);
+        let number = run.number.to_string();
         let mut other = |subject: &str, result: String| {
             let empty = String::new;
             table.row(vec![
@@ -287,11 +287,11 @@ mod tests {
     fn the_log_of_a_run_shows_steps_and_other_failures() {
         assert_eq!(
             steps(&[failed_run()]).render(),
-            "run  step     kind    time  why        result\n\
-             @0   b                                 cannot be prepared: no pipeline\n\
-             @0   the run                           failed: disk full\n\
-             @0   a/t      csv   0.03 s  first run  done\n\
-             @0   a/u      csv           first run  failed: no rows\n"
+            "run  step     kind    time  why        result\n  \
+             0  b                                 cannot be prepared: no pipeline\n  \
+             0  the run                           failed: disk full\n  \
+             0  a/t      csv   0.03 s  first run  done\n  \
+             0  a/u      csv           first run  failed: no rows\n"
         );
     }
 }
