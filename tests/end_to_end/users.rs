@@ -127,7 +127,7 @@ fn missing_permissions_name_the_setting() {
     ended.stderr_has(&["no permission to", "`shared` or the umask 002"]);
 }
 
-/// The mode of an object does not matter for its replacement.
+/// The directory decides whether an object can be created or replaced.
 #[test]
 fn the_directory_of_an_object_is_the_obstacle() {
     let Some(sandbox) = sandbox("the_directory_of_an_object_is_the_obstacle") else {
@@ -136,12 +136,12 @@ fn the_directory_of_an_object_is_the_obstacle() {
     let run = ["run", Harbour::ID, "--source", "source"];
     let [one, two] = USERS;
     shared(&sandbox, one, &run).code(0);
-    // All objects are damaged, and user two can neither move nor replace them.
+    // All objects are lost, and user two cannot create them in the directories of user one.
     let objects = sandbox.store().join("objects-v1");
     for directory in fs::read_dir(&objects).expect("objects") {
         let directory = directory.expect("a directory").path();
         for object in fs::read_dir(&directory).expect("objects") {
-            fs::write(object.expect("an object").path(), "damage").expect("a damaged object");
+            fs::remove_file(object.expect("an object").path()).expect("an object");
         }
         fs::set_permissions(directory, fs::Permissions::from_mode(0o2755)).expect("a mode");
     }
