@@ -249,8 +249,8 @@ fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
 
 pub(super) const NORMALISED_GINI: MetricKind = MetricKind::higher::<NormalisedGini>(Definition {
     name: "normalised_gini",
-    summary: "Gini coefficient of the true values in the order of the predictions, divided by the Gini coefficient of the \
-              true values in their own order; for several columns, the mean of their scores.",
+    summary: "Gini coefficient of the true values in the order of the predictions, divided by that in their own order; \
+              for several columns, the mean of their scores.",
     details: "The coefficient is (sum(c) / s - (n + 1) / 2) / n, where n is the number of rows and s the sum of the \
               true values. c are the cumulative sums of the true values in the order of decreasing predictions. For \
               the divisor, the order is that of decreasing true values.\n\n\

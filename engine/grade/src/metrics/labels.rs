@@ -200,7 +200,7 @@ fn count_labels<T: Ord + Hash>(truth: &[T], labels: &[T]) -> Vec<LabelCounts> {
 pub(super) const F1: MetricKind = MetricKind {
     definition: Definition {
         name: "f1",
-        summary: "F1 of the true and the predicted labels, with one or several labels per row.",
+        summary: "F1 over the labels of truth and prediction, one label per row.",
         details: "The F1 of a label is 2 TP / (2 TP + FP + FN), or 0 if TP is 0.\n\n\
                   With `column`, each row has one label. Labels are read as in `accuracy`, with one difference: if the \
                   labels of only one table are text, the submission is invalid. With `columns`, a row can have several \

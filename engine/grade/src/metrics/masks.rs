@@ -233,9 +233,8 @@ pub(super) const HAUSDORFF_OF_VOLUMES: MetricKind = MetricKind::lower::<Hausdorf
         name: "hausdorff_of_volumes",
         summary: "Mean Hausdorff distance of stacks of run-length encoded masks, where 1 is the diagonal of a volume.",
         details: "In each table, all masks with the same identifier form a slice. Slices form a volume if their \
-              identifiers have the same part before the text of the key `stacked_by`. The slices are stacked in the \
-              order of their identifiers. Masks are written as in `f_beta_of_masks`, and number the pixels column by \
-              column.\n\n\
+              identifiers are equal up to the text of the key `stacked_by`. The slices are stacked in the order of \
+              their identifiers. Masks are written as in `f_beta_of_masks`, and number the pixels column by column.\n\n\
               In the order of identifiers, the k-th volume of the answers is paired with the k-th volume of the \
               submission. Surplus volumes are left out, and so are pairs of two empty volumes. If no pairs remain, the \
               score is NaN.\n\n\
