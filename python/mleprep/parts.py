@@ -403,11 +403,15 @@ class SetFigures(Part):
 
 
 @record
-class MetricFigures(Estimate):
-    """The mean of a metric of a set of competitions."""
+class MetricFigures(Part):
+    """The mean of a metric of a set of competitions, as in an `Estimate`."""
 
     set: str
     metric: str
+    mean: float
+    ci_lower: float
+    ci_upper: float
+    standard_error: float
 
 
 @record
