@@ -410,8 +410,8 @@ def _call(
             error = _envelope.error(finished.code, found, finished.stderr)
             if "data_dir" in _options.VERBS[name] and _UNPREPARED.search(error.message):
                 message = _UNPREPARED.sub(lambda found: f"{found[0]} in {_data_dir(options)}", error.message)
-                helps = (error.help, "name the directory of the prepared data with `data_dir`")
-                error = error_of(error.code, message, ", or ".join(filter(None, helps)), error.place)
+                hint = "name the directory of the prepared data with `data_dir`" if options.get("data_dir") is None else None
+                error = error_of(error.code, message, ", or ".join(filter(None, (error.help, hint))), error.place)
             error.results = results if isinstance(results, Results) else None
             raise error
     return cast(_Kind, results)
