@@ -12,9 +12,10 @@ docs/python.md has examples.
 """
 
 from mleprep._calls import (
-    audit, diff, digest, export, fetch, fetch_check_rules, fetch_list, grade, grade_all, grade_score, leaks, list, load,
-    path, plan, report, run, summarize, validate, why,
+    audit, diff, digest, export, fetch, fetch_check_rules, fetch_list, grade, grade_all, grade_score, leaks,
+    list as list, load, path, plan, report, run, summarize, validate, why,
 )
+from mleprep._options import VERBS as _VERBS
 from mleprep._program import ProgramNotFound
 from mleprep._tables import Tables
 from mleprep._version import __version__
@@ -28,6 +29,7 @@ from mleprep.results import (
     Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why,
 )
 
+# Without `list`, because `from mleprep import *` must not replace the builtin.
 __all__ = [
     "Audit", "Bundle", "BundleFile", "BundleListing", "CheckError", "Competition", "Difference", "Digest", "Digests",
     "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
@@ -35,5 +37,8 @@ __all__ = [
     "ProgramNotFound", "Ranking", "Reason", "Record", "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step",
     "StepReason", "SystemFailure", "Tables", "UsageError", "Validation", "Why", "__version__", "audit", "diff",
     "digest", "export", "fetch", "fetch_check_rules", "fetch_list", "grade", "grade_all", "grade_score", "leaks",
-    "list", "load", "path", "plan", "report", "run", "summarize", "validate", "why",
+    "load", "path", "plan", "report", "run", "summarize", "validate", "why",
 ]
+
+_INDEX = "\n".join(f"    {name}: {(globals()[name].__doc__ or '').splitlines()[0]}" for name in _VERBS)
+__doc__ = f"{__doc__}\nFunctions:\n{_INDEX}\n"

@@ -21,9 +21,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 from mleprep import _envelope, _options, _program, _progress, _words
-from mleprep._options import Path_, verb
+from mleprep._options import Graded, Path_, verb
 from mleprep._tables import Tables
-from mleprep.errors import InputError, PrepWarning, UsageError
+from mleprep.errors import InputError, PrepWarning, UsageError, error_of
 from mleprep.results import (
     Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan,
     Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why, prepared_path,
@@ -106,7 +106,12 @@ def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) 
 
     Do not give the page to agents, because it shows the distribution of test labels.
     """
-    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_in_directory(output)}"])
+    grading = options.get("grading")
+    if isinstance(grading, Mapping):
+        options["grading"] = {name: _reports(one, "grading") for name, one in grading.items()}
+    elif grading is not None:
+        options["grading"] = _reports(grading, "grading")
+    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_in_directory(output, 'output')}"])
 
 
 @verb
@@ -136,8 +141,8 @@ def diff(
     Examples: `diff(id, "v1", "fixed")`, `diff(id, Path("old"), Path("new"))`, `diff(id, "@1", "@0")`, and
     `diff("old/pipeline.yaml", "pipeline.yaml")`.
     """
-    first = _side(cast(Path_, what)) if new is None else _id(cast(Ids, what), "what")
-    sides = [_side(side) for side in (old, new) if side is not None]
+    first = _side(cast(Path_, what), "what") if new is None else _id(cast(Ids, what), "what")
+    sides = [_side(side, name) for side, name in ((old, "old"), (new, "new")) if side is not None]
     return _call("diff", Difference, [first, *sides], options, answers=(0, 1))
 
 
@@ -149,9 +154,17 @@ def export(id: Ids, output: Path_, **options: Unpack[_options.Export]) -> Export
 
 
 @verb
-def summarize(reports: Path_ | Iterable[Path_] = (), **options: Unpack[_options.Summarize]) -> Results[Experiment]:
-    """Computes leaderboard figures from grading reports, given as files or directories."""
-    given = _paths(reports, "reports")
+def summarize(
+    reports: Path_ | Graded | Iterable[Path_ | Graded] = (), **options: Unpack[_options.Summarize]
+) -> Results[Experiment]:
+    """Computes leaderboard figures of an experiment from grading reports.
+
+    The reports are files, directories, or results of `grade` and `grade_all` with `output`.
+    """
+    if isinstance(reports, Mapping):
+        hint = "call `summarize` for each experiment, with the parameter `name`"
+        raise TypeError(f"`reports` must be the reports of one experiment, not a mapping; {hint}")
+    given = _reports(reports, "reports")
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
         raise UsageError("no reports are given", code=2, help=help)
@@ -172,7 +185,7 @@ def grade(
     """
     extra = () if log else ("--no-log",)
     if options.get("reward") is not None:
-        _in_directory(cast(Path_, options["reward"]))
+        _in_directory(cast(Path_, options["reward"]), "reward")
     is_file = isinstance(submission, (str, os.PathLike))
     with _as_file(submission, id) as path:
         names = {} if is_file else {str(path): "the data frame"}
@@ -186,14 +199,19 @@ def grade_all(
 ) -> Results[Grade]:
     """Grades the submissions of a list (JSON Lines) or of runs, and writes one report to `output`.
 
-    A directory of runs contains the runs of a group, or run groups.
+    `submissions` is the file of one list, or one or several directories of runs. A directory of runs contains the runs
+    of a group, or run groups.
 
     With `check`, an entry that cannot be graded raises an exception. Otherwise the entry is in `failed` of the results.
     """
-    _options.check_directory(output)
+    _options.check_directory(output, "output")
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
     submission = options.get("submission_path") or "submission/submission.csv"
-    given = [group for path in _paths(submissions, "submissions") for group in _run_groups(path, submission)]
+    paths = _paths(submissions, "submissions")
+    if len(paths) > 1 and (files := [path for path in paths if os.path.isfile(path)]):
+        message = f"`submissions` must be one list or directories of runs, but {files[0]!r} is one of {len(paths)} paths"
+        raise UsageError(message, code=2, help="call `grade_all` for each list, or join the lists to one file")
+    given = [group for path in paths for group in _run_groups(path, submission)]
     if not given:
         help = "name lists of submissions, or directories of runs or of run groups"
         raise UsageError("no submissions are given", code=2, help=help)
@@ -283,9 +301,9 @@ def _id(ids: Ids, name: str = "id") -> str:
     return found[0]
 
 
-def _side(side: Path_) -> str:
+def _side(side: Path_, name: str) -> str:
     """Returns one side of a comparison. Without a slash, a text may be the name of a variant or the number of a run."""
-    return side if isinstance(side, str) and "/" not in side else str(_options.existing(side))
+    return side if isinstance(side, str) and "/" not in side else str(_options.existing(side, name))
 
 
 def _paths(paths: Path_ | Iterable[Path_], name: str) -> Sequence[str]:
@@ -293,16 +311,26 @@ def _paths(paths: Path_ | Iterable[Path_], name: str) -> Sequence[str]:
     for path in all_paths:
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"`{name}` must be a path or several paths, but contains a {type(path).__name__}")
-    return [os.fspath(_options.existing(path)) for path in all_paths]
+    return [os.fspath(_options.existing(path, name)) for path in all_paths]
 
 
-def _in_directory(file: Path_) -> str:
+def _reports(reports: Path_ | Graded | Iterable[Path_ | Graded], name: str) -> Sequence[str]:
+    """Returns the paths of reports. Replaces grades with the paths of their reports, each path once."""
+    all_reports = [reports] if isinstance(reports, (str, os.PathLike, Graded)) else [*reports]
+    grades = [one for one in all_reports if isinstance(one, Graded)]
+    if any(grade.path is None for grade in grades):
+        raise TypeError(f"`{name}` contains a grade without a report; pass `output` to the function that grades")
+    others = [one for one in all_reports if not isinstance(one, Graded)]
+    return _paths([*others, *dict.fromkeys(cast(Path, grade.path) for grade in grades)], name)
+
+
+def _in_directory(file: Path_, name: str) -> str:
     """Creates the directory of a file to write, and returns the path of the file."""
     path = _options.text(file)
     if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise _options.os_error(errno.EISDIR, name, path)
     directory = os.path.dirname(path) or "."
-    _options.check_directory(directory)
+    _options.check_directory(directory, name)
     os.makedirs(directory, exist_ok=True)
     return path
 
@@ -334,6 +362,9 @@ def _data_dir(options: Mapping[str, Any]) -> Path:
 
 #: Verbs of functions whose names are not the verb and one of its options.
 _VERBS = {"grade_all": ["grade"], "grade_score": ["grade"]}
+
+
+_UNPREPARED = re.compile(r"^competition .* is not prepared$|nor prepared data$", re.MULTILINE)
 
 
 def _call(
@@ -378,6 +409,10 @@ def _call(
         is_misuse = any(one.code == 2 and one.id in positional for one in failed)
         if results is None or is_misuse or (check and (finished.code not in answers or failed)):
             error = _envelope.error(finished.code, found, finished.stderr)
+            if "data_dir" in _options.VERBS[name] and _UNPREPARED.search(error.message):
+                message = _UNPREPARED.sub(lambda found: f"{found[0]} in {_data_dir(options)}", error.message)
+                hint = "name the directory of the prepared data with `data_dir`" if options.get("data_dir") is None else None
+                error = error_of(error.code, message, ", or ".join(filter(None, (error.help, hint))), error.place)
             error.results = results if isinstance(results, Results) else None
             raise error
     return cast(_Kind, results)
@@ -423,7 +458,10 @@ def _as_file(submission: Submission, id: Ids) -> Iterator[Path]:
     if isinstance(submission, (str, os.PathLike)):
         if isinstance(id, str) and id.endswith(".csv") and not os.path.exists(submission):
             raise TypeError(_ORDER)
-        yield _options.existing(submission)
+        path = _options.existing(submission, "submission")
+        if path.is_dir():
+            raise _options.os_error(errno.EISDIR, "submission", submission)
+        yield path
         return
     with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
         path = Path(directory) / "submission.csv"

@@ -48,7 +48,7 @@ def results(kind: Any, found: Json, members: Mapping[str, Any] = MappingProxyTyp
     if not issubclass(group, Results):
         return decoded(kind, rows[0], "competitions") if rows else None
     row = typing.get_args(kind if group is Results else group.__orig_bases__[0])[0]
-    made = group(decoded(row, one, "competitions") for one in rows)
+    made = group((decoded(row, one, "competitions") for one in rows), row)
     for name, type_ in _types(group).items():
         if name in found:
             setattr(made, name, decoded(type_, found[name], name))

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypedDict, TypeVar, cast
+from typing import Annotated, Any, Literal, Protocol, TypedDict, TypeVar, cast, runtime_checkable
 
 from mleprep.errors import UsageError
 
@@ -29,6 +29,18 @@ Directory = Annotated[str | os.PathLike[str], "directory"]
 #: A file or directory that must exist.
 Input = Annotated[str | os.PathLike[str], "input"]
 InputDirectory = Annotated[str | os.PathLike[str], "input", "directory"]
+
+
+@runtime_checkable
+class Graded(Protocol):
+    """The result of a grading, which has a report if the call had `output`."""
+
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def path(self) -> Path | None: ...
+
+
 Progress = bool | Callable[[str], object]
 Set = Literal["lite", "scored", "systemcard", "all", "low", "medium", "high", "dev", "own"]
 
@@ -162,8 +174,8 @@ class FetchCheckRules(Selection, Unit, total=False):
 
 class Report(Selection, Variant, total=False):
     grading: Annotated[
-        Input | Iterable[Input] | Mapping[str, Input | Iterable[Input]] | None,
-        "grading reports of prep or of upstream; the keys of a mapping are the names of experiments",
+        Input | Graded | Iterable[Input | Graded] | Mapping[str, Input | Graded | Iterable[Input | Graded]] | None,
+        "grading reports of prep or of upstream, or grades with reports; the keys of a mapping are names of experiments",
     ]
 
 
@@ -306,9 +318,12 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
             is_set = key == "set" and one in typing.get_args(Set)
             is_data = key == "data_dir" and name not in _WITHOUT_DATA
             if ("'input'" in str(kind) or is_data) and not is_set:
-                one = existing(one)
+                near = difflib.get_close_matches(str(one).lower(), typing.get_args(Set), 1) if key == "set" else []
+                if near and not Path(one).suffix and not os.path.exists(os.path.expanduser(one)):
+                    raise UsageError(f"there is no set `{one}`", code=2, help=f"did you mean `{near[0]}`?")
+                one = existing(one, key)
             if "'directory'" in str(kind):
-                check_directory(one, is_prepared=key in ("data_dir", "cache_dir"))
+                check_directory(one, key)
             yield f"{option}={prefix}{text(one)}"
 
 
@@ -331,7 +346,7 @@ def check_type(key: str, kind: Any, value: object, order: Sequence[str] = ()) ->
 _TYPES: dict[Any, tuple[Any, str]] = {
     bool: (bool, "True or False"), int: (numbers.Integral, "an integer"), float: (numbers.Real, "a number"),
     str: (str, "a text"), Literal: (str, "a text"), os.PathLike: (os.PathLike, "a path"), date: (date, "a date"),
-    Mapping: (Mapping, "a mapping"), Iterable: (Iterable, "several of them"), Callable: (Callable, "a function"),
+    Graded: (Graded, "a grade"), Mapping: (Mapping, "a mapping"), Iterable: (Iterable, "several of them"), Callable: (Callable, "a function"),
 }  # fmt: skip
 
 
@@ -360,12 +375,17 @@ def _names(kind: Any) -> Iterator[str]:
     return (_TYPES[one][1] for one in _kinds(kind))
 
 
-def check_directory(path: Path_, is_prepared: bool = False) -> None:
+def os_error(number: int, name: str, path: Path_) -> OSError:
+    """Returns the exception for an error number, such as `FileNotFoundError`. Its message names the parameter."""
+    return OSError(number, f"{os.strerror(number)} for `{name}`", os.fspath(path))
+
+
+def check_directory(path: Path_, name: str) -> None:
     """Raises an exception for a file, and if a data directory or a cache is the directory of one competition."""
     found = Path(os.path.abspath(os.path.expanduser(path)))
     if found.exists() and not found.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
-    for home in (found, found.parent, found.parent.parent) if is_prepared else ():
+        raise os_error(errno.ENOTDIR, name, path)
+    for home in (found, found.parent, found.parent.parent) if name in ("data_dir", "cache_dir") else ():
         places = [home / "prepared" / part for part in ("public", "private")]
         if any(place.is_dir() for place in places) and found in (home, home / "prepared", *places):
             # Directories of variants and packs may be between the data directory and the competition.
@@ -390,9 +410,9 @@ def text(value: object) -> str:
     return str(value) if isinstance(value, numbers.Real) else os.path.expanduser(os.fspath(cast(Path_, value)))
 
 
-def existing(path: Path_) -> Path:
-    """Returns the path of an input. Raises `FileNotFoundError` if there is no such file or directory."""
+def existing(path: Path_, name: str) -> Path:
+    """Returns the path of the input `name`. Raises `FileNotFoundError` if there is no such file or directory."""
     found = os.path.expanduser(path)
     if not os.path.exists(found):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+        raise os_error(errno.ENOENT, name, path)
     return Path(found)

@@ -8,13 +8,14 @@ import importlib.util
 import json
 import lzma
 import os
+import typing
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Literal
 
-from mleprep import _html, _options
+from mleprep import _html, _options, parts
 
 # Any, because the results of these functions have no common type.
 _COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -119,10 +120,22 @@ def _suffix(name: str) -> str:
     return os.path.splitext(stem)[1] if suffix in _COMPRESSED else suffix
 
 
-def frame(rows: list[dict[str, Any]], library: str | None) -> Any:
-    """Returns a frame of pandas or polars."""
+def frame(rows: list[dict[str, Any]], columns: Mapping[str, Any], library: str | None) -> Any:
+    """Returns a frame of pandas or polars. `columns` contains the names and the declared types of all columns."""
     module = _imported(library, "to_frame")
-    return module.DataFrame(rows, **(_ALL_ROWS if module.__name__ == "polars" else {}))
+    if module.__name__ == "pandas":
+        return module.DataFrame(rows, columns=[*columns])
+    return module.DataFrame(rows, schema={name: _dtype(module, kind) for name, kind in columns.items()})
+
+
+def _dtype(polars: ModuleType, kind: Any) -> Any:
+    """Returns the type of polars for a declared type. Types without an equivalent become texts."""
+    kind = parts.required(kind)
+    if typing.get_origin(kind) is tuple:
+        return polars.List(_dtype(polars, typing.get_args(kind)[0]))
+    if isinstance(kind, type) and issubclass(kind, parts.Part):
+        return polars.Struct({name: _dtype(polars, one) for name, one in parts.columns(kind).items()})
+    return {bool: polars.Boolean, int: polars.Int64, float: polars.Float64}.get(kind, polars.String)
 
 
 def _imported(library: str | None, function: str) -> ModuleType:

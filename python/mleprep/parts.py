@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, dataclass_transform
+from typing import Any, ClassVar, Literal, dataclass_transform
 
 from mleprep import _words
 
@@ -34,9 +35,12 @@ StepKind = Literal[
 ]
 
 
-def member(source: str | Callable[[Json], Any], **default: Any) -> Any:
-    """Declares a field that comes from another member (`a.b` is `b` in `a`), or from a function of the JSON object."""
-    return field(metadata={"source": source}, **default)
+def member(source: str | Callable[[Json], Any], keys: tuple[str, ...] = (), **default: Any) -> Any:
+    """Declares a field that comes from another member (`a.b` is `b` in `a`), or from a function of the JSON object.
+
+    `keys` are the keys of a dictionary, if they are fixed. Frames have a column for each of them.
+    """
+    return field(metadata={"source": source, "keys": keys}, **default)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, member))
@@ -49,10 +53,13 @@ class Part:
     """The base class of records and of their parts, such as a step of a plan."""
 
     def __repr__(self) -> str:
-        """Returns one line, without fields that have no value."""
+        """Returns one line, without fields that have no value, except those in `_ALWAYS_SHOWN`."""
         values = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)  # type: ignore[arg-type]
-        shown = (f"{name}={_short(value)}" for name, value in values if value not in (None, (), {}))
+        has_value = ((name, value) for name, value in values if name in self._ALWAYS_SHOWN or value not in (None, (), {}))
+        shown = (f"{name}={_short(value)}" for name, value in has_value)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    _ALWAYS_SHOWN: ClassVar[tuple[str, ...]] = ()
 
     def _row(self) -> dict[str, object]:
         """Returns the columns of a table in a notebook."""
@@ -193,10 +200,10 @@ def _place(record: Json) -> str | None:
 
 
 def _message(record: Json) -> str:
-    """Returns the message of a failure, without the level, code and help that mistakes of a pipeline have."""
+    """Returns the message of a failure, without its place, and without level, code and help of a pipeline's mistakes."""
     mistakes = re.findall(r"^(.+:\d+:\d+: )error: (.*) \[[a-z-]+\]$", record["message"], re.MULTILINE)
     text = "\n".join(place + message for place, message in mistakes).removeprefix(mistakes[0][0] if mistakes else "")
-    return _words.translated(text or record["message"])
+    return _words.translated((text or record["message"]).removeprefix(f"{_place(record)}: "))
 
 
 @record
@@ -415,6 +422,18 @@ class SetFigures(Part):
 
 
 @record
+class MetricFigures(Part):
+    """The mean of a metric of a set of competitions, as in an `Estimate`."""
+
+    set: str
+    metric: str
+    mean: float
+    ci_lower: float
+    ci_upper: float
+    standard_error: float
+
+
+@record
 class CompetitionFigures(Part):
     """The figures of a competition over all runs."""
 
@@ -493,9 +512,34 @@ class RepeatedRuns(Part):
     runs: tuple[RepeatedRun, ...]
 
 
+def required(kind: Any) -> Any:
+    """Returns a type without None."""
+    return next((one for one in typing.get_args(kind) if type(None) in typing.get_args(kind)), kind)
+
+
+def columns(kind: type[Part]) -> dict[str, Any]:
+    """Returns the columns of a frame of parts: the names and the declared types of the values in `cells`."""
+    found: dict[str, Any] = {}
+    hints = typing.get_type_hints(kind)
+    for one in fields(kind):  # type: ignore[arg-type]
+        of = required(hints[one.name])
+        if one.name in NOT_SHOWN:
+            continue
+        if isinstance(of, type) and issubclass(of, Reason):
+            found |= {one.name: str, f"{one.name}_kind": str}
+        elif keys := one.metadata.get("keys"):
+            found |= {f"{one.name}.{key}": typing.get_args(of)[1] for key in keys}
+        else:
+            found[one.name] = of
+    return found
+
+
 def cells(part: Part) -> dict[str, Any]:
-    """Returns a row of a frame. A reason becomes two columns: its message and its kind."""
-    row = {}
+    """Returns a row of a frame. A reason becomes two columns: its message and its kind.
+
+    A dictionary with fixed keys becomes a column for each key. Any other dictionary becomes a JSON text.
+    """
+    row: dict[str, Any] = {}
     for one in fields(part):  # type: ignore[arg-type]
         value = getattr(part, one.name)
         if one.name in NOT_SHOWN:
@@ -503,6 +547,9 @@ def cells(part: Part) -> dict[str, Any]:
         if one.type in ("Any", "Json") and not isinstance(value, str | None):
             # The values in a column of a frame have one type.
             value = json.dumps(value)
+        if keys := one.metadata.get("keys"):
+            row |= {f"{one.name}.{key}": value.get(key) for key in keys}
+            continue
         row[one.name] = _plain(value)
         if one.type.removesuffix(" | None").endswith(("Reason", "Failure")):
             row |= {one.name: value and value.message, f"{one.name}_kind": value and value.kind}
@@ -510,11 +557,11 @@ def cells(part: Part) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a value for a cell of a frame: records as dictionaries, tuples as lists, paths as texts."""
+    """Returns a value for a cell of a frame: records as dictionaries, tuples as lists, other values as texts."""
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return json.dumps({name: _plain(one) for name, one in value.items()})
     if isinstance(value, Part):
         return cells(value)
     return str(value) if isinstance(value, Path) else value

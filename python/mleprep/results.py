@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import difflib
 import re
+import typing
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, fields
+from dataclasses import field
 from pathlib import Path
-from typing import Any, Generic, Literal, SupportsIndex, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, SupportsIndex, TypeVar, overload
 
 from mleprep import _html, _tables
 from mleprep.errors import UsageError
 from mleprep.parts import (
     BundleAudit, BundleFile, CellDifference, ChangedStep, CompetitionFigures, Estimate, ExportedFile, Failure,
-    FileDifference, FilesDigest, Finding, Cause, InvalidReason, Json, Level, Medal, OutputsAudit, Part, Reason,
-    Publication, RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, TreeAudit, UngradedRun,
-    Verdict, cells, line, member, record,
+    FileDifference, FilesDigest, Finding, Cause, InvalidReason, Json, Level, Medal, MetricFigures, OutputsAudit, Part,
+    Publication, Reason, RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, TreeAudit,
+    UngradedRun, Verdict, cells, columns, line, member, record, required,
 )
 
 
@@ -201,8 +202,11 @@ def _medal(report: Json) -> str | None:
     return next((name for name in ("gold", "silver", "bronze") if report.get(f"{name}_medal")), None)
 
 
+_THRESHOLDS = ("gold", "silver", "bronze", "median")
+
+
 def _thresholds(report: Json) -> dict[str, float]:
-    values = {name: report.get(f"{name}_threshold") for name in ("gold", "silver", "bronze", "median")}
+    values = {name: report.get(f"{name}_threshold") for name in _THRESHOLDS}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -219,7 +223,7 @@ class Grade(Record):
     above_median: bool = False
     is_lower_better: bool | None = None
     #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
-    thresholds: dict[str, float] = member(_thresholds, default_factory=dict)
+    thresholds: dict[str, float] = member(_thresholds, keys=_THRESHOLDS, default_factory=dict)
     variant: str = "v1"
     comparable_with_v1: bool = False
     #: Whether the submission is identical to the answers.
@@ -255,7 +259,7 @@ class Ranking(Record):
     above_median: bool = False
     is_lower_better: bool = False
     #: The thresholds for gold, silver and bronze, and the median of the leaderboard.
-    thresholds: dict[str, float] = member(_thresholds, default_factory=dict)
+    thresholds: dict[str, float] = member(_thresholds, keys=_THRESHOLDS, default_factory=dict)
 
 
 @record
@@ -300,6 +304,8 @@ class Leaks(Record):
     #: Whether the bundle was available for comparison.
     bundle: bool
     findings: tuple[Finding, ...]
+
+    _ALWAYS_SHOWN: ClassVar = ("worst", "findings")
 
     def _details(self) -> Sequence[Json]:
         return [{name: value for name, value in vars(one).items() if name != "p_value"} for one in self.findings]
@@ -377,9 +383,11 @@ class Difference(Record):
     cells: tuple[CellDifference, ...] = ()
 
     @property
-    def is_equal(self) -> bool:
-        """Whether nothing differs."""
-        return not (self.pipeline or self.outputs or self.cells)
+    def is_equal(self) -> bool | None:
+        """Whether nothing differs. None if the pipelines are equal, but the files were not compared."""
+        if self.pipeline or self.outputs or self.cells:
+            return False
+        return None if self.outputs is None and self.id else True
 
     def _repr_html_(self) -> str:
         files = [{"path": one.path, "bytes": _html.shown(one.bytes)} for one in self.outputs or ()]
@@ -400,6 +408,8 @@ class Experiment(Record):
     ungraded_runs: tuple[UngradedRun, ...] = ()
     #: Fields of the budget, such as `hours`.
     budget: dict[str, str] = field(default_factory=dict)
+    #: The metrics of all sets.
+    metrics: tuple[MetricFigures, ...] = member(lambda experiment: _metrics(experiment), default=())
 
     def _rows(self) -> Sequence[Json]:
         return [
@@ -409,6 +419,12 @@ class Experiment(Record):
     def _details(self) -> Sequence[Json]:
         has_figures = any(one.metrics for one in self.sets)
         return () if has_figures else [one._row() for one in self.competitions]
+
+
+def _metrics(experiment: Json) -> Sequence[Json]:
+    """Returns an object for each set and metric."""
+    pairs = ((one["set"], *pair) for one in experiment.get("sets", ()) for pair in one.get("metrics", {}).items())
+    return [{"set": name, "metric": metric, **estimate} for name, metric, estimate in pairs]
 
 
 def _means(metrics: dict[str, Estimate]) -> Json:
@@ -428,8 +444,10 @@ class Results(Sequence[Row], Generic[Row]):
     #: The program's entire JSON document. A slice has only the JSON of its records.
     json: Json
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[Row], kind: type[Record] | None = None) -> None:
+        """Makes a list of records. `kind` is their class, in case that there are none."""
         self._rows: tuple[Row, ...] = tuple(rows)
+        self._kind: type[Record] = kind or (type(self._rows[0]) if self._rows else Record)
         self.json = {"competitions": [row.json for row in self._rows]}
 
     @overload
@@ -438,7 +456,7 @@ class Results(Sequence[Row], Generic[Row]):
     def __getitem__(self, key: slice) -> Results[Row]: ...
     def __getitem__(self, key: SupportsIndex | str | slice) -> Row | Results[Row]:
         if isinstance(key, slice):
-            return Results(self._rows[key])
+            return Results(self._rows[key], self._kind)
         if isinstance(key, SupportsIndex):
             if not -len(self) <= int(key) < len(self):
                 raise IndexError(f"there is no record {int(key)}; the number of records is {len(self)}")
@@ -460,7 +478,8 @@ class Results(Sequence[Row], Generic[Row]):
         return key in self.ids or key in self._rows
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and {**vars(self), "json": None} == {**vars(other), "json": None}
+        ignored = {"json": None, "_kind": None}
+        return type(self) is type(other) and vars(self) | ignored == vars(other) | ignored
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
@@ -482,14 +501,23 @@ class Results(Sequence[Row], Generic[Row]):
         the id of the record in the column `id`.
 
         Without `library`, uses pandas if it is installed, otherwise polars. Paths become texts, a reason becomes its message
-        and its kind, and other parts become objects.
+        and its kind, and other parts become objects. A dictionary becomes a column for each key if its keys are fixed, such
+        as `thresholds.gold`, otherwise a JSON text. The names of columns, and their types in polars, are those of the
+        fields, also if there are no rows.
         """
         if of is None:
-            return _tables.frame([cells(row) for row in self._rows], library)
-        if isinstance(parts := getattr(self, of, None), tuple):
-            return _tables.frame([_part_row(of, part) for part in parts], library)
-        rows = [{"id": row.id, **_part_row(of, part)} for row in self._rows for part in _parts(row, of)]
-        return _tables.frame(rows, library)
+            return _tables.frame([cells(row) for row in self._rows], columns(self._kind), library)
+        own, inner = _kinds_of_parts(type(self)), _kinds_of_parts(self._kind)
+        if of not in own | inner:
+            names = " or ".join(map(repr, inner | own))
+            raise UsageError(f"invalid value {of!r} for `of`", code=2, help=f"write {names}")
+        kind = own[of] if of in own else inner[of]
+        declared = columns(kind) if isinstance(kind, type) and issubclass(kind, Part) else {of: kind}
+        if of in own:
+            return _tables.frame([_part_row(of, part) for part in getattr(self, of, ())], declared, library)
+        # The value None means that there are no parts.
+        rows = [{"id": row.id, **_part_row(of, part)} for row in self._rows for part in getattr(row, of) or ()]
+        return _tables.frame(rows, {"id": str, **declared}, library)
 
     def _repr_html_(self) -> str:
         if len(self._rows) == 1 and not self.failed:
@@ -500,12 +528,10 @@ class Results(Sequence[Row], Generic[Row]):
         return _html.tables(rows, failures, details[:_DETAILS], rest=len(details[_DETAILS:])) or "<em>no competitions</em>"
 
 
-def _parts(row: Record, of: str) -> tuple[Any, ...]:
-    """Returns the parts in a field of a record. The value None means that there are no parts."""
-    names = [one.name for one in fields(row) if one.type.startswith("tuple")]
-    if of not in names:
-        raise UsageError(f"invalid value {of!r} for `of`", code=2, help=f"write {' or '.join(map(repr, names))}")
-    return getattr(row, of) or ()
+def _kinds_of_parts(kind: type) -> dict[str, Any]:
+    """Returns the fields of a class that have several parts, and the type of the parts."""
+    hints = {name: required(of) for name, of in typing.get_type_hints(kind).items()}
+    return {name: typing.get_args(of)[0] for name, of in hints.items() if typing.get_origin(of) is tuple}
 
 
 def _part_row(of: str, part: Any) -> dict[str, Any]:

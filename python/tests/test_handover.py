@@ -69,9 +69,9 @@ def test_both_packages_treat_paths_alike(files: Path, data_dir: Path, name: str,
     assert (report.score is not None) == (expected == "valid")
     valid, message = mlebench.grade.validate_submission(path, competition)
     assert valid == (expected == "valid") and SECRET not in message
-    if expected == "none":
+    if expected == "none" or path.is_dir():
         for call in (mleprep.grade, mleprep.validate):
-            with pytest.raises(FileNotFoundError, match="none.csv"):
+            with pytest.raises(IsADirectoryError if path.is_dir() else FileNotFoundError, match=name):
                 call(path, ID, data_dir=data_dir)
     else:
         grade = mleprep.grade(path, ID, data_dir=data_dir, log=False)

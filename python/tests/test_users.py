@@ -1,0 +1,152 @@
+"""Tests of defects that users of the package found: frames without rows, reports of grades, and messages about arguments."""
+
+from __future__ import annotations
+
+import builtins
+import pickle
+from pathlib import Path
+from typing import Any
+
+import mleprep
+import polars
+import pytest
+from conftest import ID
+from mleprep import _envelope, _options, parts
+from mleprep.parts import Failure
+
+QUIET: Any = {"progress": False}
+
+
+def empty(kind: Any) -> Any:
+    return _envelope.results(mleprep.Results[kind], {"competitions": []})
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_without_rows_have_the_columns_of_the_class(library: Any) -> None:
+    found = _envelope.results(mleprep.Results[mleprep.Leaks], {"competitions": [{
+        "id": ID, "worst": None, "items": 1, "has_few_items": False, "bundle": False, "findings": [],
+    }]})  # fmt: skip
+    for results in (found, empty(mleprep.Leaks), found[:0], pickle.loads(pickle.dumps(found))):
+        frame = results.to_frame(library, of="findings")
+        assert [*frame.columns[:3]] == ["id", "level", "detector"] and len(frame["level"]) == 0
+        assert "message" in results.to_frame(library, of="failed").columns
+        assert "worst" in results.to_frame(library).columns
+    runs = _envelope.results(mleprep.Runs, {"competitions": []})
+    assert [*runs.to_frame(library, of="unverified").columns] == ["id", "unverified"]
+    for of in ("failures", "timings", "left_out"):
+        assert len(runs.to_frame(library, of=of).columns) > 0
+    assert [*mleprep.Results[Any]([]).to_frame(library).columns] == ["id"]
+
+
+def test_all_classes_have_a_schema_that_does_not_depend_on_the_data() -> None:
+    for kind in vars(mleprep.results).values():
+        if isinstance(kind, type) and issubclass(kind, mleprep.Record):
+            frame = mleprep.Results[Any]([], kind).to_frame("polars")
+            assert polars.Null not in frame.dtypes and frame.columns == [*parts.columns(kind)]
+    grades = [mleprep.Grade(ID, None), mleprep.Grade(ID, 1.0, thresholds={"gold": 0.5}, medal="gold")]
+    frames = [mleprep.Results([one]).to_frame("polars") for one in grades]
+    both = polars.concat([*frames, empty(mleprep.Grade).to_frame("polars")])
+    assert both["score"].to_list() == [None, 1.0] and both["medal"].dtype == polars.String
+    assert both["thresholds.gold"].to_list() == [None, 0.5] and "thresholds" not in both.columns
+    assert both.write_csv().startswith("id,score,")
+
+
+def test_metrics_are_a_long_frame(data_dir: Path, tmp_path: Path) -> None:
+    estimate = {"mean": 1.0, "ci_lower": 0.0, "ci_upper": 2.0, "standard_error": 0.5}
+    entry = {"experiment": "mine", "sets": [{"set": "low", "metrics": {"any_medal_percentage": estimate}}]}
+    found = _envelope.results(mleprep.Results[mleprep.Experiment], {"experiments": [entry]})
+    for library in ("pandas", "polars"):
+        frame = found.to_frame(library, of="metrics")
+        assert (frame["id"][0], frame["set"][0], frame["metric"][0]) == ("mine", "low", "any_medal_percentage")
+        assert frame["mean"][0] == 1.0
+        assert "any_medal_percentage" in found.to_frame(library, of="sets")["metrics"][0]
+    found.to_frame("polars", of="metrics").write_csv(tmp_path / "metrics.csv")
+
+
+@pytest.mark.filterwarnings("ignore::mleprep.PrepWarning")
+def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
+    sample = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
+    given: Any = {"data_dir": data_dir, "log": False}
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text(f'{{"competition_id": "{ID}", "submission_path": "{sample}"}}\n' * 2)
+    grade = mleprep.grade(sample, ID, output=tmp_path / "one", **given)
+    grades = mleprep.grade_all(tmp_path / "a.jsonl", output=tmp_path / "all", **given)
+    for reports, count in ((grade, 1), (grades, 2), ([grade, *grades], 3)):
+        [figures] = mleprep.summarize(reports)[0].competitions
+        assert figures.runs == count
+    page = mleprep.report(ID, output=tmp_path / "page.html", grading={"alice": grades, "bob": grade}, data_dir=data_dir)
+    assert "alice" in page.path.read_text() and "bob" in page.path.read_text()
+    with pytest.raises(TypeError, match="`reports` contains a grade without a report; pass `output`"):
+        mleprep.summarize(mleprep.grade(sample, ID, **given))
+    mapping: Any = {"alice": tmp_path / "all"}
+    with pytest.raises(TypeError, match="not a mapping; call `summarize` for each experiment, with the parameter `name`"):
+        mleprep.summarize(mapping)
+    with pytest.raises(mleprep.UsageError, match="`submissions` must be one list or directories of runs, but .*a.jsonl"):
+        mleprep.grade_all([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], output=tmp_path / "all", **given)
+
+
+def test_messages_name_the_data_directory(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path))
+    sample = data_dir / ID / "prepared" / "public" / "sample_submission.csv"
+    for call in (
+        lambda: mleprep.grade(sample, ID), lambda: mleprep.validate(sample, ID), lambda: mleprep.leaks(ID, **QUIET),
+        lambda: mleprep.digest(ID), lambda: mleprep.export(ID, tmp_path / "copy"), lambda: mleprep.audit(ID, **QUIET),
+    ):  # fmt: skip
+        with pytest.raises(mleprep.InputError) as raised:
+            call()
+        assert raised.value.message.endswith(f" in {tmp_path}") and "`data_dir`" in (raised.value.help or "")
+
+
+def test_suggestions(data_dir: Path) -> None:
+    found = empty(mleprep.Leaks)
+    with pytest.raises(mleprep.UsageError, match="help: write 'findings' or 'failed'"):
+        found.to_frame(of="nosuch")
+    with pytest.raises(mleprep.UsageError, match="there is no set `Lite`\nhelp: did you mean `lite`"):
+        mleprep.summarize(data_dir, set="Lite")
+    with pytest.raises(FileNotFoundError, match="lite.txt"):
+        mleprep.summarize(data_dir, set="lite.txt")
+    library: Any = "dask"
+    with pytest.raises(mleprep.UsageError, match="write 'pandas' or 'polars'"):
+        mleprep.load(ID, data_dir=data_dir, library=library)
+
+
+def test_a_place_occurs_once_in_a_message() -> None:
+    place = {"file": "pipelines/x/pipeline.yaml", "line": 6, "column": 21}
+    one = {"kind": "pipeline", "code": 3, "message": "pipelines/x/pipeline.yaml:6:21: wrong", "place": place, "help": None}
+    for found in ({"error": one}, {"competitions": [{"id": "x", "error": one}, {"id": "y", "failures": [one]}]}):
+        assert str(_envelope.error(3, found, "")).count("pipeline.yaml:6:21: ") == 1
+    assert _envelope.decoded(Failure, one, "error").message == "wrong"
+
+
+def test_discovery() -> None:
+    text = mleprep.__doc__ or ""
+    for name in _options.VERBS:
+        assert f"\n    {name}: {getattr(mleprep, name).__doc__.splitlines()[0]}\n" in text
+    names: dict[str, Any] = {}
+    exec("from mleprep import *", names)
+    assert names.get("list", builtins.list) is builtins.list and "run" in names
+
+
+def test_representations_of_results_without_findings() -> None:
+    assert "worst=None" in repr(mleprep.Leaks(ID, None, 3, False, False, ()))
+    assert "findings=()" in repr(mleprep.Leaks(ID, None, 3, False, False, ()))
+    assert mleprep.Difference(ID).is_equal is None and mleprep.Difference(ID, outputs=()).is_equal is True
+    assert mleprep.Difference("").is_equal is True and mleprep.Difference(ID, cells=(Any,)).is_equal is False  # type: ignore[arg-type]
+
+
+def test_errors_of_the_system_name_the_parameter(data_dir: Path, tmp_path: Path) -> None:
+    (file := tmp_path / "file.csv").touch()
+    missing = tmp_path / "missing"
+    for call, kind, name, path in (
+        (lambda: mleprep.grade(tmp_path, ID, data_dir=data_dir), IsADirectoryError, "submission", tmp_path),
+        (lambda: mleprep.validate(tmp_path, ID, data_dir=data_dir), IsADirectoryError, "submission", tmp_path),
+        (lambda: mleprep.grade(missing, ID), FileNotFoundError, "submission", missing),
+        (lambda: mleprep.summarize([missing]), FileNotFoundError, "reports", missing),
+        (lambda: mleprep.run(ID, source=missing), FileNotFoundError, "source", missing),
+        (lambda: mleprep.run(ID, source=file), NotADirectoryError, "source", file),
+        (lambda: mleprep.diff(ID, "v1", missing), FileNotFoundError, "new", missing),
+        (lambda: mleprep.report(ID, output=tmp_path), IsADirectoryError, "output", tmp_path),
+    ):  # fmt: skip
+        with pytest.raises(kind) as raised:
+            call()  # type: ignore[no-untyped-call]
+        assert f"for `{name}`" in str(raised.value) and raised.value.filename == str(path) and raised.value.errno
