@@ -445,7 +445,7 @@ class Results(Sequence[Row], Generic[Row]):
     json: Json
 
     def __init__(self, rows: Iterable[Row], kind: type[Record] | None = None) -> None:
-        """Makes a list of records. `kind` is their class, in case that there are none."""
+        """Makes a list of records. `kind` is the class of records, from which a table without rows has its columns."""
         self._rows: tuple[Row, ...] = tuple(rows)
         self._kind: type[Record] = kind or (type(self._rows[0]) if self._rows else Record)
         self.json = {"competitions": [row.json for row in self._rows]}
