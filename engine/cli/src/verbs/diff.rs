@@ -13,7 +13,7 @@ use crate::options::VariantArg;
 use crate::output::table::one_line;
 use crate::session::{CliSession, VerbResult};
 
-/// Compare variants, pipelines, data directories or publications
+/// Compare variants, pipelines, directories or publications
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
