@@ -433,7 +433,7 @@ fn invalid_setting_reports_its_place() {
             split("cut, by: h, from: 1"),
             4,
             "h,",
-            &["row 6 has no value in `h`", "in a query"],
+            &["row 6 has no value in `h`", "use a query"],
         ),
         (
             split("cut, by: g, test_size: 0.1"),

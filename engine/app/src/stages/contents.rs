@@ -95,8 +95,8 @@ impl StatedContents {
         })
     }
 
-    /// Returns the contents that the data directory records. `own` is the record of the task's variant. If `own` names no
-    /// bundle, uses the record of another variant in the same data directory.
+    /// Returns the contents that the data directory records. `own` is the record of the task's variant. If `own` names neither
+    /// a bundle nor sources, uses the record of another variant in the same data directory.
     ///
     /// `files` contains the names and files of the further sources. Ignores the recorded content of a further source if that
     /// content came from a different URL.
@@ -107,12 +107,14 @@ impl StatedContents {
         files: &[(&str, &RemoteFile)],
     ) -> Result<StatedContents, Error> {
         let mut record = own.clone();
-        let variants = match record.bundle.is_some() {
+        let names_files =
+            |record: &PreparationRecord| record.bundle.is_some() || !record.sources.is_empty();
+        let variants = match names_files(&record) {
             true => Vec::new(),
             false => task.settings.variants(),
         };
         for variant in variants {
-            if record.bundle.is_some() {
+            if names_files(&record) {
                 break;
             }
             let data_dir = task.settings.data_dir_of(&variant);

@@ -257,7 +257,7 @@ fn table(rows: &[Row]) -> PrintedTable {
 }
 
 /// Maximum length of a reason in the table, in characters. The JSON output contains the entire reason.
-const MAX_REASON: usize = 100;
+const MAX_REASON: usize = 160;
 
 fn state_cell(state: &str, reasons: &[StatedReason]) -> String {
     let reasons = reasons.iter().map(|one| one.message.as_str());

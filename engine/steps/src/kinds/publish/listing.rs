@@ -301,13 +301,24 @@ impl PublishedListing {
         is_same.then_some(listed)
     }
 
-    /// Reads the listing in `home`. If the listing is damaged, returns only the files before the damage.
+    /// Reads the listing in `home`. If the listing is damaged, returns only the files before the damage. If there is no
+    /// listing, or the system cannot read it, returns an empty one.
     pub(super) fn read(home: &Path) -> PublishedListing {
+        Self::try_read(home).unwrap_or_default()
+    }
+
+    /// Same as [`read`](Self::read), but fails if the system cannot read the listing.
+    pub(super) fn try_read(home: &Path) -> io::Result<PublishedListing> {
         let mut listing = PublishedListing::default();
-        if let Ok(file) = File::open(home.join(LISTING_FILE)) {
-            listing.is_complete = listing.read_from(file).is_ok();
+        let file = match File::open(home.join(LISTING_FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(listing),
+            file => file?,
+        };
+        match listing.read_from(file) {
+            Err(error) if error.raw_os_error().is_some() => return Err(error),
+            read => listing.is_complete = read.is_ok(),
         }
-        listing
+        Ok(listing)
     }
 
     fn read_from(&mut self, input: impl Read) -> io::Result<()> {

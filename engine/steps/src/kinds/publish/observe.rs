@@ -7,7 +7,7 @@ use std::{fs, io};
 use prep_core::{Context, Remedy, StepError, WithRemedy};
 
 use super::examine::Trust;
-use super::listing::PublishedListing;
+use super::listing::{LISTING_FILE, PublishedListing};
 use super::manifest::Manifest;
 use super::{Publish, PublishError, examine, verify};
 
@@ -47,7 +47,10 @@ impl Observed {
                     Trust::Nothing
                 };
                 let hash = |paths: &[PathBuf]| verify::hash_files(context, paths);
-                let listing = PublishedListing::read(&home);
+                // Files that no listing names are treated as files of other programs.
+                let listing = PublishedListing::try_read(&home);
+                let listing =
+                    listing.map_err(PublishError::io("read", &home.join(LISTING_FILE)))?;
                 examine::verified(&listing, &prepared, trust, &hash)?
             }
         };
