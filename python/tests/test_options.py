@@ -277,7 +277,7 @@ def test_errors_name_arguments_of_the_functions(tmp_path: typing.Any) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_message_names_an_option_that_is_a_parameter(verb: str) -> None:
-    kept = OUTPUT | LISTS.get(verb, set()) | {"--verbose", "--format"}
+    kept = OUTPUT | LISTS.get(verb, set()) | {"--verbose", "--format", "--long"}
     for option, value in options_of(verb).items():
         if option not in kept:
             for text in (f"use {option}", f"use '{option}{value}'", f"`{option}` does it", f"without {option}; or"):

@@ -45,7 +45,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             "report": mleprep.report(ID, output="page.html", **given),
             "grade": mleprep.grade(sample, ID, data_dir="data", output="reports"),
             "grade_all": mleprep.grade_all("list.jsonl", output="reports", check=False, **given),
-            "summarize": mleprep.summarize("reports", set="set.txt", check=False, progress=False),
+            "summarize": mleprep.summarize("reports", ids_from="set.txt", check=False, progress=False),
         }
 
 

@@ -13,6 +13,7 @@ SAME_OPTIONS = frozenset({"--data-dir", "--skip-verification"})
 
 # Actions for users of the package in place of an option of the program. None if no action corresponds.
 INSTEAD: dict[str, str | None] = {
+    "--answers": None,
     "--available": None,
     "--cache-dir": "set PREP_CACHE_DIR to a directory on the file system of the data directory",
     "--discard-bundle": None,
@@ -26,6 +27,7 @@ INSTEAD: dict[str, str | None] = {
     "--pipelines": "set PREP_PIPELINES to a directory that contains ID/pipeline.yaml",
     "--remote": "set `url` in `[remote]` of prep.toml",
     "--remove-unpublished": "move the files elsewhere",
+    "--replace": None,
     "--skip-bundle-verification": "--skip-verification accepts the bundle and the outputs, whatever their checksums are",
     "--source": "put the bundle at ID/ID.zip in the data directory",
     "--unseal": "delete ID/private.age in the data directory to write the plain answers again",
