@@ -30,7 +30,7 @@ publication before it. Runs that publish nothing new are not counted. The cache 
 
 The exit code is 0 if nothing differs, and 1 if something differs.")]
 pub struct DiffArgs {
-    /// ID and two variants, data directories or publications (@1 @0); or two pipeline files
+    /// ID and two variants, directories or publications (@1 @0); or two pipeline files
     #[arg(value_name = "WHAT", num_args = 1..=3, required = true)]
     operands: Vec<String>,
     #[command(flatten)]
