@@ -315,12 +315,8 @@ def command_line(name: str, options: Mapping[str, Any]) -> Iterator[str]:
             yield from [option] if value else [] if kind is bool else [f"{option}=no"]
             continue
         for prefix, one in _values(value):
-            is_set = key == "set" and one in typing.get_args(Set)
             is_data = key == "data_dir" and name not in _WITHOUT_DATA
-            if ("'input'" in str(kind) or is_data) and not is_set:
-                near = difflib.get_close_matches(str(one).lower(), typing.get_args(Set), 1) if key == "set" else []
-                if near and not Path(one).suffix and not os.path.exists(os.path.expanduser(one)):
-                    raise UsageError(f"there is no set `{one}`", code=2, help=f"did you mean `{near[0]}`?")
+            if "'input'" in str(kind) or is_data:
                 one = existing(one, key)
             if "'directory'" in str(kind):
                 check_directory(one, key)

@@ -97,7 +97,7 @@ def test_reasons_are_those_of_the_command_line(tmp_path: Path, name: str) -> Non
         ]
         assert texts == lines
         reasons = [one.reason for one in steps if one.reason]
-        assert expected.items() <= {one.kind: one.message[: len(expected.get(one.kind, ""))] for one in reasons}.items(), texts
+        assert expected.items() <= {(one.kind, one.message[: len(expected.get(one.kind, ""))]) for one in reasons}, texts
         for one in reasons:
             assert (one.kind == "changed") == bool(one.changes) and (one.kind == "input_pending") == bool(one.waits_for)
     for html in (plan._repr_html_(), why._repr_html_()):

@@ -17,6 +17,7 @@ OTHER_VERBS = {"cache", "config", "demo", "doctor", "pack", "pipeline", "remote"
 OTHER_FILES = {"args.rs", "jobs.rs", "lock.rs", "overview.rs", "replaced.txt", "tests.rs"}
 # Texts of modes that no function uses, and the option of another program.
 UNUSED = {
+    "--replace installs the pack in place of the installed one",
     "write a report with --output DIR, or print a report with --json",
     "--for and --mount-public need --layout harbor",
     "the answers of x in `tests` are not encrypted; --for seals them",
