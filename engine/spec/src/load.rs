@@ -291,7 +291,7 @@ impl CorrectedTree<'_> {
             name: name_of(&self.names(), set),
             differs: set > 0,
         };
-        // Only the base variant contains the section `variants`, so errors in its keys are reported once.
+        // Errors in the keys of the section `variants` are reported once, because only the base variant contains this section.
         let base = self.base.as_ref().filter(|_| set > 0);
         let Some(mut node) = base.cloned() else {
             return resolve(vocabulary, id, source, self.root, variant);

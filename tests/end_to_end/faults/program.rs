@@ -30,7 +30,7 @@ fn run(
     run_with(&world.sandbox, &mut command, library, (fault, ""), number)
 }
 
-/// Runs a command, and makes the n-th access to a path that contains a text fail.
+/// Runs a command in which the n-th access to certain paths fails.
 /// Also returns the number of accesses, or 0 after a kill.
 fn run_with(
     sandbox: &Sandbox,

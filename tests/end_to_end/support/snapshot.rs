@@ -15,7 +15,7 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
-    /// The MD5 of a file, or the kind of another entry.
+    /// The MD5 if the entry is a file, otherwise the kind of the entry.
     content: String,
     inode: u64,
     /// Modification time in seconds and nanoseconds.

@@ -27,7 +27,7 @@ pub struct Records {
     /// The member that contains the list. `None` if the document is the list.
     member: Option<String>,
     columns: Vec<String>,
-    /// Whether no colon after a key is followed by a space.
+    /// Whether keys and values are written without a space between colon and value: `"a":1`.
     pub compact: bool,
     /// A hash of the order of keys in all objects.
     pub key_order: u128,

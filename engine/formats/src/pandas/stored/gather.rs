@@ -22,7 +22,7 @@ pub struct GatherOptions<'a> {
     /// A table whose text has at most this number of bytes is copied row by row. For a larger table, it is the maximum
     /// size of a range of the output.
     pub budget: usize,
-    /// Directory of the temporary files, which are unlinked.
+    /// Directory of the temporary files. They are unlinked when they are created.
     pub scratch: &'a Path,
 }
 

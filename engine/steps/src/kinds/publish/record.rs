@@ -34,7 +34,7 @@ impl Publication<'_> {
         let trees = sums::written_trees(desired, &files);
         write_listing(&files)?;
         drop(files);
-        // An unchanged tree keeps its origin and preparation. They record that an earlier run compared checksums. This run
+        // If the tree is unchanged, `origin` and `preparation` stay: they record that an earlier run compared checksums. This run
         // may not have compared them.
         let earlier = observed.manifest.as_ref();
         let same = earlier.filter(|earlier| earlier.trees.is_some() && earlier.trees == trees);
