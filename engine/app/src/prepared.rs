@@ -37,7 +37,8 @@ pub fn replaceable_manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest
     Manifest::read(data_dir, id).map_err(|error| unreadable(id, &error))
 }
 
-fn unreadable(id: &str, error: &ManifestError) -> Error {
+/// Returns the error for a manifest or list of published files that cannot be read.
+pub(crate) fn unreadable(id: &str, error: &ManifestError) -> Error {
     let message = format!("{id}: {}", chain(error));
     match error {
         ManifestError::Damaged { .. } => {
@@ -251,7 +252,7 @@ pub fn verify_after_restart(
 /// cache, and has changed since. If `mark` is true, marks these files as changed, so that the next run writes them again.
 ///
 /// # Errors
-/// Returns an error if the files cannot be marked.
+/// Returns an error if a list of published files cannot be read, or if the files cannot be marked.
 pub fn damaged_files(
     settings: &Settings,
     catalog: &Catalog,
@@ -264,6 +265,7 @@ pub fn damaged_files(
         for entry in catalog.iter() {
             let id = &entry.id;
             let paths = prep_steps::find_damaged(&data_dir, id, objects);
+            let paths = paths.map_err(|error| unreadable(id, &error))?;
             if mark && !paths.is_empty() {
                 let marked = prep_steps::invalidate(&data_dir, id, &paths);
                 marked.map_err(|error| {

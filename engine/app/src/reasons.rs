@@ -3,7 +3,7 @@
 //! In JSON output, every reason is an object with `kind`, `message` and further members that depend on the kind. Records in
 //! the cache and in data directories have other forms, because earlier versions wrote them.
 
-use prep_core::{Cause, Change, Reason, units};
+use prep_core::{CONTENT, Cause, Change, Reason, units};
 use prep_spec::query::sql_of_key;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -70,9 +70,6 @@ pub(crate) fn serialize<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     reason.as_ref().map(json).serialize(serializer)
 }
-
-/// The field of a change that contains the file of a source.
-const CONTENT: &str = "content";
 
 /// Describes a reason in one line.
 pub fn short(reason: &Reason) -> String {

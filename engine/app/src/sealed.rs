@@ -264,6 +264,7 @@ fn private_files(
 ) -> Result<Vec<(String, PathBuf)>, Error> {
     let tree = prepared::examine(manifest, &settings.data_dir, settings, ExaminedFiles::All)?;
     let published = PublishedPaths::new(&settings.data_dir, manifest.clone());
+    let published = published.map_err(|error| prepared::unreadable(id, &error))?;
     let root = settings.prepared_dir(id);
     let names = files_below(&root, "private");
     let names = names.map_err(|error| Error::reading("read", &root, &error))?;

@@ -93,7 +93,7 @@ pub use prep_failure::{
     BoxError, Failure, Quoted, QuotedValue, Remedy, WithRemedy, causes, chain, is_system_fault,
     remedy, units,
 };
-pub use resolve::causes::{Cause, Publication};
+pub use resolve::causes::{CONTENT, Cause, Publication};
 pub use resolve::work::{
     Change, LastRun, LastRuns, LastSteps, MissingObject, NodeState, Reason, Resolution,
 };

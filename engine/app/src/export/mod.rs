@@ -303,10 +303,9 @@ fn published(
     }
     let unpublished = Some(tree.unpublished).filter(|paths| !paths.is_empty());
     let unpublished = unpublished.map(|paths| paths.to_string());
-    Ok((
-        PublishedPaths::new(&settings.data_dir, manifest),
-        unpublished,
-    ))
+    let published = PublishedPaths::new(&settings.data_dir, manifest);
+    let published = published.map_err(|error| prepared::unreadable(id, &error))?;
+    Ok((published, unpublished))
 }
 
 /// Adds the files and empty directories below `directory` to `found`. `name` is the path of `directory` in the copy. If

@@ -76,9 +76,13 @@ impl<'a> PreparedDirectory<'a> {
         let recorded = match &self.manifest {
             Some(manifest) if manifest.complete => {
                 let read = self.read(&manifest.variant, files)?;
-                let is_published = read.file.as_ref().is_ok_and(|file| {
-                    manifest.has_published(&self.settings.data_dir, &file.name, &file.bytes)
-                });
+                let data_dir = &self.settings.data_dir;
+                let is_published = match &read.file {
+                    Ok(file) => manifest.has_published(data_dir, &file.name, &file.bytes),
+                    Err(_) => Ok(false),
+                };
+                let is_published =
+                    is_published.map_err(|error| prepared::unreadable(&self.entry.id, &error))?;
                 if is_published {
                     return read.verified(Some(manifest.clone()));
                 }

@@ -10,7 +10,7 @@ use prep_cache::{Content, Digest, History, SourceRecord, Store};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{record, work};
+use super::work;
 use crate::graph::{Action, Graph, NodeId, Source};
 use crate::{Change, FileValue, KeyRecord, LastSteps, NodeState, Reason, Resolution, Value};
 
@@ -23,8 +23,8 @@ pub struct Cause {
     pub changes: Vec<Change>,
 }
 
-/// The field that contains the file of a source.
-const CONTENT: &str = "content";
+/// The field of a [`Change`] that contains the file of a source.
+pub const CONTENT: &str = "content";
 
 impl Cause {
     /// Returns `None` if only inputs of the step changed.
@@ -91,11 +91,14 @@ fn unread(before: &KeyRecord, source: &dyn Source, reason: &Reason) -> Option<Ch
     })
 }
 
+/// The version in the record of a source. The versions of steps and sinks start at 1.
+const SOURCE_VERSION: u32 = 0;
+
 impl KeyRecord {
     /// Returns whether this describes a source, which has no key. `inputs` contains the digest of its value, and `params`
     /// describe the file, as far as the cache knows it: `path`, `bytes`, `blake3`, `md5`. For a directory: `path`, `digest`.
     pub fn is_source(&self) -> bool {
-        self.version == 0
+        self.version == SOURCE_VERSION
     }
 
     /// Describes the file of a source. `value` is the digest of the source's value.
@@ -131,7 +134,7 @@ impl KeyRecord {
         };
         KeyRecord {
             step: source.kind().to_owned(),
-            version: 0,
+            version: SOURCE_VERSION,
             params,
             inputs: value
                 .map(|value| ("value".to_owned(), value))
@@ -165,7 +168,14 @@ impl Resolution {
                 record.clone()
             }
             (Some(NodeState::Current { record }), _) => Some(record.clone()),
-            (_, action) => Some(record(action, before.record.inputs.clone())),
+            (_, Action::Step(step)) => {
+                let inputs = before.record.inputs.clone();
+                Some(KeyRecord::of_step(&**step, inputs))
+            }
+            (_, Action::Sink(sink)) => {
+                let inputs = before.record.inputs.clone();
+                Some(KeyRecord::of_sink(&**sink, inputs))
+            }
         };
         now.map_or_else(Vec::new, |now| changes(&before.record, &now))
     }

@@ -19,7 +19,10 @@ use prep_cache::{Digest, StepResult};
 use crate::graph::{Graph, GraphError, Node, NodeId};
 use crate::resolve::causes::changes;
 use crate::resolve::work::Work;
-use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
+use crate::{
+    Action, Context, Failure, KeyRecord, LastRuns, Reason, Sink, Source, SourceState, Step,
+    StepError,
+};
 use work::{MissingObject, NodeState, Resolution};
 
 /// Determines the state of each node, and which nodes have to run. Connected components of the graph are resolved
@@ -213,40 +216,11 @@ fn state_with(
     last: &LastRuns,
 ) -> Result<(NodeState, Option<StepResult>), StepError> {
     let node = graph.node(id);
-    if let Action::Source(source) = &node.action {
-        let state = match source.state(context)? {
-            SourceState::Known { value } => {
-                let missing = context
-                    .store
-                    .len_of(&value)
-                    .is_none()
-                    .then_some(MissingObject {
-                        object: value,
-                        is_unstored: false,
-                    });
-                NodeState::Known {
-                    record: None,
-                    outputs: BTreeMap::from([("value".into(), value)]),
-                    objects: Vec::new(),
-                    missing: missing.into_iter().collect(),
-                }
-            }
-            SourceState::Unread { bytes } => NodeState::Stale {
-                record: None,
-                reason: Reason::Unread { bytes },
-            },
-            SourceState::Rejected { message } => NodeState::Stale {
-                record: None,
-                reason: Reason::Failed { message },
-            },
-            SourceState::Missing => NodeState::Stale {
-                record: None,
-                reason: Reason::Missing,
-            },
-        };
-        return Ok((state, None));
-    }
-    let record = record(&node.action, inputs);
+    let record = match &node.action {
+        Action::Source(source) => return Ok((source_state(&**source, context)?, None)),
+        Action::Step(step) => KeyRecord::of_step(&**step, inputs),
+        Action::Sink(sink) => KeyRecord::of_sink(&**sink, inputs),
+    };
     let key = record.key();
     if let Action::Sink(sink) = &node.action {
         let Some(difference) = sink.difference(context, &key)? else {
@@ -275,6 +249,31 @@ fn state_with(
     Ok((state, Some(result)))
 }
 
+fn source_state(source: &dyn Source, context: &Context) -> Result<NodeState, StepError> {
+    let stale = |reason| NodeState::Stale {
+        record: None,
+        reason,
+    };
+    Ok(match source.state(context)? {
+        SourceState::Known { value } => {
+            let is_missing = context.store.len_of(&value).is_none();
+            let missing = is_missing.then_some(MissingObject {
+                object: value,
+                is_unstored: false,
+            });
+            NodeState::Known {
+                record: None,
+                outputs: BTreeMap::from([("value".into(), value)]),
+                objects: Vec::new(),
+                missing: missing.into_iter().collect(),
+            }
+        }
+        SourceState::Unread { bytes } => stale(Reason::Unread { bytes }),
+        SourceState::Rejected { message } => stale(Reason::Failed { message }),
+        SourceState::Missing => stale(Reason::Missing),
+    })
+}
+
 pub(crate) fn missing_output(graph: &Graph, port: &crate::Port) -> StepError {
     let node = graph.node(port.node);
     StepError::internal(format!(
@@ -283,17 +282,23 @@ pub(crate) fn missing_output(graph: &Graph, port: &crate::Port) -> StepError {
     ))
 }
 
-fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
-    let (version, params) = match action {
-        Action::Source(_) => (0, serde_json::Value::Null),
-        Action::Step(step) => (step.version(), step.params()),
-        Action::Sink(sink) => (sink.version(), sink.params()),
-    };
-    KeyRecord {
-        step: action.kind().to_owned(),
-        version,
-        params,
-        inputs,
+impl KeyRecord {
+    fn of_step(step: &dyn Step, inputs: BTreeMap<String, Digest>) -> KeyRecord {
+        KeyRecord {
+            step: step.kind().to_owned(),
+            version: step.version(),
+            params: step.params(),
+            inputs,
+        }
+    }
+
+    fn of_sink(sink: &dyn Sink, inputs: BTreeMap<String, Digest>) -> KeyRecord {
+        KeyRecord {
+            step: sink.kind().to_owned(),
+            version: sink.version(),
+            params: sink.params(),
+            inputs,
+        }
     }
 }
 

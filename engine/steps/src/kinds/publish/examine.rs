@@ -144,7 +144,7 @@ impl TreeExamination<'_> {
         // The times of directories are read before the files. Therefore the next quick check notices files that are
         // replaced between the two reads.
         let stamped = self.manifest.clone().stamped(&prepared, began);
-        let listing = PublishedListing::read(&self.home());
+        let listing = PublishedListing::read(&self.home()).map_err(StepError::machine)?;
         let verified = verified(&listing, &prepared, trust, self.hash)?;
         let mut state = TreeState {
             is_list_damaged: !listing.is_complete(),
@@ -321,11 +321,14 @@ pub struct PublishedPaths {
 
 impl PublishedPaths {
     /// Reads the listing of a publication.
-    pub fn new(data_dir: &Path, manifest: Manifest) -> PublishedPaths {
-        PublishedPaths {
-            listing: PublishedListing::read(&data_dir.join(&manifest.competition)),
+    ///
+    /// # Errors
+    /// Returns an error if the system cannot read the listing.
+    pub fn new(data_dir: &Path, manifest: Manifest) -> Result<PublishedPaths, ManifestError> {
+        Ok(PublishedPaths {
+            listing: PublishedListing::read(&data_dir.join(&manifest.competition))?,
             manifest,
-        }
+        })
     }
 
     /// Returns whether a publication wrote the file `path` (`public/train.csv`).

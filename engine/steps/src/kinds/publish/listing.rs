@@ -302,20 +302,20 @@ impl PublishedListing {
     }
 
     /// Reads the listing in `home`. If the listing is damaged, returns only the files before the damage. If there is no
-    /// listing, or the system cannot read it, returns an empty one.
-    pub(super) fn read(home: &Path) -> PublishedListing {
-        Self::try_read(home).unwrap_or_default()
-    }
-
-    /// Same as [`read`](Self::read), but fails if the system cannot read the listing.
-    pub(super) fn try_read(home: &Path) -> io::Result<PublishedListing> {
+    /// listing, returns an empty one.
+    ///
+    /// # Errors
+    /// Returns an error if the system cannot read the listing.
+    pub(super) fn read(home: &Path) -> Result<PublishedListing, ManifestError> {
+        let path = home.join(LISTING_FILE);
+        let failed = ManifestError::io("read", &path);
         let mut listing = PublishedListing::default();
-        let file = match File::open(home.join(LISTING_FILE)) {
+        let file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(listing),
-            file => file?,
+            file => file.map_err(&failed)?,
         };
         match listing.read_from(file) {
-            Err(error) if error.raw_os_error().is_some() => return Err(error),
+            Err(error) if error.raw_os_error().is_some() => return Err(failed(error)),
             read => listing.is_complete = read.is_ok(),
         }
         Ok(listing)
@@ -443,9 +443,9 @@ mod tests {
         let (tree, written) = sample()?;
         let home = tempfile::tempdir()?;
         write_published(home.path(), &tree, &written, SystemTime::now())?;
-        let read = PublishedListing::read(home.path());
+        let read = PublishedListing::read(home.path()).unwrap();
         read.write(home.path(), SystemTime::now())?;
-        assert_eq!(PublishedListing::read(home.path()), read);
+        assert_eq!(PublishedListing::read(home.path()).unwrap(), read);
         assert_eq!(read.len(), 3);
         for (index, file) in tree.files().enumerate() {
             let found = read.find(file.path()).map(|listed| listed.written);
@@ -483,7 +483,7 @@ mod tests {
         let desired = Tree::new(desired.into())?;
         let claimed = read.claiming(&desired, &[0, 1, 2]);
         claimed.write(home.path(), SystemTime::now())?;
-        let claimed = PublishedListing::read(home.path());
+        let claimed = PublishedListing::read(home.path()).unwrap();
         assert_eq!((claimed.len(), claimed.trusted()), (5, 3));
         assert_eq!(claimed.find("private/a.csv"), read.find("private/a.csv"));
         for file in desired.files() {
@@ -494,10 +494,10 @@ mod tests {
         let path = home.path().join(LISTING_FILE);
         let bytes = fs::read(&path)?;
         fs::write(&path, &bytes[..bytes.len() - 1])?;
-        assert_eq!(PublishedListing::read(home.path()).len(), 2);
+        assert_eq!(PublishedListing::read(home.path()).unwrap().len(), 2);
         fs::write(&path, b"something else")?;
         assert_eq!(
-            PublishedListing::read(home.path()),
+            PublishedListing::read(home.path()).unwrap(),
             PublishedListing::default()
         );
         Ok(())

@@ -228,6 +228,7 @@ impl Manifest {
             ..self.clone().into_durable().distrusted()
         };
         let listing = PublishedListing::read(&data_dir.join(&self.competition));
+        let listing = listing.map_err(io::Error::other)?;
         Ok([
             (MANIFEST_FILE, serde_json::to_vec_pretty(&manifest)?),
             (LISTING_FILE, listing.without_metadata()?),
@@ -235,14 +236,22 @@ impl Manifest {
     }
 
     /// Returns whether `content` was published at `path` (`private/test.csv`).
-    pub fn has_published(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
+    ///
+    /// # Errors
+    /// Returns an error if the system cannot read the list of published files.
+    pub fn has_published(
+        &self,
+        data_dir: &Path,
+        path: &str,
+        content: &[u8],
+    ) -> Result<bool, ManifestError> {
         let published = self.outputs.iter().find(|output| output.path == path);
         if let Some(digest) = published.and_then(|output| output.digest) {
-            return digest == Digest::of_bytes(content);
+            return Ok(digest == Digest::of_bytes(content));
         }
-        let listing = PublishedListing::read(&data_dir.join(&self.competition));
+        let listing = PublishedListing::read(&data_dir.join(&self.competition))?;
         let listed = listing.find(path).and_then(|file| file.written.sha256());
-        listed == Some(Sha256::of_bytes(content))
+        Ok(listed == Some(Sha256::of_bytes(content)))
     }
 
     /// Returns the manifest of a complete publication, with the current times of its directories and files.

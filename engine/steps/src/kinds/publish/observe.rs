@@ -7,7 +7,7 @@ use std::{fs, io};
 use prep_core::{Context, Remedy, StepError, WithRemedy};
 
 use super::examine::Trust;
-use super::listing::{LISTING_FILE, PublishedListing};
+use super::listing::PublishedListing;
 use super::manifest::Manifest;
 use super::{Publish, PublishError, examine, verify};
 
@@ -48,9 +48,7 @@ impl Observed {
                 };
                 let hash = |paths: &[PathBuf]| verify::hash_files(context, paths);
                 // Files that no listing names are treated as files of other programs.
-                let listing = PublishedListing::try_read(&home);
-                let listing =
-                    listing.map_err(PublishError::io("read", &home.join(LISTING_FILE)))?;
+                let listing = PublishedListing::read(&home).map_err(StepError::machine)?;
                 examine::verified(&listing, &prepared, trust, &hash)?
             }
         };

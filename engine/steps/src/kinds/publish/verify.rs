@@ -79,9 +79,16 @@ pub fn verify_after_restart(
 
 /// Returns the published files whose content was that of one of the cached `objects`, and has changed since. These files
 /// may be hard links to a damaged object. Reads all files that have the content of one of the objects.
-pub fn find_damaged(data_dir: &Path, competition: &str, objects: &BTreeSet<Digest>) -> Vec<String> {
+///
+/// # Errors
+/// Returns an error if the system cannot read the list of published files.
+pub fn find_damaged(
+    data_dir: &Path,
+    competition: &str,
+    objects: &BTreeSet<Digest>,
+) -> Result<Vec<String>, ManifestError> {
     let home = data_dir.join(competition);
-    let listing = PublishedListing::read(&home);
+    let listing = PublishedListing::read(&home)?;
     let files = (0..listing.len()).filter_map(|index| listing.get(index));
     let of_objects = files.filter(|(_, file)| {
         let object = listing.object(file);
@@ -92,7 +99,7 @@ pub fn find_damaged(data_dir: &Path, competition: &str, objects: &BTreeSet<Diges
         found.is_ok_and(|(sha256, _)| file.written.sha256() != Some(sha256))
     };
     let damaged = of_objects.filter(is_damaged);
-    damaged.map(|(path, _)| path.to_owned()).collect()
+    Ok(damaged.map(|(path, _)| path.to_owned()).collect())
 }
 
 /// Marks files, for example `private/test.csv`, as changed, so that the next publication reads them.
@@ -106,7 +113,7 @@ pub fn invalidate(
         // If the other process keeps the damaged file, the next check finds the damage again.
         return Ok(());
     };
-    let listing = PublishedListing::read(&home);
+    let listing = PublishedListing::read(&home)?;
     let is_marked = |one: &str| paths.iter().any(|path| path == one);
     let marked =
         listing.trusting(|index| listing.get(index).is_some_and(|(one, _)| !is_marked(one)));
