@@ -539,6 +539,9 @@ fn conclusion(
         (Some(true), Some(false), _) if is_published => {
             "the bundle is the published one, so either the published checksums depend on the environment, or prep has a bug"
         }
+        (Some(true), Some(false), _) if bundle.is_some_and(|part| part.published.is_some()) => {
+            "the bundle has another MD5 but the published files, so either the published checksums depend on the environment, or prep has a bug"
+        }
         (_, Some(false), _) => {
             "outputs do not have their published checksums; the bundle was not checked"
         }

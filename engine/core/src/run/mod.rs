@@ -32,6 +32,7 @@
 
 pub(crate) mod event;
 mod execute;
+mod histories;
 mod scheduler;
 
 use std::collections::{BTreeMap, HashMap};
@@ -118,7 +119,7 @@ pub fn run(
     let driven = std::thread::scope(|scope| drive(scope, &shared, scheduler));
     let mut scheduler = driven?;
     scheduler.close();
-    scheduler::record(&shared, &mut scheduler);
+    histories::record(&shared, &mut scheduler);
     Ok(scheduler.report)
 }
 

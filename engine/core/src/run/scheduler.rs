@@ -1,21 +1,17 @@
-//! Decides which node starts next, and updates the states of nodes when a node ends. Writes the history after the run.
+//! Decides which node starts next, and updates the states of nodes when a node ends.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use prep_cache::{Digest, FailedStep, History, HistoryStep};
+use prep_cache::Digest;
 
 use super::execute::{NodeQueue, NodeResult, Task, TaskResult};
 use super::{RunOptions, RunReport, RunShared};
 use crate::context::objects::MemoryResult;
 use crate::graph::NodeId;
+use crate::resolve::missing_output;
 use crate::resolve::work::{MissingObject, NodeState};
-use crate::resolve::{changed, missing_output};
-use crate::{
-    Action, Event, Failure, Figures, KeyRecord, LastRun, Node, Reason, Resolution, StepError,
-    StepOutcome, chain,
-};
+use crate::{Action, Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome, chain};
 
 /// Number of times that a node may lose the same object before it fails.
 const MAX_LOSSES: usize = 3;
@@ -374,7 +370,7 @@ impl Scheduler {
     }
 
     /// Changes the outcome of a competition's sink to a failure, unless a node of the competition has failed already.
-    fn fail_competition(&mut self, nodes: &[NodeId], error: StepError) {
+    pub fn fail_competition(&mut self, nodes: &[NodeId], error: StepError) {
         let outcome = |id: &NodeId| self.report.outcomes.get(id);
         let has_failed = |id: &NodeId| matches!(outcome(id), Some(StepOutcome::Failed { .. }));
         let is_sink = |id: &&NodeId| matches!(self.shared.graph.node(**id).action, Action::Sink(_));
@@ -449,141 +445,4 @@ impl MemoryResults {
         }
         self.0.retain(|(_, users_left)| !users_left.is_empty());
     }
-}
-
-/// Writes the history of each competition in which a step ran or a check failed. If a history cannot be written, its
-/// competition fails, because its next run could not explain why steps run. The other competitions keep their outcomes.
-pub(super) fn record(shared: &RunShared, scheduler: &mut Scheduler) {
-    let mut by_competition: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
-    for id in scheduler.states.keys() {
-        by_competition
-            .entry(&shared.graph.node(*id).competition)
-            .or_default()
-            .push(*id);
-    }
-    for (competition, nodes) in by_competition {
-        if let Err(error) = record_competition(shared, scheduler, competition, &nodes) {
-            scheduler.fail_competition(&nodes, error.into());
-        }
-    }
-}
-
-fn record_competition(
-    shared: &RunShared,
-    scheduler: &Scheduler,
-    competition: &str,
-    nodes: &[NodeId],
-) -> Result<(), prep_cache::StoreError> {
-    let ran = |id: &NodeId| {
-        matches!(
-            scheduler.report.outcomes.get(id),
-            Some(StepOutcome::Done { .. })
-        )
-    };
-    if !nodes
-        .iter()
-        .any(|id| ran(id) || failed_check(shared, scheduler, *id).is_some())
-    {
-        return Ok(());
-    }
-    // `last` reads each history only once, before the run changes the target directory. Therefore this history does not
-    // contain this run.
-    let history = History::clone(&*shared.last.history(competition)?);
-    let published = shared.last.published(competition)?;
-    let mut failed = history.failed.clone();
-    let mut steps = BTreeMap::new();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.unwrap_or_default();
-    let (mut is_published, mut was_published) = (true, true);
-    for &id in nodes {
-        let Node { name, action, .. } = shared.graph.node(id);
-        let (before, state) = (published.get(name), &scheduler.states[&id]);
-        if let Action::Sink(_) = action {
-            is_published &= matches!(state, NodeState::Current { .. });
-            was_published &= before.is_some();
-        }
-        if let Some(step) = failed_check(shared, scheduler, id) {
-            failed.insert(name.clone(), step);
-        }
-        let (key, record) = match (state, action) {
-            (NodeState::Known { outputs, .. }, Action::Source(source)) => {
-                let Some(value) = outputs.get("value").copied() else {
-                    continue;
-                };
-                let store = &shared.context.store;
-                (value, KeyRecord::of_source(store, &**source, Some(value)))
-            }
-            (
-                NodeState::Known {
-                    record: Some(record),
-                    ..
-                }
-                | NodeState::Current { record },
-                _,
-            ) => (record.key(), record.clone()),
-            _ => {
-                if let Some(before) = history.steps.get(name) {
-                    steps.insert(name.clone(), before.clone());
-                }
-                continue;
-            }
-        };
-        failed.remove(name);
-        let reason = before.and_then(|before| changed(&before.record, &record));
-        let last = match before {
-            Some(before) if reason.is_none() && !ran(&id) => before.clone(),
-            _ => LastRun {
-                reason: reason.or_else(|| scheduler.reasons.get(&id).cloned()),
-                at: u64::try_from(now.as_millis()).unwrap_or_default(),
-                reused: !ran(&id),
-                failed: None,
-                record,
-            },
-        };
-        if let Ok(record) = serde_json::to_value(last) {
-            steps.insert(name.clone(), HistoryStep { key, record });
-        }
-    }
-    let now = now.as_secs();
-    let history = match (is_published, was_published) {
-        (false, true) => history.followed_by_unpublished(now, &steps, failed),
-        (_, true) => history.followed_by(now, steps, failed),
-        (_, false) => History::default().followed_by(now, steps, failed),
-    };
-    shared
-        .last
-        .set(&shared.context.store, competition, &history)
-}
-
-/// Returns a record of the failure if the node `id` is a failed check. A check depends only on its key record, so with the
-/// same key record, it would fail again. Other failures are not recorded, because the next run may succeed.
-fn failed_check(shared: &RunShared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
-    let Some(StepOutcome::Failed {
-        failure: Failure::Check,
-        message,
-    }) = scheduler.report.outcomes.get(&id)
-    else {
-        return None;
-    };
-    let Some(NodeState::Stale {
-        record: Some(record),
-        ..
-    }) = scheduler.states.get(&id)
-    else {
-        return None;
-    };
-    let Action::Step(_) = shared.graph.node(id).action else {
-        return None;
-    };
-    let last = LastRun {
-        record: record.clone(),
-        reason: scheduler.reasons.get(&id).cloned(),
-        at: 0,
-        reused: false,
-        failed: None,
-    };
-    Some(FailedStep {
-        record: serde_json::to_value(last).ok()?,
-        message: message.clone(),
-    })
 }

@@ -106,6 +106,17 @@ pub enum ZipError {
         /// Path of the file.
         file: String,
     },
+    /// A record of the central directory refers to bytes that are not a local header.
+    #[error(
+        "member {member} at byte {offset}: found the bytes {found:02x?}, expected a local header", member = Quoted(.member))]
+    NoHeader {
+        /// Path of the member.
+        member: String,
+        /// Offset at which the local header should begin.
+        offset: u64,
+        /// The bytes in place of the signature, at most four.
+        found: Vec<u8>,
+    },
     /// The local header differs from the central directory.
     #[error(
         "member {member} at byte {offset}: {field} is {local} in the local header, but {central} in the central directory", member = Quoted(.member))]

@@ -220,12 +220,11 @@ impl ZipEntry {
     /// Returns the length in bytes of the local header at the beginning of `record`, with its name and extra fields.
     pub(super) fn header_length(&self, record: &[u8]) -> Result<usize, ZipError> {
         if !record.starts_with(b"PK\x03\x04") {
-            let found = record.get(..4).unwrap_or(record);
-            return Err(self.mismatch(
-                "the signature",
-                format!("{found:02x?}"),
-                "PK 03 04".to_owned(),
-            ));
+            return Err(ZipError::NoHeader {
+                member: self.path.clone(),
+                offset: self.header_offset,
+                found: record.get(..4).unwrap_or(record).to_vec(),
+            });
         }
         Ok(LOCAL_HEADER_BYTES + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
     }
