@@ -39,11 +39,12 @@ impl Digest {
     }
 }
 
-/// Hashes `input` in chunks. Returns the digest and the number of bytes. Calls `progress` with the length of each chunk.
+/// Hashes `input` in chunks. Returns the digest and the number of bytes. Calls `progress` with the length of each chunk. If
+/// `progress` returns an error, stops with this error.
 pub(crate) fn hash(
     mut input: impl Read,
     chunk_bytes: usize,
-    progress: &dyn Fn(u64),
+    progress: &dyn Fn(u64) -> io::Result<()>,
 ) -> io::Result<(Digest, u64)> {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; chunk_bytes];
@@ -55,7 +56,7 @@ pub(crate) fn hash(
         }
         hasher.update(buffer.get(..read).unwrap_or_default());
         len += read as u64;
-        progress(read as u64);
+        progress(read as u64)?;
     }
 }
 

@@ -250,15 +250,15 @@ fn records_of_removed_source_files_are_removed() -> Outcome {
     let (kept, gone) = (dir.path().join("kept.zip"), dir.path().join("gone.zip"));
     for path in [&kept, &gone] {
         fs::write(path, "bundle")?;
-        store.ingest(path, true, &|_| {})?;
+        store.ingest(path, true, &|_| Ok(()))?;
     }
     // If the directory is missing, the file may be on a disk that is not mounted.
     let disk = dir.path().join("disk");
     fs::create_dir(&disk)?;
     fs::write(disk.join("a.zip"), "bundle")?;
-    store.ingest(&disk.join("a.zip"), true, &|_| {})?;
+    store.ingest(&disk.join("a.zip"), true, &|_| Ok(()))?;
     // The digest of a name is known without the file.
-    let named = store.ingest(&gone, true, &|_| {})?;
+    let named = store.ingest(&gone, true, &|_| Ok(()))?;
     store.name_source("a competition", &named)?;
     fs::remove_file(&gone)?;
     fs::rename(&disk, dir.path().join("unmounted"))?;
@@ -277,7 +277,7 @@ fn records_of_removed_source_files_are_removed() -> Outcome {
     let confirmed = store.named_sources("a competition")?;
     store.confirm_source("a competition", confirmed.first().ok_or("no record")?)?;
     fs::write(&gone, "another bundle")?;
-    let other = store.ingest(&gone, true, &|_| {})?;
+    let other = store.ingest(&gone, true, &|_| Ok(()))?;
     store.name_source("a competition", &other)?;
     let seen = (other.digest, other.md5.clone());
     assert_eq!(digests("a competition")?, [named, seen.clone()]);

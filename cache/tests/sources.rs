@@ -3,7 +3,7 @@
 use crate::common;
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
@@ -23,7 +23,7 @@ fn both_digests_are_computed_in_one_pass() -> Outcome {
     for (content, md5) in known {
         fs::write(&path, content)?;
         for store in [store.clone(), store.with_threads(Threads::new(0))] {
-            let record = store.ingest(&path, true, &|_| {})?;
+            let record = store.ingest(&path, true, &|_| Ok(()))?;
             assert_eq!(record.md5.as_deref(), Some(md5));
             assert_eq!(record.digest, Digest::of_bytes(content.as_bytes()));
             assert_eq!(record.len(), content.len() as u64);
@@ -39,7 +39,10 @@ fn long_file_is_hashed_in_order() -> Outcome {
     let content = bytes(12_345_678, 8);
     fs::write(&path, &content)?;
     let seen = Cell::new(0);
-    let record = store.ingest(&path, true, &|bytes| seen.set(seen.get() + bytes))?;
+    let record = store.ingest(&path, true, &|bytes| {
+        seen.set(seen.get() + bytes);
+        Ok(())
+    })?;
     assert_eq!(record.digest, Digest::of_bytes(&content));
     // The output of `md5sum` for the same bytes, which a Python program generated.
     assert_eq!(
@@ -55,11 +58,11 @@ fn md5_is_computed_only_on_request() -> Outcome {
     let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "abc")?;
-    let without = store.ingest(&path, false, &|_| {})?;
+    let without = store.ingest(&path, false, &|_| Ok(()))?;
     assert_eq!(without.md5, None);
     assert_eq!(without.digest, Digest::of_bytes(b"abc"));
     assert_eq!(store.source(&path)?, Some(without));
-    let with = store.ingest(&path, true, &|_| {})?;
+    let with = store.ingest(&path, true, &|_| Ok(()))?;
     assert!(with.md5.is_some());
     assert_eq!(store.source(&path)?, Some(with));
     Ok(())
@@ -71,7 +74,7 @@ fn records_are_stored_under_the_canonical_path() -> Outcome {
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "content")?;
     assert_eq!(store.source(&path)?, None);
-    let record = store.ingest(&path, true, &|_| {})?;
+    let record = store.ingest(&path, true, &|_| Ok(()))?;
     let link = dir.path().join("link.zip");
     symlink(&path, &link)?;
     for name in [path.clone(), link, dir.path().join("./store/../bundle.zip")] {
@@ -90,7 +93,7 @@ fn recently_modified_file_is_read_after_a_short_wait() -> Outcome {
     let (dir, store) = empty_store()?;
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "just now")?;
-    store.ingest(&path, true, &|_| {})?;
+    store.ingest(&path, true, &|_| Ok(()))?;
     let age = SystemTime::now().duration_since(path.metadata()?.modified()?)?;
     assert!(age >= Duration::from_millis(20), "{age:?}");
     Ok(())
@@ -132,10 +135,10 @@ fn any_change_of_the_file_invalidates_the_record() -> Outcome {
         let (dir, store) = empty_store()?;
         let path = dir.path().join("bundle.zip");
         fs::write(&path, "content")?;
-        store.ingest(&path, true, &|_| {})?;
+        store.ingest(&path, true, &|_| Ok(()))?;
         change(&path)?;
         assert_eq!(store.source(&path)?, None, "{name}");
-        let again = store.ingest(&path, true, &|_| {})?;
+        let again = store.ingest(&path, true, &|_| Ok(()))?;
         assert_eq!(again.digest, Digest::of_bytes(&fs::read(&path)?), "{name}");
         assert_eq!(store.source(&path)?, Some(again), "{name}");
     }
@@ -166,12 +169,31 @@ fn file_that_changes_while_it_is_read_is_an_error() -> Outcome {
             if !changed.replace(true) {
                 assert!(change(&path).is_ok());
             }
+            Ok(())
         });
         assert!(
             matches!(result, Err(StoreError::Changed { .. })),
             "{name}: {result:?}"
         );
         assert_eq!(store.source(&path)?, None, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn reading_stops_if_the_callback_fails() -> Outcome {
+    let (dir, store) = empty_store()?;
+    let path = dir.path().join("bundle.zip");
+    fs::write(&path, bytes(9_000_000, 1))?;
+    for with_md5 in [true, false] {
+        let seen = Cell::new(0);
+        let result = store.ingest(&path, with_md5, &|bytes| {
+            seen.set(seen.get() + bytes);
+            Err(io::ErrorKind::TimedOut.into())
+        });
+        assert!(matches!(result, Err(StoreError::Io { .. })), "{result:?}");
+        assert!(seen.get() < 9_000_000, "{} bytes were read", seen.get());
+        assert_eq!(store.source(&path)?, None);
     }
     Ok(())
 }
@@ -185,7 +207,7 @@ fn digests_computed_while_writing_are_stored() -> Outcome {
     let md5 = "900150983cd24fb0d6963f7d28e17f72";
     let recorded = store.remember_source(&path, &file, Digest::of_bytes(b"abc"), md5)?;
     assert_eq!(store.source(&path)?.as_ref(), Some(&recorded));
-    assert_eq!(store.ingest(&path, true, &|_| {})?, recorded);
+    assert_eq!(store.ingest(&path, true, &|_| Ok(()))?, recorded);
     file.write_all(b"d")?;
     assert_eq!(store.source(&path)?, None);
     Ok(())

@@ -457,3 +457,41 @@ fn plan_writes_nothing() {
     assert_eq!(dry.json(), plan.json());
     assert_eq!(whole(&sandbox), before);
 }
+
+/// The disk space of prepared files is estimated if the bundle is there, too.
+#[test]
+fn new_files_need_disk_space() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let plan = || {
+        sandbox
+            .prep(&["plan", Harbour::ID, "--source", "source"])
+            .code(0)
+    };
+    plan().stderr_has(&["disk at the peak: about", "of prepared files"]);
+    sandbox.run_and_count_steps(Harbour::ID);
+    assert!(!plan().stderr.contains("disk"));
+    fs::remove_dir_all(sandbox.data()).expect("removed");
+    let bundle = fs::File::create(sandbox.source().join("harbour.zip")).expect("a bundle");
+    bundle.set_len(8 << 40).expect("a sparse file");
+    let doctor = ["doctor", Harbour::ID, "--offline", "--source", "source"];
+    let found = sandbox.prep(&doctor);
+    found.stdout_has(&["not enough disk space: the run needs about 8.80 TB of prepared files"]);
+}
+
+/// After a run that rejected the bundle, no result is missing from the cache.
+#[test]
+fn a_rejected_bundle_was_not_lost() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let other = format!("bundle: {{ kaggle: harbour, md5: {} }}", "0".repeat(32));
+    let pipeline = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", &other);
+    assert_ne!(pipeline, Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    let run = ["run", Harbour::ID, "--source", "source"];
+    sandbox.prep(&run).code(5);
+    let accepted = [&run[..], &["--skip-verification"]].concat();
+    sandbox.prep(&accepted).code(0);
+    let why = sandbox.prep(&["why", Harbour::ID, "bundle"]).code(0);
+    why.stdout_has(&["it last ran because: first run"]);
+}

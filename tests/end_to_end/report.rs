@@ -136,6 +136,22 @@ fn report_warns_about_gradings_of_unknown_competitions() {
     assert!(ended.stderr.contains(expected), "{}", ended.stderr);
 }
 
+#[test]
+fn copies_of_the_answers_are_marked() {
+    let sandbox = prepared();
+    let copy = GRADING.replace("\"score\"", "\"submission_is_answers\": true, \"score\"");
+    sandbox.write("g.json", copy);
+    let words = "identical to the answers";
+    sandbox
+        .prep(&["report", "--grading", "mine=g.json", "-o", "r.html"])
+        .code(0)
+        .stderr_has(&["mine: submissions", words, Harbour::ID]);
+    let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
+    // In the table, in the text of the picture, and at the experiment.
+    assert_eq!(page.matches(words).count(), 3);
+    assert!(!page.contains("silver medal"));
+}
+
 /// The page states which gradings a figure leaves out, and which scores have no place on an axis.
 #[test]
 fn page_of_a_directory_of_gradings_states_its_omissions() {

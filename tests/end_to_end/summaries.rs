@@ -18,6 +18,10 @@ fn run_groups_are_graded_and_summarized() {
     let table = "experiment_id,run_group\nmine,g1\ntheirs,g2\n";
     sandbox.write("runs/run_group_experiments.csv", table);
     let groups = ["summarize", "--groups", "runs/run_group_experiments.csv"];
+    sandbox
+        .prep(&["summarize", "runs/run_group_experiments.csv"])
+        .code(2)
+        .stderr_has(&["write `--groups runs/run_group_experiments.csv`"]);
     let advice = "`prep grade runs/g1 -o runs/g1` writes the report";
     sandbox
         .prep(&groups)
@@ -36,6 +40,27 @@ fn written(sandbox: &Sandbox, document: &serde_json::Value) -> String {
     let path = document["report"].as_str().expect("a path").to_owned();
     fs::metadata(sandbox.path(&path)).expect("a report");
     path
+}
+
+#[test]
+fn submissions_at_another_place_have_a_warning() {
+    let sandbox = Harbour::prepared();
+    for place in [
+        "1/submission.csv",
+        "2/submission/ok.csv",
+        "3/submission/submission.csv",
+    ] {
+        let path = format!("runs/{}_{place}", Harbour::ID);
+        sandbox.write(&path, "id,docked\n1,1\n");
+    }
+    let graded = sandbox.prep(&["grade", "runs", "-o", "rep"]).code(0);
+    let graded = graded.stderr_has(&[
+        "2 of them without a submission",
+        "not graded, because a submission is expected at RUN/submission/submission.csv",
+        "harbour_1/submission.csv",
+        "harbour_2/submission/ok.csv",
+    ]);
+    assert!(!graded.stderr.contains("harbour_3"), "{}", graded.stderr);
 }
 
 /// A run that was graded twice is not a second seed.

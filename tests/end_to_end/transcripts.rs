@@ -181,6 +181,10 @@ fn filter(text: &str, sandbox: &Sandbox) -> String {
     let text = text.replace(directory.trim_end_matches('/'), "[DIR]");
     let mut lines = String::new();
     for line in text.lines() {
+        let line = match line.rsplit_once(", ") {
+            Some((before, free)) if free.ends_with(" free") => format!("{before}, [SIZE] free"),
+            _ => line.to_owned(),
+        };
         let line = match line.split_once("\"created_at\":") {
             Some((before, _)) => format!("{before}\"created_at\": \"[TIME]\","),
             None => line

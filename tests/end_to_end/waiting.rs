@@ -1,4 +1,4 @@
-//! Tests Ctrl-C while another process holds a lock.
+//! Tests Ctrl-C while a run waits for a lock, or reads a large bundle.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{CommandResult, Harbour, Sandbox, names_in};
 
-/// Starts a run that has to wait for a lock, and interrupts it after `reach`, which must return once the run waits.
+/// Starts a run that takes long, and interrupts it after `reach`, which must return once the run waits or reads.
 /// The run must end soon.
 fn interrupt(sandbox: &Sandbox, reach: impl FnOnce()) -> CommandResult {
     let mut child = sandbox
@@ -84,4 +84,15 @@ fn ctrl_c_ends_the_wait_for_garbage_collection() {
     interrupt(&sandbox, || sleep(Duration::from_secs(1))).code(130);
     drop(held);
     sandbox.run_and_count_steps(Harbour::ID);
+}
+
+#[test]
+fn ctrl_c_ends_the_reading_of_a_bundle() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    // Hashing this file takes half a minute.
+    let bundle = File::create(sandbox.source().join("harbour.zip")).expect("a bundle");
+    bundle.set_len(64 << 30).expect("a sparse file");
+    let ended = interrupt(&sandbox, || sleep(Duration::from_secs(1)));
+    ended.code(130).stderr_has(&["stopped"]);
 }

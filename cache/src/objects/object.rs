@@ -301,7 +301,11 @@ fn stamp_of(object: &Object) -> Result<Stamp, StoreError> {
 fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     let chunk_bytes = usize::try_from(object.len.min(CHUNK_BYTES)).unwrap_or(0);
     let bytes = object.reader().take(object.len);
-    match digest::hash(bytes, chunk_bytes, progress) {
+    let progress = |bytes| {
+        progress(bytes);
+        Ok(())
+    };
+    match digest::hash(bytes, chunk_bytes, &progress) {
         Ok((digest, _)) => Ok(digest),
         Err(error) if error.kind() == ErrorKind::IsADirectory => Ok(directory_digest()),
         Err(error) => Err(StoreError::io("read", &object.path, error)),

@@ -138,7 +138,7 @@ impl Store {
     }
 
     /// Reads the file `path` once and stores its BLAKE3 digest, and its MD5 if `with_md5` is true. Calls `progress` with
-    /// the number of bytes of each read.
+    /// the number of bytes of each read. If `progress` returns an error, for example after a cancellation, reads no further.
     ///
     /// # Errors
     /// [`StoreError::Changed`] if the file changes during the call, and errors of reading the file or writing the record.
@@ -146,7 +146,7 @@ impl Store {
         &self,
         path: &Path,
         with_md5: bool,
-        progress: &dyn Fn(u64),
+        progress: &dyn Fn(u64) -> io::Result<()>,
     ) -> Result<SourceRecord, StoreError> {
         self.must_be_writable()?;
         let path = canonical(path)?;
@@ -240,7 +240,8 @@ impl Store {
         Ok(record)
     }
 
-    /// Adds the SHA-256 of the file `path` to `record`, the store's record of this file. Reads the file again.
+    /// Adds the SHA-256 of the file `path` to `record`, the store's record of this file. Reads the file again. For `progress`,
+    /// see [`ingest`](Self::ingest).
     ///
     /// # Errors
     /// [`StoreError::Changed`] if the file changed since the record was created, and errors of reading the file or
@@ -249,7 +250,7 @@ impl Store {
         &self,
         path: &Path,
         record: SourceRecord,
-        progress: &dyn Fn(u64),
+        progress: &dyn Fn(u64) -> io::Result<()>,
     ) -> Result<SourceRecord, StoreError> {
         self.must_be_writable()?;
         let path = canonical(path)?;
@@ -264,7 +265,7 @@ impl Store {
                 }
                 sha256.update(bytes);
                 len += read as u64;
-                progress(read as u64);
+                progress(read as u64)?;
             }
         })?;
         let record = SourceRecord {
@@ -397,7 +398,7 @@ fn remote_record_name(remote: &str, name: &str) -> String {
 /// Computes BLAKE3, MD5 and length of `input` in one pass. MD5 is computed on a separate thread if `permit` is given.
 fn hash_twice(
     mut input: impl Read,
-    progress: &dyn Fn(u64),
+    progress: &dyn Fn(u64) -> io::Result<()>,
     permit: Option<Permit>,
 ) -> io::Result<(Digest, String, u64)> {
     let md5 = Md5::new();
@@ -434,7 +435,7 @@ fn hash_twice(
                 spare = chunk;
             }
         }
-        progress(read as u64);
+        progress(read as u64)?;
     }
     let md5 = match md5 {
         Ok(thread) => thread.finish(),

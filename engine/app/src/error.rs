@@ -80,10 +80,14 @@ impl Error {
             ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
             _ => chain(error),
         };
-        Error::new(
-            failure,
-            format!("cannot {what} {}: {cause}", path.display()),
-        )
+        let message = format!("cannot {what} {}: {cause}", path.display());
+        let found = Error::new(failure, message);
+        match error.kind() {
+            ErrorKind::PermissionDenied => found.help(
+                "change the owner or mode of the path or of a directory above it, or ask its owner",
+            ),
+            _ => found,
+        }
     }
 
     /// Same as [`Error::reading`] for a pipeline, but text that is not UTF-8 is a mistake in the pipeline.

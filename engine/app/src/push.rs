@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use prep_cache::{Content, Digest, Offer, Store};
 use prep_core::{
-    Action, Cancel, Context, Failure, NodeId, NodeState, NullReporter, Remedy, RunOptions,
+    Absence, Action, Cancel, Context, Failure, NodeId, NodeState, NullReporter, Remedy, RunOptions,
     Source as _, Value, resolve, run,
 };
 use prep_remote::{Link, PutOutcome, Rejection, SendOutcome, SourceOutcome};
@@ -132,7 +132,7 @@ impl Pushing<'_> {
                 record: Some(record),
                 missing,
                 ..
-            }) if missing.iter().all(|one| !one.is_unstored) => record,
+            }) if missing.iter().all(|one| one.absence != Absence::Unstored) => record,
             _ => {
                 pushed.not_here.push(node.name.clone());
                 return Ok(());
@@ -317,7 +317,7 @@ pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     let path = fetch(task, id, cancel)?;
     let record = match store.source(&path)? {
         Some(record) => record,
-        None => store.ingest(&path, true, &|_| {})?,
+        None => store.ingest(&path, true, &|_| Ok(cancel.check()?))?,
     };
     let content = record.content();
     // If the results in the remote were computed from a different bundle, sending the local bundle is an error. An

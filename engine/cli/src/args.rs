@@ -162,7 +162,8 @@ fn with_suggestions(
             let near = text(&error, ContextKind::SuggestedArg);
             // clap suggests to pass the option as an operand, but operands are ids and paths.
             error.remove(ContextKind::Suggested);
-            if let Some(replacement) = replacement(&found) {
+            // `--submission` is nearly `--submissions`, which some verbs have.
+            if let Some(replacement) = replacement(&found).filter(|_| !near.starts_with(&found)) {
                 error.remove(ContextKind::SuggestedArg);
                 let tip = StyledStr::from(format!("write {replacement}"));
                 error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
@@ -280,6 +281,7 @@ mod usage_tests {
             (["run", "--dev"], Some("--set dev")),
             (["run", "--list"], Some("--ids-from")),
             (["grade", "--submission"], Some("without an option")),
+            (["mcp", "--submission"], Some("'--submissions'")),
             (["run", "--skip-verificatio"], Some("'--skip-verification'")),
             (["run", "--no-down"], Some("'--no-download'")),
             (["run", "--device"], None),

@@ -70,7 +70,8 @@ impl StepError {
     /// Returns the kind of the outermost cause that determines one, or else the kind that the step reported.
     pub fn failure(&self) -> Failure {
         match self {
-            StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
+            StepError::Store(error) => failure_of_store(error),
+            StepError::Value { .. } => Failure::Machine,
             StepError::Cancelled => Failure::Cancelled,
             StepError::Failed { failure, cause } => {
                 determined_failure(cause.as_ref()).unwrap_or(*failure)
@@ -97,13 +98,20 @@ impl StepError {
     }
 }
 
+/// Returns the kind of an error of the cache. If a caller's callback stopped the cache, this is the kind of the callback's
+/// error.
+fn failure_of_store(error: &StoreError) -> Failure {
+    let of_callback = causes(error).find_map(|cause| cause.downcast_ref::<StepError>());
+    of_callback.map_or(Failure::Machine, StepError::failure)
+}
+
 fn determined_failure(error: &(dyn Error + 'static)) -> Option<Failure> {
     causes(error).find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<StepError>() {
             return Some(error.failure());
         }
-        if cause.is::<StoreError>() {
-            return Some(Failure::Machine);
+        if let Some(error) = cause.downcast_ref() {
+            return Some(failure_of_store(error));
         }
         is_system_fault(cause.downcast_ref()?).then_some(Failure::Machine)
     })
@@ -154,6 +162,14 @@ mod tests {
         }
     }
 
+    fn stopped() -> StoreError {
+        StoreError::Io {
+            action: "read",
+            path: "a".into(),
+            cause: StepError::Cancelled.into(),
+        }
+    }
+
     fn full() -> io::Error {
         io::Error::from_raw_os_error(ENOSPC)
     }
@@ -169,6 +185,7 @@ mod tests {
             (inside(inside(StepError::Cancelled)), Cancelled),
             (inside(StepError::machine(Codec::Odd)), Machine),
             (inside(lost().into()), Machine),
+            (stopped().into(), Cancelled),
             (StepError::input(Codec::Member(full())), Machine),
             (
                 StepError::input(io::Error::other(Codec::Member(full()))),

@@ -95,7 +95,7 @@ pub use prep_failure::{
 };
 pub use resolve::causes::{CONTENT, Cause, Publication};
 pub use resolve::work::{
-    Change, LastRun, LastRuns, LastSteps, MissingObject, NodeState, Reason, Resolution,
+    Absence, Change, LastRun, LastRuns, LastSteps, MissingObject, NodeState, Reason, Resolution,
 };
 pub use resolve::{NodeError, ResolveError, resolve};
 pub use run::event::{Event, Figures, NullReporter, Reporter, StepOutcome, Timing, WaitTimes};

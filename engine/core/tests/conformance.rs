@@ -262,7 +262,7 @@ impl Source for Reading {
         if self.defect == SourceDefect::InventsContent && !self.path.exists() {
             return Ok(Value::new("nothing".into(), Vec::new()));
         }
-        let record = context.store.ingest(&self.path, false, &|_| {})?;
+        let record = context.store.ingest(&self.path, false, &|_| Ok(()))?;
         context.store.name_source(&self.name(), &record)?;
         Ok(FileValue::outside(record.digest, record.len()).into_value())
     }

@@ -109,6 +109,8 @@ impl<'a> PreparedDirectory<'a> {
         match (&self.manifest, recorded.map(|recorded| recorded.file)) {
             (Some(_), Some(Ok(file))) => self.modified_answers(&file),
             (Some(_), Some(Err(error))) if error.help.is_some() => error,
+            // A run cannot change permissions or repair a disk.
+            (Some(_), Some(Err(error))) if error.failure() == Failure::Machine => error,
             (Some(_), Some(Err(error))) => error.help(Remedy::Prepare { id: id.clone() }),
             (Some(_), None) => prepared::incomplete(id),
             (None, _) if !read.place.exists() && read.file.is_err() => match read.file {

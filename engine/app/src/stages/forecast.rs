@@ -172,8 +172,8 @@ impl Plan {
             .collect()
     }
 
-    /// Returns the disk space that the downloads and the prepared files need. `bytes` returns the size of a download.
-    /// Returns `None` if nothing is downloaded.
+    /// Returns the disk space that downloads and new prepared files need. `bytes` returns the size of a download, if it is known.
+    /// Returns `None` if nothing is downloaded and no new files are prepared.
     ///
     /// # Errors
     /// Returns an error if a manifest cannot be read.
@@ -182,29 +182,52 @@ impl Plan {
         task: &Task,
         bytes: impl Fn(&MissingInput<'_>) -> Option<u64>,
     ) -> Result<Option<Peak>, Error> {
+        self.peak_if(task, task.options.download, bytes)
+    }
+
+    /// Same as [`peak`](Self::peak), but leaves out competitions with missing files unless `downloads` is true.
+    fn peak_if(
+        &self,
+        task: &Task,
+        downloads: bool,
+        bytes: impl Fn(&MissingInput<'_>) -> Option<u64>,
+    ) -> Result<Option<Peak>, Error> {
         let missing = self.missing();
-        if missing.is_empty() || !task.options.download {
-            return Ok(None);
-        }
-        let mut needs: Vec<Need> = Vec::new();
-        let mut last = None;
-        // The downloads of one competition are adjacent.
-        for input in &missing {
-            let need = need(task, input, bytes(input).unwrap_or(0))?;
-            let id = &input.competition.id;
-            match needs.last_mut().filter(|_| last == Some(id)) {
-                Some(before) => before.bundle += need.bundle,
-                None => needs.push(need),
+        let mut needs = Vec::new();
+        for competition in &self.all.competitions {
+            let missing = missing.iter();
+            let missing = missing.filter(|input| input.competition.id == competition.id);
+            let missing: Vec<&MissingInput<'_>> = missing.collect();
+            if !missing.is_empty() && !downloads {
+                continue;
             }
-            last = Some(id);
+            let rest = |input| Some(remaining_bytes(task, input, bytes(input)?));
+            let bundle: Option<u64> = missing.into_iter().map(rest).sum();
+            let prepared = match self.creates_files(task, competition)? {
+                // The prepared files need about as much space as the bundle. Images have the same size in both, and tables
+                // need more space when they are unpacked, but are small.
+                true => competition
+                    .bundle_bytes()
+                    .or(bundle.filter(|bytes| *bytes > 0)),
+                false => Some(0),
+            };
+            needs.push(Need { bundle, prepared });
         }
+        needs.retain(|need| *need != Need::default());
         let (kept, settings) = (task.options.keep_bundles, &task.settings);
-        Ok(Some(Peak::new(
-            &needs,
-            kept,
-            settings.jobs,
-            &settings.data_dir,
-        )))
+        let peak = Peak::new(&needs, kept, settings.jobs, &settings.data_dir);
+        Ok((!needs.is_empty()).then_some(peak))
+    }
+
+    /// Returns whether the run publishes files of a competition that has no published files yet. Existing files are replaced one
+    /// by one, so they need no further space.
+    fn creates_files(&self, task: &Task, competition: &Competition) -> Result<bool, Error> {
+        let publishes = self.all.nodes_of(&competition.id).iter().any(|node| {
+            let is_sink = matches!(self.all.graph.node(*node).action, Action::Sink(_));
+            is_sink && self.resolution.work.contains_key(node)
+        });
+        let manifest = || prepared::replaceable_manifest(&task.data_dir(), &competition.id);
+        Ok(publishes && manifest()?.is_none())
     }
 
     /// Checks that the disk has space for the downloads.
@@ -212,17 +235,15 @@ impl Plan {
     /// # Errors
     /// Returns an error if the bundles alone do not fit.
     pub(crate) fn require_disk(&self, task: &Task, notes: &dyn Fn(Note)) -> Result<(), Error> {
-        // If no download is possible, for example without credentials, no disk space is needed. The run continues, and
-        // the step of each missing bundle reports the reason.
+        // If no missing file can be downloaded, for example without credentials, no disk space is needed for it. The run
+        // continues, and the step of each missing bundle reports the reason.
         let network = |input: &MissingInput<'_>| match input.source {
             None => task.network.get(),
             Some(_) => task.network.any(),
         };
-        if !self.missing().iter().any(|input| network(input).is_ok()) {
-            return Ok(());
-        }
+        let downloads = self.missing().iter().any(|input| network(input).is_ok());
         // The size of a partial download is unknown until Kaggle lists the bundle.
-        let peak = self.peak(task, |input| {
+        let peak = self.peak_if(task, downloads, |input| {
             let is_part = input.source.is_none() && input.competition.part.is_some();
             input.published_bytes().filter(|_| !is_part)
         })?;
@@ -279,42 +300,40 @@ fn published(input: &MissingInput<'_>, error: Option<&FetchError>) -> Download {
     }
 }
 
-/// Returns the disk space that a missing input needs: for the `download` bytes of its file, and for the files that its
-/// competition prepares.
-fn need(task: &Task, input: &MissingInput<'_>, download: u64) -> Result<Need, Error> {
-    let competition = input.competition;
-    let prepared = match prepared::replaceable_manifest(&task.data_dir(), &competition.id)? {
-        // Existing files are replaced one by one, so no further space is needed for them.
-        Some(_) => 0,
-        // The prepared files need about as much space as the bundle. Images have the same size in both, and tables need
-        // more space when they are unpacked, but are small.
-        None => competition.entry.size().unwrap_or(download),
-    };
-    // The bytes of an interrupted download use space already.
+/// Returns how many of the `bytes` of a download still need disk space. The bytes of an interrupted download use it already.
+fn remaining_bytes(task: &Task, input: &MissingInput<'_>, bytes: u64) -> u64 {
     let file = input.source.and_then(|source| source.file.as_deref());
-    let partial_bytes = prep_fetch::partial_bytes(&task.settings.data_dir, &competition.id, file);
-    Ok(Need {
-        bundle: download.saturating_sub(partial_bytes),
-        prepared,
-    })
+    let id = &input.competition.id;
+    bytes.saturating_sub(prep_fetch::partial_bytes(&task.settings.data_dir, id, file))
 }
 
-/// The disk space that one competition needs.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Need {
-    /// Bytes to download, 0 if unknown.
-    pub bundle: u64,
+/// The disk space that one competition needs, in bytes. A value is `None` if it is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Need {
+    /// Bytes to download.
+    bundle: Option<u64>,
     /// Estimated additional bytes of the prepared files.
-    pub prepared: u64,
+    prepared: Option<u64>,
+}
+
+impl Default for Need {
+    fn default() -> Need {
+        Need {
+            bundle: Some(0),
+            prepared: Some(0),
+        }
+    }
 }
 
 /// The maximum disk space that a run needs at any time, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Peak {
-    /// Bytes of bundles.
+    /// Bytes of bundles to download.
     pub bundles: u64,
-    /// Bytes of prepared files.
+    /// Bytes of new prepared files.
     pub prepared: u64,
+    /// Number of competitions whose need is not included, because the size of their bundle is unknown.
+    pub unknown: usize,
     /// Free bytes on the disk of the data directory, if known.
     pub free: Option<u64>,
 }
@@ -323,15 +342,17 @@ impl Peak {
     /// Estimates the disk space that competitions need. If `kept` is true, no bundle is deleted, so the space includes all
     /// bundles. Otherwise at most `side_by_side` bundles exist at the same time, so the space includes only the
     /// `side_by_side` largest bundles.
-    pub fn new(needs: &[Need], kept: bool, side_by_side: usize, data_dir: &Path) -> Peak {
-        let mut bundles: Vec<u64> = needs.iter().map(|need| need.bundle).collect();
+    fn new(needs: &[Need], kept: bool, side_by_side: usize, data_dir: &Path) -> Peak {
+        let mut bundles: Vec<u64> = needs.iter().filter_map(|need| need.bundle).collect();
         bundles.sort_unstable_by(|a, b| b.cmp(a));
         if !kept {
             bundles.truncate(side_by_side.max(1));
         }
+        let is_unknown = |need: &&Need| need.bundle.is_none() || need.prepared.is_none();
         Peak {
             bundles: bundles.iter().sum(),
-            prepared: needs.iter().map(|need| need.prepared).sum(),
+            prepared: needs.iter().filter_map(|need| need.prepared).sum(),
+            unknown: needs.iter().filter(is_unknown).count(),
             free: prep_fetch::free_space(data_dir),
         }
     }
@@ -346,13 +367,12 @@ impl Peak {
             return Ok(None);
         };
         let total = self.bundles.saturating_add(self.prepared);
-        if self.bundles == 0 || total <= free {
+        if total <= free {
             return Ok(None);
         }
         let message = format!(
-            "not enough disk space: bundles take {}, prepared files about {}; {} has {} free",
-            units::bytes(self.bundles),
-            units::bytes(self.prepared),
+            "not enough disk space: the run needs {}; {} has {} free",
+            self.need(),
             data_dir.display(),
             units::bytes(free)
         );
@@ -365,15 +385,26 @@ impl Peak {
 
     /// Describes the space, for example `12.3 GB of bundles and about 20 GB of prepared files, 100 GB free`.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "{} of bundles and about {} of prepared files",
-            units::bytes(self.bundles),
-            units::bytes(self.prepared)
-        );
-        if let Some(free) = self.free {
-            text.push_str(&format!(", {} free", units::bytes(free)));
+        match self.free {
+            Some(free) => format!("{}, {} free", self.need(), units::bytes(free)),
+            None => self.need(),
         }
-        text
+    }
+
+    fn need(&self) -> String {
+        let prepared = format!("about {} of prepared files", units::bytes(self.prepared));
+        let mut parts = Vec::new();
+        if self.bundles + self.prepared > 0 {
+            parts.push(match self.bundles {
+                0 => prepared,
+                bundles => format!("{} of bundles and {prepared}", units::bytes(bundles)),
+            });
+        }
+        if self.unknown > 0 {
+            let bundles = units::count(self.unknown, "bundle");
+            parts.push(format!("{bundles} of unknown size"));
+        }
+        parts.join(", and ")
     }
 }
 
@@ -392,7 +423,10 @@ mod tests {
 
     #[test]
     fn the_peak_depends_on_whether_bundles_are_kept() {
-        let need = |bundle, prepared| Need { bundle, prepared };
+        let need = |bundle, prepared| Need {
+            bundle: Some(bundle),
+            prepared: Some(prepared),
+        };
         let needs = [need(10, 20), need(30, 5), need(20, 0)];
         let dir = tempfile::tempdir().unwrap();
         let kept = Peak::new(&needs, true, 1, dir.path());
@@ -409,16 +443,34 @@ mod tests {
         let peak = |bundles, prepared, free| Peak {
             bundles,
             prepared,
+            unknown: 0,
             free,
         };
         let check = |peak: Peak| peak.check(Path::new("/data"));
         assert!(check(peak(10, 10, None)).unwrap().is_none());
         assert!(check(peak(10, 10, Some(20))).unwrap().is_none());
-        assert!(check(peak(0, 10, Some(5))).unwrap().is_none());
+        assert!(check(peak(0, 10, Some(5))).unwrap().is_some());
         let warning = check(peak(10, 10, Some(19))).unwrap().unwrap();
         assert!(warning.contains("/data has 19 B free"), "{warning}");
         let error = check(peak(10, 10, Some(9))).unwrap_err();
         assert_eq!(error.failure(), Failure::Machine);
         assert!(matches!(error.help, Some(Remedy::AnyOf(_))));
+    }
+
+    #[test]
+    fn unknown_sizes_are_not_zero() {
+        let need = |bundle, prepared| Need { bundle, prepared };
+        let dir = tempfile::tempdir().unwrap();
+        let unknown = need(None, None);
+        for (needs, expected) in [
+            (vec![unknown], "1 bundle of unknown size"),
+            (vec![need(Some(0), Some(5))], "about 5 B of prepared files"),
+            (
+                vec![need(Some(10), Some(5)), unknown, unknown],
+                "10 B of bundles and about 5 B of prepared files, and 2 bundles of unknown size",
+            ),
+        ] {
+            assert_eq!(Peak::new(&needs, true, 1, dir.path()).need(), expected);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `prep doctor`: checks everything that a run needs.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -12,6 +13,7 @@ use rustix::process::{Resource, getrlimit};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Exit, raise_open_files, system_action};
+use crate::options::SourceArg;
 use crate::output::table::PrintedTable;
 use crate::remedy::words;
 use crate::remote::{RemoteArgs, RemoteSettings};
@@ -36,6 +38,8 @@ The exit code is 0 if there is no error, even if there are warnings.")]
 pub struct DoctorArgs {
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    source: SourceArg,
     /// Send no request to Kaggle or to a remote
     #[arg(long)]
     offline: bool,
@@ -124,8 +128,12 @@ impl DoctorArgs {
         }
         findings.all.extend(doctor::quarantine(&session.settings));
         if !ids.is_empty() {
+            let remembered = RememberedOptions {
+                source: self.source.or_setting(session).map(Path::to_path_buf),
+                ..RememberedOptions::default()
+            };
             let task = session.task(
-                session.options_with(RememberedOptions::default()),
+                session.options_with(remembered),
                 &DownloadLimits::default(),
                 purpose,
             )?;

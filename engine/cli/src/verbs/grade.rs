@@ -460,6 +460,7 @@ fn list(
         code: args.code.clone(),
     };
     let (mut text, mut directories) = (String::new(), Vec::new());
+    let mut misplaced = Vec::new();
     let mut unknown = BTreeSet::new();
     let (mut missing, mut has_known) = (0, false);
     let is_known = |entry: &ListedRun| catalog.find(&entry.competition_id).is_some();
@@ -491,6 +492,7 @@ fn list(
             }
             text.push_str(&entry.line());
             text.push('\n');
+            misplaced.extend(entry.misplaced);
             directories.push(entry.directory);
         }
     }
@@ -501,13 +503,22 @@ fn list(
         return Err(CliError::new(Exit::Input, message)
             .help("a run is a directory ID_anything, where ID is a competition"));
     }
-    let unknown: Vec<String> = unknown
-        .iter()
-        .map(|id| {
-            format!("there is no competition `{id}`; a directory of runs must contain directories named ID_anything")
-        })
-        .collect();
-    session.printer.warnings(&unknown);
+    let mut warnings = Vec::new();
+    if !misplaced.is_empty() {
+        let names = joined(
+            misplaced.iter().map(|path| path.display().to_string()),
+            MAX_NAMES,
+        );
+        let place = Path::new("RUN").join(&places.submission);
+        let place = place.display();
+        warnings.push(format!(
+            "not graded, because a submission is expected at {place}: {names}"
+        ));
+    }
+    warnings.extend(unknown.iter().map(|id| {
+        format!("there is no competition `{id}`; a directory of runs must contain directories named ID_anything")
+    }));
+    session.printer.warnings(&warnings);
     session.printer.message(format!(
         "{}, {missing} of them without a submission",
         units::count(directories.len() as u64, "run")

@@ -71,6 +71,11 @@ impl ReportArgs {
             })
             .filter(|(_, repeated)| !repeated.is_empty())
             .collect();
+        for experiment in &graded {
+            let copies = experiment.runs.iter().filter(|run| run.is_answers);
+            let ids = copies.map(|run| run.competition.as_str()).collect();
+            summarize::warn_copies(session, &format!("{}: ", experiment.name), ids);
+        }
         for (name, repeated) in &repeated {
             summarize::warn_repeated(session, &format!("{name}: "), repeated);
         }

@@ -163,6 +163,15 @@ impl SummarizeArgs {
             found.push(one);
         }
         let printer = &session.printer;
+        let unknown = budgets.experiments();
+        let unknown = unknown.filter(|name| found.iter().all(|one| one.name != *name));
+        let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
+        if !unknown.is_empty() {
+            let names = joined(unknown.into_iter(), MAX_NAMES);
+            printer.warning(format!(
+                "the budget file contains experiments without runs: {names}"
+            ));
+        }
         // A few runs are rarely a complete seed of any set, so this shows single competitions instead.
         let is_partial = !self.names_sets() && !found.iter().any(has_figures);
         let per_competition = self.per_competition || is_partial && self.format == Format::Text;
@@ -215,6 +224,14 @@ impl SummarizeArgs {
         let Some(table) = &self.groups else {
             let mut reports = Vec::new();
             for path in &self.reports {
+                if path.extension().is_some_and(|end| end == "csv") {
+                    let path = path.display();
+                    let error =
+                        CliError::usage(format!("{path} is a CSV file, not a grading report"));
+                    return Err(error.help(format!(
+                        "if the file assigns run groups to experiments, write `--groups {path}`"
+                    )));
+                }
                 reports.extend(reports_at(path).map_err(CliError::of_experiments)?);
             }
             reports.sort();
@@ -596,13 +613,11 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
         ));
     }
     let copies = competitions.iter().filter(|one| one.copies > 0);
-    let copies: Vec<&str> = copies.map(|one| one.competition.as_str()).collect();
-    if !copies.is_empty() {
-        session.printer.warning(format!(
-            "{label}submissions of these competitions are identical to the answers: {}",
-            copies.join(", ")
-        ));
-    }
+    warn_copies(
+        session,
+        label,
+        copies.map(|one| one.competition.as_str()).collect(),
+    );
     warn_ungraded(session, label, &experiment.ungraded_runs);
     warn_repeated(session, label, &experiment.repeated_runs);
     // Other competitions than the benchmark's have no published scores with which to compare.
@@ -614,6 +629,16 @@ fn remarks(session: &CliSession, label: &str, experiment: &Experiment) {
         session.printer.warning(format!(
             "{label}scores of {} cannot be compared with those of MLE-bench; the reports state why in `not_comparable_because`",
             joined(ids.into_iter(), MAX_NAMES)
+        ));
+    }
+}
+
+/// Warns about submissions that are identical to the answers. `ids` contains their competitions.
+pub fn warn_copies(session: &CliSession, label: &str, ids: BTreeSet<&str>) {
+    if !ids.is_empty() {
+        session.printer.warning(format!(
+            "{label}submissions of these competitions are identical to the answers: {}",
+            joined(ids.into_iter().map(str::to_owned), MAX_NAMES)
         ));
     }
 }

@@ -278,6 +278,14 @@ impl Progress {
     }
 }
 
+impl Context {
+    /// Counts bytes that were read from a source. Fails if the run is cancelled, so that the caller stops reading.
+    pub fn count_read(&self, bytes: u64) -> io::Result<()> {
+        self.progress.add_bytes(bytes);
+        Ok(self.check()?)
+    }
+}
+
 /// Number of items between two checks for cancellation.
 const ITEMS_BETWEEN_CHECKS: usize = 16;
 

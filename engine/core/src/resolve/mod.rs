@@ -23,7 +23,7 @@ use crate::{
     Action, Context, Failure, KeyRecord, LastRuns, Reason, Sink, Source, SourceState, Step,
     StepError,
 };
-use work::{MissingObject, NodeState, Resolution};
+use work::{Absence, MissingObject, NodeState, Resolution};
 
 /// Determines the state of each node, and which nodes have to run. Connected components of the graph are resolved
 /// concurrently. `last` contains the last runs, which explain why a step runs again.
@@ -163,7 +163,10 @@ fn missing_objects(context: &Context, result: &StepResult) -> Vec<MissingObject>
     let missing = context.missing(result).into_iter();
     let missing = missing.map(|object| MissingObject {
         object,
-        is_unstored: result.unstored.contains(&object),
+        absence: match result.unstored.contains(&object) {
+            true => Absence::Unstored,
+            false => Absence::Removed,
+        },
     });
     missing.collect()
 }
@@ -217,7 +220,7 @@ fn state_with(
 ) -> Result<(NodeState, Option<StepResult>), StepError> {
     let node = graph.node(id);
     let record = match &node.action {
-        Action::Source(source) => return Ok((source_state(&**source, context)?, None)),
+        Action::Source(source) => return Ok((source_state(node, &**source, context, last)?, None)),
         Action::Step(step) => KeyRecord::of_step(&**step, inputs),
         Action::Sink(sink) => KeyRecord::of_sink(&**sink, inputs),
     };
@@ -249,7 +252,12 @@ fn state_with(
     Ok((state, Some(result)))
 }
 
-fn source_state(source: &dyn Source, context: &Context) -> Result<NodeState, StepError> {
+fn source_state(
+    node: &Node,
+    source: &dyn Source,
+    context: &Context,
+    last: &LastRuns,
+) -> Result<NodeState, StepError> {
     let stale = |reason| NodeState::Stale {
         record: None,
         reason,
@@ -257,10 +265,17 @@ fn source_state(source: &dyn Source, context: &Context) -> Result<NodeState, Ste
     Ok(match source.state(context)? {
         SourceState::Known { value } => {
             let is_missing = context.store.len_of(&value).is_none();
-            let missing = is_missing.then_some(MissingObject {
-                object: value,
-                is_unstored: false,
-            });
+            let absence = || match last.load(&node.competition) {
+                Ok(last) if !last.contains_key(&node.name) => Ok(Absence::NeverStored),
+                last => last.map(|_| Absence::Removed),
+            };
+            let missing = match is_missing {
+                true => Some(MissingObject {
+                    object: value,
+                    absence: absence().map_err(StepError::machine)?,
+                }),
+                false => None,
+            };
             NodeState::Known {
                 record: None,
                 outputs: BTreeMap::from([("value".into(), value)]),

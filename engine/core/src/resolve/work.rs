@@ -36,7 +36,7 @@ impl Resolution {
         let unstored_reason = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
                 .iter()
-                .filter(|missing_object| missing_object.is_unstored);
+                .filter(|missing_object| missing_object.absence == Absence::Unstored);
             let produced = unstored.find(|missing_object| {
                 input_with_object(graph, &self.states, *id, missing_object).is_none()
             })?;
@@ -284,16 +284,29 @@ impl NodeState {
 pub struct MissingObject {
     /// Digest of the object.
     pub object: Digest,
-    /// Whether the object was kept only in memory and never stored.
-    pub is_unstored: bool,
+    /// Why the object is missing.
+    pub absence: Absence,
+}
+
+/// Why an object is missing from the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Absence {
+    /// The object was kept only in memory.
+    Unstored,
+    /// The object was removed from the cache.
+    Removed,
+    /// The object describes the file of a source that no successful run has read. The file's digest is known, because a run
+    /// read the file and rejected it.
+    NeverStored,
 }
 
 impl MissingObject {
     pub(crate) fn reason(&self) -> Reason {
         let object = self.object;
-        match self.is_unstored {
-            true => Reason::Unstored { object },
-            false => Reason::OutputMissing { object },
+        match self.absence {
+            Absence::Unstored => Reason::Unstored { object },
+            Absence::Removed => Reason::OutputMissing { object },
+            Absence::NeverStored => Reason::FirstRun,
         }
     }
 }

@@ -70,6 +70,11 @@ impl Budgets {
         Ok(budgets)
     }
 
+    /// Returns the experiments that have fields of their own.
+    pub fn experiments(&self) -> impl Iterator<Item = &str> {
+        self.named.keys().map(String::as_str)
+    }
+
     pub fn of(&self, experiment: &str) -> Budget {
         let mut fields = self.common.clone();
         let own = self.named.get(experiment).cloned().unwrap_or_default();

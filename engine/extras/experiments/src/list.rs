@@ -21,6 +21,9 @@ pub struct Submission {
     pub submission_path: Option<String>,
     pub logs_path: Option<String>,
     pub code_path: Option<String>,
+    /// A CSV file in the directory of a run without a submission. Probably the submission, under another name. The line does
+    /// not contain it.
+    pub misplaced: Option<PathBuf>,
 }
 
 impl Submission {
@@ -74,9 +77,15 @@ pub fn list(path: &Path, places: &ListPlaces) -> Result<Vec<Submission>, Experim
                 let path = normalized(&directory.join(place));
                 path.exists().then(|| path.to_string_lossy().into_owned())
             };
+            let submission_path = existing(&places.submission);
+            let misplaced = match submission_path {
+                Some(_) => None,
+                None => csv_file(&directory, &places.submission),
+            };
             Submission {
                 competition_id: run.split('_').next().unwrap_or_default().to_owned(),
-                submission_path: existing(&places.submission),
+                submission_path,
+                misplaced,
                 logs_path: existing(&places.logs),
                 code_path: existing(&places.code),
                 directory,
@@ -98,6 +107,17 @@ fn runs(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
             "has no `runs`; expected the metadata.json of a run group",
         )),
     }
+}
+
+/// Returns a CSV file in the directory of a run, or in the directory of its submission.
+fn csv_file(run: &Path, submission: &Path) -> Option<PathBuf> {
+    let inner = submission.parent().map(|parent| run.join(parent));
+    let directories = [run].into_iter().chain(inner.as_deref());
+    let mut files = directories
+        .filter_map(|one| report::entries(one).ok())
+        .flatten();
+    let is_csv = |path: &Path| path.extension().is_some_and(|end| end == "csv") && path.is_file();
+    files.find_map(|(_, path)| is_csv(&path).then_some(path))
 }
 
 fn subdirectories(directory: &Path) -> Result<Vec<String>, ExperimentsError> {
@@ -122,13 +142,21 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         std::fs::create_dir_all(at("b_1/submission")).unwrap();
         std::fs::write(at("b_1/submission/submission.csv"), "").unwrap();
+        for misplaced in ["b_2/submission", "c_1"] {
+            std::fs::create_dir_all(at(misplaced)).unwrap();
+            std::fs::write(at(misplaced).join("ok.csv"), "").unwrap();
+        }
         std::fs::create_dir_all(at("a_2_x/logs")).unwrap();
         std::fs::write(at("a_2_x/logs/agent.log"), "").unwrap();
         let ids = |list: &[Submission]| -> Vec<String> {
             list.iter().map(|one| one.competition_id.clone()).collect()
         };
         let by_folder = list(dir.path(), &ListPlaces::default()).unwrap();
-        assert_eq!(ids(&by_folder), ["a", "b"]);
+        assert_eq!(ids(&by_folder), ["a", "b", "b", "c"]);
+        let misplaced: Vec<_> = by_folder.iter().map(|one| one.misplaced.clone()).collect();
+        let expected = ["b_2/submission/ok.csv", "c_1/ok.csv"].map(|name| Some(at(name)));
+        assert_eq!(misplaced[..2], [None, None]);
+        assert_eq!(misplaced[2..], expected);
         std::fs::write(
             at("metadata.json"),
             r#"{"run_group": "g", "runs": {"b_1": {"success": true}, "a_2_x": {}, "gone_3": {}}}"#,
@@ -167,6 +195,7 @@ mod tests {
             submission_path: Some("é\"\u{1f600}\u{7f}\u{1f}\n/".into()),
             logs_path: None,
             code_path: Some("c".into()),
+            misplaced: None,
         }
         .line();
         let expected = r#"{"competition_id": "a", "submission_path": "\u00e9\"\ud83d\ude00\u007f\u001f\n/", "logs_path": null, "code_path": "c"}"#;

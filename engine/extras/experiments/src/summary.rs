@@ -266,7 +266,7 @@ fn seeds(
         return Err(problems.join("; "));
     }
     if number > there {
-        return Err(format!("{there} complete seeds found, {number} requested"));
+        return Err(format!("complete seeds: {there}, requested: {number}"));
     }
     let fewest = rows.iter().filter(|(_, runs)| runs.len() == number);
     let left_out = (choice.number.is_none() && number < most).then(|| LeftOut {
@@ -501,12 +501,12 @@ mod tests {
             (
                 "a1 b1",
                 choice(Some(2), false),
-                "1 complete seeds found, 2 requested",
+                "complete seeds: 1, requested: 2",
             ),
             (
                 "a1",
                 choice(Some(2), true),
-                "1 complete seeds found, 2 requested",
+                "complete seeds: 1, requested: 2",
             ),
             ("a1 b?", choice(None, false), "runs of b were not graded"),
             ("a1 b?", choice(None, true), "runs of b were not graded"),

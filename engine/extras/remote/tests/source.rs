@@ -35,7 +35,7 @@ impl Source for LocalFile {
         })
     }
     fn run(&self, context: &Context) -> Result<Value, StepError> {
-        Ok(value(&context.store.ingest(&self.0, false, &|_| {})?))
+        Ok(value(&context.store.ingest(&self.0, false, &|_| Ok(()))?))
     }
     fn location(&self) -> Option<PathBuf> {
         self.0.is_file().then(|| self.0.clone())

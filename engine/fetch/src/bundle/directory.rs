@@ -162,7 +162,7 @@ impl Source for LocalDirectory {
         let mut value = DirectoryValue::default();
         for (name, (path, bytes)) in files {
             context.check()?;
-            let progress = |bytes| context.progress.add_bytes(bytes);
+            let progress = |bytes| context.count_read(bytes);
             let record = match context.store.source(&path)? {
                 Some(record) => record,
                 None => context.store.ingest(&path, false, &progress)?,

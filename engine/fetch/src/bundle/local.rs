@@ -395,7 +395,7 @@ impl Source for LocalBundle {
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         context.progress.set_total_bytes(bytes);
-        let progress = |bytes| context.progress.add_bytes(bytes);
+        let progress = |bytes| context.count_read(bytes);
         let store = &context.store;
         let mut record = match store.source(path)? {
             // The download has already recorded the digests.

@@ -30,7 +30,8 @@ pub struct Experiments {
 /// A result, and a function that returns whether a run has this result.
 type NamedResult = (&'static str, fn(&GradedRun) -> bool);
 
-const RESULTS: [NamedResult; 6] = [
+const RESULTS: [NamedResult; 7] = [
+    ("identical to the answers", |run| run.is_answers),
     ("gold medal", |run| run.gold),
     ("silver medal", |run| run.silver),
     ("bronze medal", |run| run.bronze),
@@ -58,8 +59,8 @@ pub fn scores(
         let (medal, rank) = match results.find(|((_, holds), _)| holds(run)) {
             Some(((words, _), rank)) => (*words, 2 * rank),
             // A valid submission below the median. Its rank is between those of `above median` and `no submission`.
-            None if leaderboard.is_some() => ("below median", 7),
-            None => ("", 7),
+            None if leaderboard.is_some() => ("below median", 9),
+            None => ("", 9),
         };
         let path = run.submission.as_deref();
         SubmissionScore {
@@ -87,13 +88,16 @@ fn was_graded_with(run: &GradedRun, variant: &str) -> bool {
     }
 }
 
+/// In the directory of a run group, the last three parts of a submission's path are `RUN/submission/submission.csv`.
+const MIN_PARTS: usize = 3;
+
 /// Returns how many of their last parts distinguish the paths. The page shows only these parts, not other directories.
 fn distinct_parts(paths: &BTreeSet<&str>) -> usize {
     let is_distinct = |parts: &usize| {
         let names = paths.iter().map(|path| last_parts(path, *parts));
         names.collect::<BTreeSet<_>>().len() == paths.len()
     };
-    (2..9).find(is_distinct).unwrap_or(2)
+    (MIN_PARTS..9).find(is_distinct).unwrap_or(MIN_PARTS)
 }
 
 fn last_parts(path: &str, count: usize) -> Option<String> {
@@ -142,7 +146,7 @@ mod tests {
         for (paths, expected) in [
             (
                 &["/home/u/runs/3/submission.csv"][..],
-                &["3/submission.csv"][..],
+                &["runs/3/submission.csv"][..],
             ),
             (&["submission.csv"], &["submission.csv"]),
             (&["None", ""], &[]),

@@ -169,7 +169,7 @@ fn scores_table(scores: &[SubmissionScore]) -> Markup {
     let row = |score: &&SubmissionScore| {
         vec![
             html! { @if let Some(score) = score.run.score { (score) } @else { span.missing { "none" } } },
-            html! { (score.medal) },
+            html! { @if score.run.is_answers { span.state.bad { (score.medal) } } @else { (score.medal) } },
             html! { (score.experiment) },
             html! { @if let Some(submission) = &score.submission { code { (submission) } } },
             html! { (score.when.as_deref().unwrap_or_default()) },

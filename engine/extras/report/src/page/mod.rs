@@ -130,6 +130,12 @@ fn experiments(experiments: &Experiments) -> Markup {
         section id="experiments" {
             h2 { "Experiments" }
             p { "Each value is a percentage of competitions: the mean over the seeds ± one standard error. A seed has one run of each competition. For example, “1 of 3” seeds means that one competition has 3 runs, but another competition has only 1. In this case, only the first run of each competition is used." }
+            @for experiment in &experiments.all {
+                @let copies: Vec<&str> = copied(experiment);
+                @if !copies.is_empty() {
+                    p { span.state.bad { (experiment.name) ": the figures include submissions that are identical to the answers of " (copies.join(", ")) } }
+                }
+            }
             div.figures {
                 @for set in &experiments.sets {
                     (figure(
@@ -141,6 +147,12 @@ fn experiments(experiments: &Experiments) -> Markup {
             (table("Experiments by set", &columns, &rows))
         }
     }
+}
+
+/// Returns the competitions of which an experiment has submissions that are identical to the answers.
+fn copied(experiment: &Experiment) -> Vec<&str> {
+    let copied = experiment.competitions.iter().filter(|one| one.copies > 0);
+    copied.map(|one| one.competition.as_str()).collect()
 }
 
 fn row(experiment: &Experiment, set: &str) -> Vec<Markup> {
