@@ -20,7 +20,7 @@ BUDGETS = {
     "leaks": 8_106,
     "remote": 3_100,
     "report": 2_568,
-    "draft": 2_052,
+    "draft": 2_209,
     "serve": 1_392,
     "trust": 830,
     "experiments": 837,
