@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
-    "leaks": 8_106,
+    "leaks": 8_127,
     "remote": 3_100,
     "report": 2_568,
     "draft": 2_209,
