@@ -17,10 +17,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
-    "leaks": 8_106,
+    "leaks": 8_127,
     "remote": 3_100,
     "report": 2_580,
-    "draft": 2_052,
+    "draft": 2_209,
     "serve": 1_392,
     "trust": 830,
     "experiments": 856,

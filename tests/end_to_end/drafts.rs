@@ -478,7 +478,10 @@ fn members_of_records_are_columns_of_a_draft() {
             .code(0);
         let answers = format!("{directory}/topics/prepared/private/test.csv");
         let answers = fs::read_to_string(sandbox.path(&answers)).unwrap();
-        assert!(answers.starts_with(&format!("{id},topics\n")), "{answers}");
+        assert!(
+            answers.starts_with(&format!("{id},art,law,tea\n")),
+            "{answers}"
+        );
         assert_eq!(answers.lines().count(), 7, "{answers}");
     }
     let new = ["pipeline", "new", "topics", "--source", "source", "-o", "c"];
@@ -486,6 +489,143 @@ fn members_of_records_are_columns_of_a_draft() {
         .prep(&[&new[..], &["--id", "doc.number"]].concat())
         .code(2)
         .stderr_has(&["no table of the bundle has a column `doc.number`"]);
+}
+
+/// Lists of labels become a column for each label, unless the metric takes only one column.
+#[test]
+fn several_labels_are_columns_of_a_draft() {
+    let sandbox = Sandbox::new();
+    let labels = ["late", "late,broken", "broken", "refund,late"];
+    let json = |cell: &str| format!("\"[\"\"{}\"\"]\"", cell.replace(',', "\"\",\"\""));
+    for (id, is_json) in [("json", true), ("commas", false)] {
+        let row = |at: usize| match is_json {
+            true => format!("t{at},{}\n", json(labels[at % 4])),
+            false => format!("t{at},\"{}\"\n", labels[at % 4]),
+        };
+        let table = format!("id,labels\n{}", (0..60).map(row).collect::<String>());
+        sandbox.bundle(id, &Archive::new().file("tickets.csv", table).bytes());
+        for (metric, is_multi, placeholder) in [
+            ("", true, "0 AS late"),
+            ("f1", true, "0 AS late"),
+            ("roc_auc", true, "0.5 AS late"),
+            ("accuracy", false, "AS labels"),
+        ] {
+            let directory = format!("{id}-{metric}");
+            let new = [
+                "pipeline", "new", id, "--source", "source", "-o", &directory,
+            ];
+            let metric = [&["--target", "labels"][..], &["--metric", metric]].concat();
+            let choices = if metric[3].is_empty() {
+                &metric[..2]
+            } else {
+                &metric[..]
+            };
+            let note = match is_multi {
+                true => {
+                    "the cells of `labels` are lists of labels, so the answers have a column for each label"
+                }
+                false => "the cells of `labels` are lists of labels, and are compared as texts",
+            };
+            sandbox
+                .prep(&[&new[..], choices].concat())
+                .code(0)
+                .stderr_has(&[note]);
+            let path = sandbox.path(&format!("{directory}/{id}/pipeline.yaml"));
+            let text = fs::read_to_string(path).unwrap();
+            assert!(text.contains(placeholder), "{text}");
+            assert_eq!(
+                text.contains("classes: [broken, late, refund]"),
+                is_multi,
+                "{text}"
+            );
+            let run = ["run", id, "--source", "source", "--pipelines", &directory];
+            sandbox.prep(&run).code(0);
+        }
+    }
+}
+
+/// A draft names what the author has chosen wrongly, and what its rows look like.
+#[test]
+fn drafts_report_ids_dates_and_names() {
+    let sandbox = Sandbox::new();
+    let row = |at: usize| {
+        format!(
+            "{at:03},{},{:02}.{:02}.2023,{at}.5\n",
+            at % 4,
+            1 + at % 28,
+            1 + at % 12
+        )
+    };
+    let table = format!(
+        "meter,store,day,kwh\n{}",
+        (0..60).map(row).collect::<String>()
+    );
+    let photos = (0..20).fold(Archive::new(), |archive, at| {
+        archive.file(
+            &format!("photos/{}/{at}.jpg", ["cat", "dog"][at % 2]),
+            format!("{at}"),
+        )
+    });
+    sandbox.bundle(
+        "meters",
+        &Archive::new().file("readings.csv", table).bytes(),
+    );
+    sandbox.bundle("pets", &photos.bytes());
+    let new = |id: &str, choices: &[&str]| {
+        let new = ["pipeline", "new", id, "--source", "source", "-o", "drafts"];
+        sandbox.prep(&[&new[..], choices].concat())
+    };
+    for (id, choices, code, message) in [
+        (
+            "meters",
+            ["--target", "kw"],
+            2,
+            "help: did you mean `kwh`? readings.csv has meter, store, day, kwh",
+        ),
+        (
+            "meters",
+            ["--metric", "rmse"],
+            2,
+            "there is no metric `rmse`\n  help: did you mean `root_mean_squared_error`?",
+        ),
+        (
+            "pets",
+            ["--metric", "log_loss"],
+            2,
+            "row 1: found `cat`, expected a number",
+        ),
+        (
+            "meters",
+            ["--id", "store"],
+            0,
+            "`store` has 4 values in 60 rows, so it does not identify a row",
+        ),
+    ] {
+        new(id, &choices).code(code).stderr_has(&[message]);
+    }
+    let text = fs::read_to_string(sandbox.path("drafts/meters/pipeline.yaml")).unwrap();
+    for part in [
+        "# CHOOSE: `store` has 4 values in 60 rows, so it does not identify a row.",
+        "use { split: labelled, method: cut, by: day, from: 23.11.2023, format: '%d.%m.%Y' }.",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let text = text.replace("  disjoint: train.store and test.store\n", "");
+    let cut = text.replace(
+        "method: shuffle, groups: store, test_size: 0.1, seed: 0",
+        "method: cut, by: day, from: 23.11.2023, format: '%d.%m.%Y'",
+    );
+    assert!(cut != text, "{text}");
+    fs::write(sandbox.path("drafts/meters/pipeline.yaml"), cut).unwrap();
+    let run = [
+        "run",
+        "meters",
+        "--source",
+        "source",
+        "--pipelines",
+        "drafts",
+    ];
+    sandbox.prep(&run).code(0);
 }
 
 /// A draft must not publish the answers inside of the JSON values that contain them.

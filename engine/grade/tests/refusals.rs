@@ -43,7 +43,12 @@ fn messages_name_column_row_and_expected_value() {
         (
             "id;y\na;1\n",
             MissingColumn,
-            "column `id`: the submission has no such column: its fields must be separated by commas",
+            "the fields of the submission are separated by `;`, and must be separated by commas",
+        ),
+        (
+            "\"id\"\t\"y\"\na\t1\n",
+            MissingColumn,
+            "the fields of the submission are separated by tabs, and must be separated by commas",
         ),
         (
             "id,y\na,1\n",

@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 fn mistakes_are_reported_with_path_and_suggestion() {
     let metric = json!({ "roc_auc": "y" });
     let table: Vec<(Value, &str)> = vec![
-        (json!([]), "grade.: expected a mapping, found a list"),
+        (json!([]), "grade.: expected a mapping, found an empty list"),
+        (
+            json!({ "metric": metric, "rules": [{ "finite": [] }] }),
+            "grade.rules[0].finite: expected at least one column, found an empty list",
+        ),
         (json!({}), "grade.: `metric` is missing"),
         (
             json!({ "metrik": 1 }),

@@ -60,8 +60,8 @@ impl<'a> CheckedQueries<'a> {
         CheckedQueries(checker)
     }
 
-    /// Returns the errors of all queries.
-    pub fn errors(&self) -> &[Diagnostic] {
+    /// Returns the errors and warnings of all queries.
+    pub fn findings(&self) -> &[Diagnostic] {
         &self.0.diagnostics
     }
 }
@@ -105,6 +105,26 @@ pub fn type_name(data_type: &DataType) -> &'static str {
         other if other.is_temporal() => "time",
         _ => "list",
     }
+}
+
+/// Returns the name of a type that neither tables nor outputs can contain. Returns `None` for other types.
+pub fn unwritable_type(data_type: &DataType) -> Option<&'static str> {
+    Some(match data_type {
+        DataType::Date32 | DataType::Date64 => "DATE",
+        DataType::Timestamp(..) => "TIMESTAMP",
+        DataType::Time32(_) | DataType::Time64(_) => "TIME",
+        DataType::Interval(_) | DataType::Duration(_) => "INTERVAL",
+        other if other.is_nested() => "list",
+        _ => return None,
+    })
+}
+
+/// Returns the message and the help for a column of a type that neither tables nor outputs can contain.
+pub fn unwritable_column(name: &str, kind: &str) -> (String, String) {
+    let message =
+        format!("the column `{name}` is of the type {kind}, which a table cannot contain");
+    let help = format!("convert it, for example `CAST(... AS VARCHAR) AS {name}`");
+    (message, help)
 }
 
 struct PipelineChecker<'a> {
@@ -164,7 +184,7 @@ impl<'a> PipelineChecker<'a> {
         let columns = match &table.made {
             TableOrigin::Query(query) => {
                 return match self.query(query, RowDemand::Ordered) {
-                    Some(columns) => self.check_names(query).then_some(columns),
+                    Some(columns) => self.check_columns(query, &columns).then_some(columns),
                     None => self.columns_despite_error(table, query),
                 };
             }
@@ -376,13 +396,32 @@ impl<'a> PipelineChecker<'a> {
                 | KeyType::Value,
                 fitting,
             ) => fitting.is_some(),
-            (_, fitting) => self.check_names(query) && fitting.is_some(),
+            _ => columns.is_some_and(|columns| self.check_columns(query, &columns)),
         }
     }
 
-    /// Reports computed columns without a name, because published files contain the names of columns. Returns false if
-    /// there are such columns.
-    fn check_names(&mut self, query: &Query) -> bool {
+    /// Reports computed columns without a name, because published files contain the names of columns. Also reports columns
+    /// whose type tables and outputs cannot contain. Returns false if there are such columns. Warns about repeated names.
+    fn check_columns(&mut self, query: &Query, columns: &Columns) -> bool {
+        let place = |name: &str| match query.place_of(name) {
+            Some((line, column)) => query.locate(&self.pipeline.source, line, column),
+            None => query.span,
+        };
+        let mut seen = BTreeSet::new();
+        let repeated = columns.iter().find(|one| !seen.insert(one.name.as_str()));
+        let repeated = repeated.map(|RelationColumn { name, .. }| {
+            let message = format!("the query returns several columns with the name `{name}`");
+            let help = "select the column once, rename one of them with `AS`, or leave one out of `*` with EXCLUDE";
+            Diagnostic::warning("repeated-column", place(name), message).help(help)
+        });
+        let unwritable = columns.iter().find_map(|column| {
+            let kind = unwritable_type(&column.data_type)?;
+            let (message, help) = unwritable_column(&column.name, kind);
+            Some(Diagnostic::error("query", place(&column.name), message).help(help))
+        });
+        let is_writable = unwritable.is_none();
+        self.diagnostics.extend(repeated);
+        self.diagnostics.extend(unwritable);
         let unnamed = query.unnamed();
         for (line, column, text) in &unnamed {
             let span = query.locate(&self.pipeline.source, *line, *column);
@@ -391,7 +430,7 @@ impl<'a> PipelineChecker<'a> {
             self.diagnostics
                 .push(error.help(format!("write `{text} AS name`")));
         }
-        unnamed.is_empty()
+        is_writable && unnamed.is_empty()
     }
 
     /// Plans a query that must not return entries of an array. Returns the columns, or `None` after it reported an

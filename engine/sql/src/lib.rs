@@ -107,7 +107,10 @@ mod session;
 mod trace;
 mod unpivot;
 
-pub use check::{CheckedQueries, PUBLISHED, check, check_before_files, known_columns, type_name};
+pub use check::{
+    CheckedQueries, PUBLISHED, check, check_before_files, known_columns, type_name,
+    unwritable_column, unwritable_type,
+};
 pub use error::{QueryError, RelationError};
 pub use functions::strptime::{TimeError, times, unknown_directive};
 pub use limits::QueryLimits;

@@ -11,16 +11,17 @@ pub(crate) struct Origin {
     pub column: String,
     /// Keys of JSON objects and positions in lists. Empty for the entire value.
     pub path: Vec<String>,
-    /// The names of the parts through which the value was traced back to `table`. Empty if `table` was not divided into
-    /// parts.
+    /// The names of the parts through which the value was traced back to `table`, the smallest part first. Empty if the value
+    /// is in all rows of `table`.
     pub parts: Vec<String>,
 }
 
 impl Origin {
-    /// Returns whether this value contains the value of `other`.
+    /// Returns whether this value contains the value of `other`. The rows of a table contain the rows of its parts.
     pub fn contains(&self, other: &Origin) -> bool {
-        let column = |of: &Origin| (of.table.clone(), of.column.clone(), of.parts.clone());
-        column(self) == column(other) && other.path.starts_with(&self.path)
+        (&self.table, &self.column) == (&other.table, &other.column)
+            && other.parts.ends_with(&self.parts)
+            && other.path.starts_with(&self.path)
     }
 }
 

@@ -16,7 +16,7 @@ use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
 use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
 use prep_spec::model::{Grade, Spanned};
-use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span, help_if_cut, nearest};
+use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Severity, Span, help_if_cut, nearest};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
 use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
 use serde::Serialize;
@@ -397,7 +397,7 @@ impl<'a> Loader<'a> {
         for reading in draft.readings() {
             let planner = self.planner.get_or_init(prep_sql::Session::planner);
             let mut checked = CheckedQueries::new(planner, reading);
-            findings.extend_from_slice(checked.errors());
+            findings.extend_from_slice(checked.findings());
             findings.extend(check_grading(&reading.pipeline, &mut checked));
             findings.extend(misspelled_reasons(&reading.pipeline));
         }
@@ -452,7 +452,8 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
         answers, sample, ..
     } = &grade.value;
     // In a pipeline with mistakes, columns may be missing only because of these mistakes.
-    if !checked.errors().is_empty() {
+    let mut found = checked.findings().iter();
+    if found.any(|one| one.severity == Severity::Error) {
         return check_metric_queries(pipeline, grade, &grader, [None, None]);
     }
     let columns = checked.output_columns(&answers.value);

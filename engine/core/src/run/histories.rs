@@ -30,7 +30,7 @@ pub(super) fn record(shared: &RunShared, scheduler: &mut Scheduler) {
     }
 }
 
-/// What a run did to the target directory of a competition.
+/// How a run changed the target directory of a competition.
 enum Target {
     /// The run published, or found the earlier publication up to date.
     Published,

@@ -46,6 +46,8 @@ pub(crate) struct FileGroup {
     pub pattern: String,
     /// The last part of the directory's path.
     pub folder: String,
+    /// The name of the directory that contains the first file.
+    pub first_directory: String,
     pub count: usize,
     pub names: HashSet<String>,
     /// Whether some files are in directories below this directory.
@@ -177,6 +179,10 @@ fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
 fn is_zip(path: &str) -> bool {
     path.to_ascii_lowercase().ends_with(".zip")
 }
@@ -198,7 +204,7 @@ fn sorted(found: FoundFiles) -> BundleContent {
             Err(Some(reason)) => bundle.unreadable.push((path.clone(), reason)),
             Err(None) => {}
         }
-        let name = path.rsplit('/').next().unwrap_or_default();
+        let name = last_part(&path);
         let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
         let key = (top(&path), suffix.to_owned());
         groups.entry(key).or_default().push(path);
@@ -268,6 +274,11 @@ impl BundleContent {
             self.files.push(FileGroup {
                 pattern,
                 folder: "files".to_owned(),
+                first_directory: groups
+                    .iter()
+                    .map(|files| files.first_directory.clone())
+                    .next()
+                    .unwrap_or_default(),
                 count: groups.iter().map(|files| files.count).sum(),
                 names: groups.into_iter().flat_map(|files| files.names).collect(),
                 is_nested: true,
@@ -314,7 +325,8 @@ impl FileGroup {
         let names = names.filter_map(|path| path.rsplit('/').next());
         FileGroup {
             pattern: format!("{}{between}{name}", escaped(&around)),
-            folder: top.rsplit('/').next().unwrap_or_default().to_owned(),
+            folder: last_part(top).to_owned(),
+            first_directory: last_part(paths.first().map_or("", |path| folder(path))).to_owned(),
             count: paths.len(),
             names: names.map(str::to_owned).collect(),
             is_nested: depths != HashSet::from([0]),

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ptr;
 
+use prep_failure::units;
+use prep_formats::json::{JsonValue, parse};
 use prep_formats::pandas::ColumnType;
 use prep_spec::FILE_COLUMNS;
 
@@ -81,10 +83,11 @@ pub(crate) struct RowFiles<'b> {
 
 pub(crate) enum Target {
     Columns(Vec<String>),
-    /// One column of classes. The submission has a column for each value of this column.
-    OneHot {
+    /// One column of classes, or of lists of classes (`is_multi`). The submission has a column for each class.
+    PerClass {
         column: String,
         classes: Vec<String>,
+        is_multi: bool,
     },
 }
 
@@ -92,7 +95,7 @@ impl Target {
     pub fn columns(&self) -> Vec<&str> {
         match self {
             Target::Columns(names) => names.iter().map(String::as_str).collect(),
-            Target::OneHot { column, .. } => vec![column],
+            Target::PerClass { column, .. } => vec![column],
         }
     }
 
@@ -254,6 +257,10 @@ impl<'b> TargetTable<'b> {
             }
             other => other,
         };
+        let target = match target {
+            Target::Columns(names) => several_labels(table, &id, names, choices.metric.as_deref()),
+            other => other,
+        };
         let is_unique = is_numbered || is_unique(table, &id);
         // Rows with the same id belong together.
         let group = match is_unique {
@@ -271,6 +278,20 @@ impl<'b> TargetTable<'b> {
         }
     }
 
+    /// Returns a sentence about an id that does not identify a row.
+    pub fn repeated_id(&self) -> Option<String> {
+        let values = self.table.texts(&self.id).filter(|_| !self.is_unique)?;
+        let different: BTreeSet<&Option<&str>> = values.iter().collect();
+        (different.len() < values.len()).then(|| {
+            let count = units::count(different.len() as u64, "value");
+            let rows = units::count(values.len() as u64, "row");
+            format!(
+                "`{}` has {count} in {rows}, so it does not identify a row",
+                self.id
+            )
+        })
+    }
+
     fn note(&self, notes: &mut Vec<String>) {
         let path = &self.table.path;
         let id = match self.is_numbered {
@@ -286,6 +307,17 @@ impl<'b> TargetTable<'b> {
         if self.table.keys.iter().any(|(key, _)| *key == "encoding") {
             notes.push(format!(
                 "{path} is not UTF-8, so it is read as Latin-1: check its non-ASCII characters"
+            ));
+        }
+        notes.extend(self.repeated_id());
+        let mut columns = self.target.columns().into_iter();
+        if columns.any(|name| labels_of_lists(self.table, name).is_some()) {
+            let consequence = match self.target {
+                Target::PerClass { .. } => "so the answers have a column for each label",
+                Target::Columns(_) => "and are compared as texts",
+            };
+            notes.push(format!(
+                "the cells of {targets} are lists of labels, {consequence}"
             ));
         }
         if let Some(group) = &self.group {
@@ -349,12 +381,77 @@ fn one_hot(table: &BundleTable, id: &str, targets: &[String]) -> Option<Target> 
         let is_target = |value: &&str| targets.iter().any(|target| target == value);
         values.is_some_and(|values| values.len() > 1 && values.iter().all(is_target))
     };
-    let mut others = table.names().filter(|name| *name != id);
-    let column = others.find(targets_only)?;
-    Some(Target::OneHot {
+    let labels_only = |column: &&String| {
+        let labels = labels_of_lists(table, column);
+        labels.is_some_and(|labels| labels.iter().all(|label| targets.contains(label)))
+    };
+    let others = || table.names().filter(|name| *name != id);
+    let column = others().find(targets_only);
+    let is_multi = column.is_none();
+    let column = column.or_else(|| others().find(labels_only))?;
+    Some(Target::PerClass {
         column: column.clone(),
         classes: targets.to_vec(),
+        is_multi,
     })
+}
+
+/// Replaces a single target whose cells are lists of labels with a column for each label, if `metric` takes several columns.
+fn several_labels(
+    table: &BundleTable,
+    id: &str,
+    names: Vec<String>,
+    metric: Option<&str>,
+) -> Target {
+    if let [only] = names.as_slice()
+        && metric.is_none_or(prep_grade::takes_several_columns)
+        && let Some(labels) = labels_of_lists(table, only)
+    {
+        // Queries do not distinguish names of columns that differ only in case.
+        let columns = labels.iter().map(String::as_str).chain([id]);
+        let columns: BTreeSet<String> = columns.map(str::to_lowercase).collect();
+        if columns.len() == labels.len() + 1 {
+            return Target::PerClass {
+                column: names.concat(),
+                classes: labels.into_iter().collect(),
+                is_multi: true,
+            };
+        }
+    }
+    Target::Columns(names)
+}
+
+/// Returns the labels in a column of JSON lists of strings, or of strings that are separated by commas. Returns `None` for
+/// other columns. Strings with commas are lists only if they repeat a few labels, because texts contain commas, too.
+fn labels_of_lists(table: &BundleTable, name: &str) -> Option<BTreeSet<String>> {
+    let cells: Vec<&str> = table.texts(name)?.into_iter().flatten().collect();
+    let mut labels = BTreeSet::new();
+    for cell in &cells {
+        labels.extend(labels_of(cell));
+        if labels.len() > MAX_CLASSES {
+            return None;
+        }
+    }
+    let is_json = cells.iter().all(|cell| cell.starts_with('['));
+    let is_label = |label: &String| {
+        let is_word = label.trim() == label && label.parse::<f64>().is_err();
+        !label.is_empty() && !label.starts_with(['[', '{']) && (is_json || is_word)
+    };
+    let repeats = cells.iter().any(|cell| cell.contains(',')) && labels.len() * 2 <= cells.len();
+    let fits = (is_json || repeats) && labels.len() > 1;
+    (fits && labels.iter().all(is_label)).then_some(labels)
+}
+
+/// Returns the strings of a JSON list, or the parts of a text between commas. Another element of a JSON list is empty.
+pub(crate) fn labels_of(cell: &str) -> Vec<String> {
+    let text = |item: &JsonValue| match item {
+        JsonValue::String(text) => text.as_str().unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    match parse(cell.as_bytes()) {
+        Ok(JsonValue::List(items)) => items.iter().map(text).collect(),
+        _ => cell.split(',').map(str::to_owned).collect(),
+    }
 }
 
 /// Guesses that the targets are the columns that the test table does not have.

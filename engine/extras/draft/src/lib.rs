@@ -22,6 +22,7 @@ mod write;
 
 use prep_failure::units;
 use prep_grade::GradeSpecErrors;
+use prep_spec::nearest;
 
 pub use bundle::BundleContent;
 pub use guess::DraftChoices;
@@ -54,7 +55,7 @@ pub enum DraftError {
     #[error("the bundle of `{id}` has no table with rows to split, and fewer than two files")]
     NothingToSplit { id: String, help: String },
     /// There is no such metric, or one of its required parameters has no example that fits all competitions.
-    #[error("a new pipeline cannot have this metric: {0}")]
+    #[error("a new pipeline cannot have this metric: {}", first_problem(.0))]
     Metric(#[from] GradeSpecErrors),
     /// The metric cannot grade the target, for example because the target is a text.
     #[error("the metric `{metric}` does not fit the target: {cause}")]
@@ -76,6 +77,14 @@ impl DraftError {
             DraftError::Empty { .. } => None,
         }
     }
+}
+
+/// Returns the first error without its suggestion, which is the help.
+fn first_problem(errors: &GradeSpecErrors) -> String {
+    let first = errors.0.first();
+    first.map_or(String::new(), |error| {
+        format!("grade.{}: {}", error.path, error.problem)
+    })
 }
 
 fn of_columns(names: &[String]) -> String {
@@ -162,9 +171,13 @@ fn no_columns(names: Vec<String>, bundle: &BundleContent) -> DraftError {
         prep_spec::list_names(&table.path, &columns)
     });
     let tables: Vec<String> = tables.take(MAX_LISTED_TABLES).collect();
+    let known = || bundle.tables.iter().flat_map(BundleTable::names);
+    let mut unknown = names.iter().filter(|name| known().all(|one| one != *name));
+    let near = unknown.find_map(|name| nearest(name, known().map(String::as_str)));
+    let near = near.map(|near| format!("did you mean `{near}`? "));
     let help = match tables.is_empty() {
         true => "the bundle has no table that can be read".to_owned(),
-        false => tables.join("; "),
+        false => near.unwrap_or_default() + &tables.join("; "),
     };
     DraftError::NoColumns { names, help }
 }

@@ -14,7 +14,7 @@ use prep_grade::{MetricDraft, RefusalKind};
 use crate::DraftError;
 use crate::bundle::{BundleContent, FileGroup};
 use crate::guess::{
-    Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, target_kind,
+    Guess, MissingTargets, SplitGuess, Target, TargetKind, TargetTable, labels_of, target_kind,
 };
 use crate::table::{BundleColumn, BundleTable};
 use crate::trial::{self, Misfit, TrialColumn};
@@ -225,10 +225,12 @@ impl RowsWriter<'_> {
         let others = self.others(bundle, sample);
         let values = &mut self.values;
         values.add_lines("others", &others);
-        if let Some((column, date)) = dates(rows) {
+        if let Some((column, date, format)) = dates(rows) {
             values.add("date_column", yaml(column));
             values.add("date", date);
+            values.add("date_format", format);
         }
+        values.add_lines("repeated_id", &rows.repeated_id().unwrap_or_default());
         let group = rows.group.as_ref();
         values.add_if(group.is_none(), "ungrouped", "");
         if let Some(group) = group {
@@ -406,15 +408,27 @@ impl RowsWriter<'_> {
                 };
                 (joined(names.iter().map(constant), ", "), answers)
             }
-            Target::OneHot { column, classes } => {
+            Target::PerClass {
+                column,
+                classes,
+                is_multi,
+            } => {
+                let function = if *is_multi { "multi_hot" } else { "one_hot" };
+                let examined = table.texts(column).map_or(0, |texts| texts.len() as u64);
+                let knows_all = table.is_whole && examined == table.rows;
+                values.add_if(*is_multi && !knows_all, "some_labels", "");
                 let column = sql_name(column);
-                let answers = format!("one_hot({column}, classes)");
-                values.add("one_hot", "");
+                let answers = format!("{function}({column}, classes)");
+                values.add("per_class", "");
                 values.add("classes", yaml_list(classes));
-                values.add("class_column", column);
+                values.add_if(!is_multi, "class_column", column);
                 #[allow(clippy::cast_precision_loss)] // a few classes
-                let fraction = 1.0 / classes.len() as f64;
-                let constant = |class: &String| format!("{fraction} AS {}", sql_name(class));
+                let placeholder = match is_class {
+                    true => 0.0,
+                    false if *is_multi => 0.5,
+                    false => 1.0 / classes.len() as f64,
+                };
+                let constant = |class: &String| format!("{placeholder} AS {}", sql_name(class));
                 (joined(classes.iter().map(constant), ", "), answers)
             }
         };
@@ -464,7 +478,7 @@ impl RowsWriter<'_> {
     fn add_grade(&mut self, wished: Option<&str>) -> Result<bool, DraftError> {
         let (rows, table, values) = (self.rows, self.table, &mut self.values);
         let (columns, arguments) = match &rows.target {
-            Target::OneHot { classes, .. } => (classes, "{ list: classes }".to_owned()),
+            Target::PerClass { classes, .. } => (classes, "{ list: classes }".to_owned()),
             Target::Columns(names) if names.len() == 1 => (names, yaml_list(names)),
             Target::Columns(names) => (names, format!("[{}]", yaml_list(names))),
         };
@@ -474,7 +488,8 @@ impl RowsWriter<'_> {
             .collect();
         let all = |wanted: &[TargetKind]| kinds.iter().all(|kind| wanted.contains(kind));
         let (usual, others) = match &rows.target {
-            Target::OneHot { .. } => ("log_loss", "roc_auc"),
+            Target::PerClass { is_multi: true, .. } => ("f1", "roc_auc"),
+            Target::PerClass { .. } => ("log_loss", "roc_auc"),
             _ if all(&[TargetKind::Binary]) => ("roc_auc", "log_loss, f1, accuracy"),
             _ if all(&[TargetKind::Binary, TargetKind::Numbers]) => (
                 "root_mean_squared_error",
@@ -486,7 +501,10 @@ impl RowsWriter<'_> {
             ),
         };
         // If a column contains neither numbers nor two integers, the usual metric compares classes.
-        let mut is_class = !all(&[TargetKind::Binary, TargetKind::Numbers]);
+        let mut is_class = match rows.target {
+            Target::PerClass { is_multi, .. } => is_multi && wished.is_none(),
+            Target::Columns(_) => !all(&[TargetKind::Binary, TargetKind::Numbers]),
+        };
         let first = columns.first().map_or(String::new(), |first| yaml(first));
         let selected = [first.as_str(), &arguments];
         let name = wished.unwrap_or(usual);
@@ -513,29 +531,52 @@ impl RowsWriter<'_> {
     }
 }
 
-/// Returns the first column of dates such as `2019-12-31`, and the date at which the last tenth of the rows begins.
-fn dates<'t>(rows: &'t TargetTable<'_>) -> Option<(&'t String, String)> {
-    let is_date = |text: &str| {
-        let mut form = text.bytes().zip(*b"0000-00-00");
-        let fits = form.all(|(byte, form)| match form {
-            b'0' => byte.is_ascii_digit(),
-            form => byte == form,
-        });
-        fits && text.len() >= 10
-    };
-    let names = rows.table.names();
-    names
-        .filter(|name| !rows.target.has(name))
-        .find_map(|name| {
-            let mut texts: Vec<&str> =
-                rows.table.texts(name)?.into_iter().collect::<Option<_>>()?;
-            if texts.is_empty() || !texts.iter().all(|text| is_date(text)) {
-                return None;
-            }
-            texts.sort_unstable();
-            let date = texts.get(texts.len() * 9 / 10)?.get(..10)?;
-            Some((name, date.to_owned()))
+/// Formats of dates, each with the places of year, month and day among the numbers of a date.
+const DATE_FORMATS: [(&str, [usize; 3]); 5] = [
+    ("%Y-%m-%d", [0, 1, 2]),
+    ("%Y/%m/%d", [0, 1, 2]),
+    ("%d.%m.%Y", [2, 1, 0]),
+    ("%d/%m/%Y", [2, 1, 0]),
+    ("%m/%d/%Y", [2, 0, 1]),
+];
+
+/// Returns the first column of dates, the date at which the last tenth of the rows begins, and the key `format` if the dates
+/// need one.
+fn dates<'t>(rows: &'t TargetTable<'_>) -> Option<(&'t String, String, String)> {
+    let of_column = |name: &'t String| {
+        let texts = rows.table.texts(name)?.into_iter();
+        let texts: Vec<&str> = texts.collect::<Option<_>>()?;
+        DATE_FORMATS.iter().find_map(|(format, places)| {
+            let dates = texts.iter().map(|text| date(text, format, *places));
+            let mut dates: Vec<_> = dates.collect::<Option<_>>()?;
+            dates.sort_unstable();
+            let (_, date) = dates.get(dates.len() * 9 / 10)?;
+            let has_format = places != &[0, 1, 2];
+            let key = has_format.then(|| format!(", format: '{format}'"));
+            Some((name, (*date).to_owned(), key.unwrap_or_default()))
         })
+    };
+    let mut names = rows.table.names().filter(|name| !rows.target.has(name));
+    names.find_map(of_column)
+}
+
+/// Parses a date. Returns year, month and day, and the text of the date. Only a text that begins with the year may continue
+/// with a time.
+fn date<'t>(text: &'t str, format: &str, places: [usize; 3]) -> Option<([u16; 3], &'t str)> {
+    let separator = format.chars().nth(2)?;
+    let text = if places == [0, 1, 2] {
+        text.get(..10)?
+    } else {
+        text
+    };
+    let parts: Option<Vec<u16>> = text
+        .split(separator)
+        .map(|part| part.parse().ok())
+        .collect();
+    let parts = parts.filter(|parts| parts.len() == 3)?;
+    let [year, month, day] = places.map(|place| parts.get(place).copied().unwrap_or_default());
+    let is_date = year >= 1000 && (1..=12).contains(&month) && (1..=31).contains(&day);
+    is_date.then_some(([year, month, day], text))
 }
 
 /// Returns the reason why a metric gives the sample submission of a draft no score, if it does not.
@@ -549,31 +590,44 @@ fn misfit(rows: &TargetTable<'_>, metric: &MetricDraft, is_class: bool) -> Optio
         rows.missing != MissingTargets::Unlabelled || cells.all(|cell| cell.is_some())
     };
     let known: Vec<usize> = (0..texts.first()?.len()).filter(is_known).collect();
-    let answers = |texts: &[Option<&str>], class: Option<&String>| -> Vec<String> {
-        let cells = known
-            .iter()
-            .map(|row| texts.get(*row).copied().flatten().unwrap_or_default());
-        let answer = |cell: &str| match class {
-            Some(class) => u8::from(cell == class).to_string(),
-            None => cell.to_owned(),
-        };
-        cells.map(answer).collect()
+    let answers = |texts: &[Option<&str>]| -> Vec<String> {
+        let cells = known.iter().map(|row| texts.get(*row).copied().flatten());
+        cells
+            .map(|cell| cell.unwrap_or_default().to_owned())
+            .collect()
     };
     let columns: Vec<TrialColumn> = match &rows.target {
         Target::Columns(names) => {
             let columns = names.iter().zip(&texts);
             let columns = columns.map(|(name, texts)| TrialColumn {
                 name,
-                answers: answers(texts, None),
+                answers: answers(texts),
                 placeholder: unquoted(&constant(table, name, is_class)),
             });
             columns.collect()
         }
-        Target::OneHot { classes, .. } => {
+        Target::PerClass {
+            classes, is_multi, ..
+        } => {
+            let cells = answers(texts.first().map_or(&[], Vec::as_slice)).into_iter();
+            let labels = cells.map(|cell| {
+                if *is_multi {
+                    labels_of(&cell)
+                } else {
+                    vec![cell]
+                }
+            });
+            let labels: Vec<Vec<String>> = labels.collect();
+            let has = |class: &String| {
+                labels
+                    .iter()
+                    .map(|labels| u8::from(labels.contains(class)).to_string())
+                    .collect()
+            };
             let columns = classes.iter().map(|class| TrialColumn {
                 name: class,
-                answers: answers(texts.first().map_or(&[], Vec::as_slice), Some(class)),
-                placeholder: "0.5".to_owned(),
+                answers: has(class),
+                placeholder: if is_class { "0" } else { "0.5" }.to_owned(),
             });
             columns.collect()
         }
@@ -676,9 +730,10 @@ fn files_values(
     values.add("note", note);
     let name = metric.unwrap_or("accuracy");
     let draft = MetricDraft::new(name, ["label"; 2], &["label".to_owned()])?;
-    let answers = match label.starts_with("CAST") {
-        true => ["1", "2"],
-        false => ["a", "b"],
+    let answers = match files.filter(|_| label == "folder") {
+        Some(files) => [files.first_directory.as_str(), "other"],
+        None if label.starts_with("CAST") => ["1", "2"],
+        None => ["a", "b"],
     };
     let labels = TrialColumn {
         name: "label",

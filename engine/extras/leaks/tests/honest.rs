@@ -595,7 +595,9 @@ fn lists_of_labels_are_found() {
     };
     let id = |number: usize| format!("n{:05x}", draw(number, 1 << 20));
     type Show<'a> = &'a dyn Fn(usize) -> String;
-    let forms: [(&str, Show<'_>); 3] = [
+    let forms: [(&str, Show<'_>); 5] = [
+        ("x", &|number| listed(number, "+")),
+        ("x", &|number| listed(number, " / ")),
         ("bio,chem,math,phys", &|number| {
             let cells = (0..4).map(|label| u8::from(has(number, label)).to_string());
             cells.collect::<Vec<_>>().join(",")
@@ -624,6 +626,63 @@ fn lists_of_labels_are_found() {
             }
         }
     }
+}
+
+/// Items with several labels: the answers are ones and zeros, and the labels are in any order, with any separator.
+#[test]
+fn labels_in_lists_with_any_separator_are_found() {
+    let labels = |number: usize| {
+        let others = ["bio", "chem", "math", "phys", "yam"]
+            .into_iter()
+            .enumerate();
+        let others = others.filter(|(label, _)| draw(number * 17 + label, 2) == 0);
+        let mut labels: Vec<&str> = others.map(|(_, label)| label).collect();
+        labels.extend((draw(number * 31, 2) == 0).then_some("y"));
+        let by = draw(number, 7).checked_rem(labels.len()).unwrap_or(0);
+        labels.rotate_left(by);
+        labels
+    };
+    let id = |number: usize| format!("n{:05x}", draw(number, 1 << 20));
+    for separator in ["+", " & ", ";", "/"] {
+        for is_leak in [true, false] {
+            let mut data = Data::default();
+            let shown = |number: usize| if is_leak { number } else { 149 - number };
+            let test =
+                |number: usize| format!("{},{}", id(number), labels(shown(number)).join(separator));
+            data.table("test.csv", "id,x", (0..150).map(test));
+            let answer = |number: usize| u8::from(labels(number).contains(&"y")).to_string();
+            data.answers = (0..150)
+                .map(|number| (id(number), answer(number)))
+                .collect();
+            match is_leak {
+                true => data.assert_leak("shows `y` of all 150 test items"),
+                false => data.assert_silent(separator, None),
+            }
+        }
+    }
+}
+
+/// If the sample submission contains the answers, the other columns of the answers are not reported instead.
+#[test]
+fn a_sample_submission_with_the_answers_is_found() {
+    let mut data = Data::default();
+    let id = |number: usize| format!("n{:05x}", draw(number, 1 << 20));
+    let house = |number: usize| format!("h{}", draw(number * 3, 9));
+    let answer = |number: usize| draw(number * 7, 40_000).to_string();
+    let rows = || 0..150;
+    data.table(
+        "test.csv",
+        "id,lead",
+        rows().map(|row| format!("{},{}", id(row), house(row))),
+    );
+    let sample = rows().map(|row| format!("{},{}", id(row), answer(row)));
+    data.table("sample_submission.csv", "id,y", sample);
+    data.lead = Some(rows().map(house).collect());
+    data.answers = rows().map(|row| (id(row), answer(row))).collect();
+    data.assert_leak("`y`");
+    let findings = data.search(None).findings;
+    let is_about_lead = |one: &prep_leaks::LeakFinding| one.what.contains("`lead`");
+    assert!(!findings.iter().any(is_about_lead), "{findings:#?}");
 }
 
 /// A feature that explains nearly all answers is not a leak, but somebody has to look at it.

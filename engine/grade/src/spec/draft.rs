@@ -18,6 +18,14 @@ pub struct MetricDraft {
     pub metric: Value,
 }
 
+/// Returns whether a metric can compare several columns.
+pub fn takes_several_columns(metric: &str) -> bool {
+    let mut definitions = ALL.iter().map(|kind| &kind.definition);
+    let definition = definitions.find(|one| one.name == metric);
+    let is_selection = |one: &SectionKey| matches!(one.value, KeyType::Selection);
+    definition.is_some_and(|one| one.parameters.iter().any(is_selection))
+}
+
 impl MetricDraft {
     /// Writes the required parameters of the metric `name` for the given columns. `first` is the first column, and `all` selects
     /// all columns, both in YAML.

@@ -184,6 +184,7 @@ fn mismatch(parameter: &SectionKey, value: &Value, path: &KeyPath) -> Option<Gra
         KeyType::Natural if !value.is_u64() => "an integer that is not negative",
         KeyType::Boolean if !value.is_boolean() => "`true` or `false`",
         KeyType::Column if !value.is_string() => "the name of a column",
+        KeyType::Selection if value.as_array().is_some_and(Vec::is_empty) => "at least one column",
         _ => return None,
     };
     Some(shape_error(path, expected, value))
@@ -273,6 +274,7 @@ pub(crate) fn shape_error(path: &KeyPath, expected: &str, found: &Value) -> Grad
         Value::Bool(value) => format!("`{value}`"),
         Value::Number(value) => format!("`{value}`"),
         Value::String(value) => format!("`{value}`"),
+        Value::Array(items) if items.is_empty() => "an empty list".to_owned(),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "a mapping".to_owned(),
     };

@@ -19,6 +19,9 @@ use crate::refusal::{Refusal, RefusalKind, count};
 /// Unread columns are read together if they have at most this number of cells. A column with more cells is read alone.
 const MAX_CELLS_AT_ONCE: usize = 4 << 20;
 
+/// Separators of fields that a submission may have instead of commas, with their names.
+const SEPARATORS: [(char, &str); 4] = [(';', "`;`"), ('\t', "tabs"), ('|', "`|`"), (' ', "spaces")];
+
 /// A table, and the list of its graded rows.
 #[derive(Debug, Clone)]
 pub struct Side<'a> {
@@ -193,15 +196,23 @@ impl<'a> Side<'a> {
             Role::Submission => RefusalKind::MissingColumn,
         };
         let names: Vec<&str> = self.names().collect();
+        let separated =
+            |line: &str, by: char| line.split(by).any(|part| part.trim_matches('"') == name);
+        let separator = match names.as_slice() {
+            [line] => SEPARATORS.iter().find(|(by, _)| separated(line, *by)),
+            _ => None,
+        };
+        if let Some((_, separator)) = separator {
+            let message = format!(
+                "the fields of the submission are separated by {separator}, and must be separated by commas"
+            );
+            return Refusal::new(kind, message);
+        }
         let message = match (prep_spec::nearest(name, names.iter().copied()), names.len()) {
             (Some(other), _) => {
                 format!(
                     "the submission has no such column, but a column `{other}`; rename it to `{name}`"
                 )
-            }
-            (None, 1) if names.iter().any(|only| only.contains([';', '\t'])) => {
-                "the submission has no such column: its fields must be separated by commas"
-                    .to_owned()
             }
             (None, 0) => "the submission has no such column: the file is empty".to_owned(),
             (None, columns) if !self.is_recognised => {

@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 use fault::Fault;
 use parse::ParsedTree;
 use token::Tokens;
-use tree::{Position, QueryTree};
+use tree::{Item, Position, QueryTree};
 
 use crate::text::align;
 use crate::text::diagnostic::{SourceFile, Span};
@@ -124,6 +124,19 @@ impl Query {
         unnamed
             .map(|((line, column), text)| (line, column, text))
             .collect()
+    }
+
+    /// Returns line and column of the expression that computes the column `name`, if it is in the select list.
+    pub fn place_of(&self, name: &str) -> Option<(u64, u64)> {
+        let select = self.tree().body.first_select()?;
+        let mut items = select.items.iter();
+        items.find_map(|item| match item {
+            Item::Expr {
+                expr,
+                name: Some(alias),
+            } if alias.text == name => Some((u64::from(expr.at.line), u64::from(expr.at.column))),
+            _ => None,
+        })
     }
 
     /// Returns the column names, unless the select list contains a wildcard or an unnamed column.

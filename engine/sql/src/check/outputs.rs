@@ -5,7 +5,7 @@
 
 use std::mem::replace;
 
-use prep_spec::model::{Output, Query, Setting, Table, TableOrigin};
+use prep_spec::model::{Declaration, Output, Query, Setting, Table, TableOrigin};
 use prep_spec::query::tree::{Body, Grouping, QueryTree, Source};
 use prep_spec::words::{KeyType, Produces};
 use prep_spec::{Diagnostic, Span};
@@ -34,7 +34,7 @@ impl CheckedQueries<'_> {
     /// path of the output that contains the answers.
     ///
     /// A public output reveals a column if the output has all rows of a table, and also contains the only value from which
-    /// the column is computed.
+    /// the column is computed. So does a copy of the file from which this table is read.
     pub fn published_answers(&mut self, answers: &str, names: &[String]) -> Vec<Diagnostic> {
         let checker = &mut self.0;
         let Some(answers) = output(checker, answers).and_then(|output| rows_query(output)) else {
@@ -44,6 +44,15 @@ impl CheckedQueries<'_> {
         let origins: Vec<Vec<Origin>> = origins.collect();
         let mut found = Vec::new();
         for output in &checker.pipeline.public {
+            let path = &output.path.value;
+            if let Some((file, span)) = copied_file(&output.declaration) {
+                let is_read = |origin: &Origin| checker.is_read_from(&origin.table, file);
+                let mut answers = names.iter().zip(&origins);
+                if let Some((answer, _)) = answers.find(|(_, of)| of.iter().any(is_read)) {
+                    found.push(copy_warning(path, file, answer, span));
+                }
+                continue;
+            }
             let Some(query) = rows_query(output).filter(|query| keeps_rows(query.tree())) else {
                 continue;
             };
@@ -58,11 +67,20 @@ impl CheckedQueries<'_> {
                 Some((&column.name, answer?.0))
             });
             if let Some((name, answer)) = published {
-                found.push(warning(&output.path.value, name, answer, query.span));
+                found.push(warning(path, name, answer, query.span));
             }
         }
         found
     }
+}
+
+fn copy_warning(path: &str, file: &str, column: &str, span: Span) -> Diagnostic {
+    let message =
+        format!("`public/{path}` is a copy of `{file}`, which contains `{column}` of the answers");
+    let help = format!(
+        "publish a query without the answers; or, if this is intended, state why: `accepted: {{ {PUBLISHED}: REASON }}`"
+    );
+    Diagnostic::warning(PUBLISHED, span, message).help(help)
 }
 
 fn warning(path: &str, name: &str, column: &str, span: Span) -> Diagnostic {
@@ -92,6 +110,15 @@ fn output<'a>(checker: &PipelineChecker<'a>, path: &str) -> Option<&'a Output> {
     outputs.iter().find(|output| output.path.value == inner)
 }
 
+/// Returns the path of the file that an output copies unchanged.
+fn copied_file(declaration: &Declaration) -> Option<(&str, Span)> {
+    let mut settings = declaration.settings();
+    settings.find_map(|(key, setting)| match (&key.value, &setting.value) {
+        (KeyType::Copied, Setting::Text(path)) => Some((path.as_str(), setting.span)),
+        _ => None,
+    })
+}
+
 /// Returns the query that produces the rows of an output.
 fn rows_query(output: &Output) -> Option<&Query> {
     let mut settings = output.declaration.settings();
@@ -117,6 +144,25 @@ fn keeps_rows(tree: &QueryTree) -> bool {
 }
 
 impl PipelineChecker<'_> {
+    /// Returns whether a table is read from `file`, or from a member of this archive.
+    fn is_read_from(&self, table: &str, file: &str) -> bool {
+        let mut tables = self.pipeline.tables.iter();
+        let Some(TableOrigin::Declared(declaration)) =
+            tables.find(|one| one.has(table)).map(|one| &one.made)
+        else {
+            return false;
+        };
+        let is_file = |path: &str| {
+            let rest = path.strip_prefix(file);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut settings = declaration.settings();
+        settings.any(|(key, setting)| match (&key.value, &setting.value) {
+            (KeyType::Source, Setting::Text(path)) => is_file(path),
+            _ => false,
+        })
+    }
+
     /// Resolves a query. Returns the columns of its tables, and the resolved query.
     fn bound(&mut self, query: &Query) -> Option<(Vec<(String, Columns)>, BoundQuery)> {
         let tables = query.tables.iter();

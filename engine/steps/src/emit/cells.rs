@@ -14,8 +14,7 @@ use arrow::datatypes::{DataType, UInt64Type};
 use prep_core::{Failure, StepError};
 use prep_formats::pandas::{Cells, ColumnSchema, ColumnType, CsvWriter, TextTable, cell_content};
 use prep_spec::model::Query;
-use prep_spec::query::tree::Item;
-use prep_sql::{ColumnSource, ResultColumn, type_name};
+use prep_sql::{ColumnSource, ResultColumn, type_name, unwritable_column, unwritable_type};
 
 use crate::located::{Subject, error_at_with_help};
 use crate::relation::{CopiedCells, OpenTable, QueryRun, RowForm, RunningQuery};
@@ -87,30 +86,15 @@ enum CellSource {
 }
 
 /// Returns the error for a column whose type tables do not have, with its place in the query.
-fn unwritable_column(query: &Query, column: &ResultColumn) -> StepError {
-    let name = &column.name;
+fn unwritable(query: &Query, column: &ResultColumn) -> StepError {
     let kind = match &column.source {
-        ColumnSource::Values(DataType::Date32 | DataType::Date64) => "DATE",
-        ColumnSource::Values(DataType::Timestamp(..)) => "TIMESTAMP",
-        ColumnSource::Values(DataType::Time32(_) | DataType::Time64(_)) => "TIME",
-        ColumnSource::Values(DataType::Interval(_) | DataType::Duration(_)) => "INTERVAL",
-        ColumnSource::Values(data_type) => type_name(data_type),
+        ColumnSource::Values(data_type) => {
+            unwritable_type(data_type).unwrap_or(type_name(data_type))
+        }
         ColumnSource::Cells { .. } => "cells",
     };
-    let items = query.tree().body.first_select();
-    let mut items = items.iter().flat_map(|select| &select.items);
-    let at = items.find_map(|item| match item {
-        Item::Expr {
-            expr,
-            name: Some(alias),
-        } if alias.text == *name => Some(expr.at),
-        _ => None,
-    });
-    let place = at.map(|at| (u64::from(at.line), u64::from(at.column)));
-    let message =
-        format!("the column `{name}` is of the type {kind}, which a table cannot contain");
-    let help = format!("convert it, for example `CAST(... AS VARCHAR) AS {name}`");
-    let subject = Subject::Query(Box::new(query.clone()), place);
+    let (message, help) = unwritable_column(&column.name, kind);
+    let subject = Subject::Query(Box::new(query.clone()), query.place_of(&column.name));
     error_at_with_help(Failure::Pipeline, subject, message, Some(help))
 }
 
@@ -119,12 +103,12 @@ impl ResultLayout {
     pub(crate) fn start(run: QueryRun<'_>) -> Result<(RunningQuery<'_>, ResultLayout), StepError> {
         let (tables, query) = (run.open_tables()?, run.query);
         let rows = run.start(&tables, RowForm::Cells)?;
-        let unwritable = |column: &&ResultColumn| match &column.source {
+        let is_unwritable = |column: &&ResultColumn| match &column.source {
             ColumnSource::Values(data_type) => column_type(data_type).is_none(),
             ColumnSource::Cells { .. } => false,
         };
-        if let Some(column) = rows.columns().iter().find(unwritable) {
-            return Err(unwritable_column(query, column));
+        if let Some(column) = rows.columns().iter().find(is_unwritable) {
+            return Err(unwritable(query, column));
         }
         let layout = ResultLayout::new(rows.columns(), &tables)?;
         Ok((rows, layout))

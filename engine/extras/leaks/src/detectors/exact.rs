@@ -270,6 +270,20 @@ fn flag(cell: &str) -> Option<bool> {
     }
 }
 
+fn is_element(cell: &str, wanted: &str) -> bool {
+    elements(cell).contains(wanted)
+}
+
+/// Returns whether a cell contains a text that is not a part of a longer word.
+fn is_word(cell: &str, wanted: &str) -> bool {
+    let mut found = cell.match_indices(wanted);
+    found.any(|(start, text)| {
+        let (before, after) = (cell.get(..start), cell.get(start + text.len()..));
+        !before.is_some_and(|before| before.ends_with(char::is_alphanumeric))
+            && !after.is_some_and(|after| after.starts_with(char::is_alphanumeric))
+    })
+}
+
 pub(super) fn find_verbatim(view: &View<'_>) -> Vec<LeakFinding> {
     let facts = view.facts.all.iter();
     let facts = facts.filter(|((channel, name), _)| is_value(*channel) || channel.is_path(name));
@@ -367,7 +381,8 @@ impl VerbatimSearch<'_> {
 
     /// Finds public values that show all answers in the form of lists:
     ///
-    /// - Answers are 1 or 0, and the list in a cell contains the name of the answer column only if the answer is 1.
+    /// - Answers are 1 or 0, and the list in a cell contains the name of the answer column only if the answer is 1. The list
+    ///   may have any separators.
     /// - Answers are lists, and for each element there is a column of ones and zeros.
     /// - Answers are lists, and a column contains the same lists.
     fn listed(&self) -> Option<LeakFinding> {
@@ -378,18 +393,20 @@ impl VerbatimSearch<'_> {
         let of_answers: Vec<_> = self.answers.iter().copied().map(elements).collect();
         let all: BTreeSet<&String> = of_answers.iter().flatten().collect();
         let mut sources = self.sources.iter();
-        let has_label = |cell: &&str| elements(&cell.to_lowercase()).contains(&label);
         let first = self
             .answers
             .iter()
             .position(|answer| flag(answer) == Some(true));
         let source = if all.iter().all(|one| flag(one).is_some()) {
             sources.find(|source| {
-                // Most sources differ in the first item whose answer is 1.
-                source.cells.get(first.unwrap_or(0)).is_some_and(has_label) && {
-                    let mut cells = source.cells.iter().map(has_label).zip(&self.answers);
-                    cells.all(|(is_listed, answer)| flag(answer) == Some(is_listed))
-                }
+                [is_element, is_word].iter().any(|is_listed| {
+                    let has_label = |cell: &&str| is_listed(&cell.to_lowercase(), &label);
+                    // Most sources differ in the first item whose answer is 1.
+                    source.cells.get(first.unwrap_or(0)).is_some_and(has_label) && {
+                        let mut cells = source.cells.iter().map(has_label).zip(&self.answers);
+                        cells.all(|(is_listed, answer)| flag(answer) == Some(is_listed))
+                    }
+                })
             })
         } else if all.len() > MAX_ELEMENTS {
             None
@@ -402,9 +419,14 @@ impl VerbatimSearch<'_> {
             // Single words are compared elsewhere.
             sources.find(|source| {
                 let mut cells = source.cells.iter().zip(&of_answers);
+                let is_same = |cell: &str, answer: &BTreeSet<String>| {
+                    let mut all = all.iter();
+                    all.all(|one| is_word(cell, one) == answer.contains(*one))
+                };
                 all.len() > 1
                     && of_answers.iter().any(|answer| answer.len() > 1)
-                    && cells.all(|(cell, answer)| elements(cell) == *answer)
+                    && cells
+                        .all(|(cell, answer)| elements(cell) == *answer || is_same(cell, answer))
             })
         }?;
         let what = format!(

@@ -219,8 +219,11 @@ fn labels(
             rows: of_chosen.collect(),
         });
     }
-    // If no answer column is left, the sample submission contains all answers. Then these answers are measured anyway.
-    if labels.is_empty() {
+    // If a submission has no other columns, the sample submission contains the answers. Then these answers are measured anyway.
+    let key_name = answers.names.get(key);
+    let is_known =
+        |name: &String| Some(name) == key_name || shown.iter().any(|one| one.name == *name);
+    if labels.is_empty() || sample.names.iter().all(is_known) && !shown.is_empty() {
         labels = shown;
     }
     let sample_columns: HashSet<&String> = sample.names.iter().collect();

@@ -128,7 +128,11 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         let wrong = declaration
             .text("format")
             .and_then(prep_sql::unknown_directive);
-        found.extend(wrong.map(|error| declaration.fault("format", "bad-parameter", error)));
+        let wrong = match wrong {
+            Some(error) => Some(("format", error)),
+            None => cut::wrong_from(declaration).map(|error| ("from", error)),
+        };
+        found.extend(wrong.map(|(key, error)| declaration.fault(key, "bad-parameter", error)));
     }
     found.extend(check_generator(declaration));
     found

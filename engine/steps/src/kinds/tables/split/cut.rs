@@ -39,8 +39,10 @@ enum CutError {
     },
     #[error("row {row}: {cause}")]
     NoTime { row: usize, cause: TimeError },
-    #[error("{0}")]
-    From(TimeError),
+    #[error(
+        "`from` is `{from}`, which neither has the format `{format}` nor is a date such as 2024-12-31"
+    )]
+    From { from: String, format: String },
     #[error("`quicksort` needs strings, but the values of `{column}` are {kind}")]
     NotText { column: String, kind: &'static str },
     #[error("`from` is `{from}`, but the values of `{column}` are {kind}")]
@@ -279,14 +281,12 @@ impl CutColumn {
         let text = array_value_to_string(from, 0).map_err(StepError::internal)?;
         let value = match &self.format {
             Some(format) if from.data_type().is_string() => {
-                match read_times(from, format)? {
-                    Ok(time) => time,
-                    // The string may have the default format, for example if a query computed a date.
-                    Err(cause) => cast(from, &TIME)
-                        .ok()
-                        .filter(|time| !time.is_null(0))
-                        .ok_or_else(|| fault("from", CutError::From(cause)))?,
-                }
+                let format = format.clone();
+                let time = read_from(from, &format)?;
+                time.ok_or_else(|| {
+                    let from = text.clone();
+                    fault("from", CutError::From { from, format })
+                })?
             }
             _ => comparable(from, data_type)?,
         };
@@ -393,6 +393,22 @@ fn read_times(values: &ArrayRef, format: &str) -> Result<Result<ArrayRef, TimeEr
     let texts = cast(values, &DataType::Utf8).map_err(StepError::internal)?;
     let times = times(texts.as_string::<i32>(), format);
     Ok(times.map(|times| Arc::new(times) as ArrayRef))
+}
+
+/// Parses a value at the cut. It has either this format or the default format, for example if a query computed a date.
+fn read_from(from: &ArrayRef, format: &str) -> Result<Option<ArrayRef>, StepError> {
+    let time = read_times(from, format)?.ok();
+    let time = time.or_else(|| cast(from, &TIME).ok());
+    Ok(time.filter(|time| !time.is_null(0)))
+}
+
+/// Returns the message for a declared `from` that is not a time in the declared format.
+pub(super) fn wrong_from(declaration: &Declaration) -> Option<String> {
+    let cut = CutColumn::new(declaration)?;
+    let (from, format) = (cut.from?, cut.format?);
+    let value: ArrayRef = Arc::new(StringArray::from(vec![from.as_str()]));
+    let is_wrong = matches!(read_from(&value, &format), Ok(None));
+    is_wrong.then(|| CutError::From { from, format }.to_string())
 }
 
 /// Returns the name of a type for messages, in the plural.
