@@ -149,6 +149,7 @@ fn diff_compares_the_files_of_directories_of_two_publications() {
 }
 
 /// Runs that publish nothing are not counted, and are not compared with.
+/// The run with `--locked` publishes nothing. Therefore it gets no number `@N`, and `why` does not explain it.
 #[test]
 fn only_publications_are_numbered_and_explained() {
     let sandbox = Harbour::prepared();

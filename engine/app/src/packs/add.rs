@@ -175,8 +175,8 @@ fn replace(new: &Path, target: &Path, old: &Path) -> io::Result<()> {
     })
 }
 
-/// Adds a pack to a new directory of packs. Returns the settings with this directory, and the directory, which is removed
-/// when the value is dropped.
+/// Adds a pack to a new directory of packs. Returns the pack, settings that name this directory, and a guard that removes
+/// the directory when it is dropped.
 ///
 /// # Errors
 /// See [`add_pack`].

@@ -463,7 +463,7 @@ fn by_test<'b>(table: &'b BundleTable, test: &BundleTable) -> Option<TargetTable
     few.then(|| TargetTable::new(table, id, Target::Columns(targets)))
 }
 
-/// Guesses the id, which is the first column with unique values, and the target without other tables.
+/// Guesses the id and the target of a table without looking at other tables. The id is the first column with unique values.
 fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     let id = identifier(table, table.names());
     let target = usual_target(table, id.map(String::as_str))?;
@@ -471,7 +471,7 @@ fn by_place(table: &BundleTable) -> Option<TargetTable<'_>> {
     Some(TargetTable::new(table, id.cloned(), target))
 }
 
-/// Returns a name for the column of row numbers that no other column has.
+/// Returns a name for the column of row numbers. No other column has this name.
 fn row_number(table: &BundleTable) -> String {
     let mut name = "row_id".to_owned();
     while table.names().any(|other| other.eq_ignore_ascii_case(&name)) {

@@ -21,8 +21,8 @@ pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
               `max`. Missing cells are left out of the sum. Without `by` and `in_file`, the submission's rows at the \
               same positions are kept.\n\n\
               With `by`, a row of the submission is kept if a kept row of the answers has the same identifier. An \
-              identifier that is not in the answers is invalid. With `in_file`, a row of the submission is kept if \
-              the row at the same position in the file of the answers is kept, even if a rule has sorted the rows.",
+              identifier that is not in the answers is invalid. With `in_file`, positions are those in the two \
+              files, before any rule sorts the rows.",
     source: "pandas boolean indexing",
     shorthand: None,
     parameters: &[
@@ -37,7 +37,7 @@ pub(super) const KEEP_ROWS: RuleKind = RuleKind::new::<KeepRows>(Definition {
         optional(
             "in_file",
             KeyType::Boolean,
-            "Whether rows of both tables are matched by their position in the file, even if a rule has sorted them.",
+            "Whether rows are matched by their positions in the files, before any rule sorts them.",
         ),
     ],
 });

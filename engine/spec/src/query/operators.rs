@@ -86,7 +86,7 @@ impl Operator {
 }
 
 impl Expr {
-    /// Returns the binding power of the outermost operator, as the expression is printed.
+    /// Returns the binding power of the outermost operator in the printed form of the expression.
     pub(super) fn power(&self) -> u8 {
         match &self.kind {
             ExprKind::Integer(..0) => power::SIGN,

@@ -183,7 +183,7 @@ pub(crate) fn collect_item(kind: &str, text: &str, item: usize, facts: &mut Item
     facts.add(Channel::Form, &what, item, line_endings(text));
 }
 
-/// A longer text, in bytes, is truncated before it becomes a fact.
+/// Maximum length of the text of a fact, in bytes. Longer texts are truncated.
 const MAX_TEXT: usize = 200;
 
 /// A shorter run of printable characters is not treated as a text.

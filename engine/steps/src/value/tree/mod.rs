@@ -327,7 +327,7 @@ impl Tree {
         self.locations.len()
     }
 
-    /// Returns whether there are no files.
+    /// Returns whether there are neither files nor empty directories.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
