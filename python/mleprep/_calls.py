@@ -390,7 +390,8 @@ def _call(
         origin["data_dir"] = _data_dir(options)
     # Raises the exception inside this block, so that the listener does not print the error as well.
     with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
-        finished, found = _answer(["--json", word, *given, "--", *positional], on_message)
+        command = ["--json", word, *given, "--", *positional]
+        finished, found = _answer(command, on_message, _progress.environment(progress))
         has_results = "competitions" in found or "experiments" in found
         if has_results and name == "run":
             # The program's result does not contain the data directory.
@@ -419,10 +420,11 @@ def _call(
 
 
 def _answer(
-    arguments: Sequence[str], on_message: _progress.Show | None = None
+    arguments: Sequence[str], on_message: _progress.Show | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[_program.Finished, dict[str, Any]]:
     """Calls the program. Raises `ProgramNotFound` for another program, which prints neither JSON nor errors of `prep`."""
-    finished = _program.call(arguments, on_message)
+    finished = _program.call(arguments, on_message, environment)
     found = _envelope.document(finished.stdout)
     if not found and finished.code in range(100) and not re.search("^error: ", finished.stderr, re.MULTILINE):
         raise _program.ProgramNotFound(_program.program(), "the program `prep`")

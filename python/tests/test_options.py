@@ -248,6 +248,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("use --yes to remove", "use --yes to remove"),
         ("cannot read /a--source/b/--set.csv", "cannot read /a--source/b/--set.csv"),
         ("a -- b --- c", "a -- b --- c"),
+        ("stopping; press Ctrl-C again to end at once", "stopping; interrupt again to end at once"),
     ],
 )  # fmt: skip
 def test_messages_name_parameters(text: str, expected: str) -> None:

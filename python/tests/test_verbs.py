@@ -561,7 +561,7 @@ class Bar:
     """Records what a bar of tqdm shows."""
 
     def __init__(self, total: int, bar_format: str) -> None:
-        self.total, self.n, self.text, self.is_closed = total, 0, bar_format, False
+        self.total, self.n, self.text, self.format, self.is_closed = total, 0, "", bar_format, False
 
     def set_description(self, text: str) -> None:
         self.text = text
@@ -573,8 +573,9 @@ class Bar:
         self.is_closed = True
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+@pytest.mark.parametrize("ending", ["done", "failed", "raised"])
+def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    last = "b: done after 2.00 s" if ending == "done" else "b: failed after 2.00 s"
     bars: list[Bar] = []
     monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
@@ -584,16 +585,18 @@ def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPa
         for line in (
             "note", "a: started, 5 steps", "3 of 12 steps, 34 %, 3.4 GB, 10 s; now b/x (90 % of 1.20 GB)",
             "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "9 of 12 steps, 1 of 2 competitions, 30 %; now b/x",
-            "9 of 12 steps, 1 of 2 competitions, 70 %, 2 min left; now b/x (34 % of 1.20 GB)", "b/x: failed",
-            "b: failed after 2.00 s", "error: b/x: no", "  help: mend it", "the run prepared 1 of 2 competitions, but not b",
+            "9 of 12 steps, 1 of 2 competitions, 70 %, 2 min left; now b/x (34 % of 1.20 GB)", last, "error: b/x: no",
+            "  help: mend it", "the run prepared 1 of 2 competitions, but not b",
         ):  # fmt: skip
             show(line)
             shown += [(one.n, one.total) for one in bars]
-        if fails:
+        if ending == "raised":
             raise KeyError
-    assert shown == [(0, 100), *[(34, 100)] * 4, *[(70, 100)] * 6]
+    assert shown == [(0, 100), *[(34, 100)] * 4, *[(70, 100)] * 5]
     [bar] = bars
-    assert bar.is_closed and bar.text == "b: failed after 2.00 s" and bar.n == (70 if fails else 100)
+    assert bar.is_closed and bar.text == last and bar.n == (100 if ending == "done" else 70)
+    assert "remaining" not in bar.format and _progress.environment(True) == {"PREP_STATUS_SECONDS": "1"}
+    assert _progress.environment(print) == _progress.environment(False) == {}
     assert sys.stderr.getvalue().splitlines() == ["note", "the run prepared 1 of 2 competitions, but not b"]  # type: ignore[attr-defined]
 
 
