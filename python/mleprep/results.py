@@ -431,8 +431,6 @@ def _means(metrics: dict[str, Estimate]) -> Json:
     return {name.removesuffix("_percentage"): value.mean for name, value in metrics.items()}
 
 
-#: Number of rows in the second table of several records, such as the steps of plans.
-_DETAILS = 100
 Row = TypeVar("Row", bound=Record)
 
 
@@ -524,8 +522,9 @@ class Results(Sequence[Row], Generic[Row]):
             return self._rows[0]._repr_html_()
         rows = [cells for row in self._rows for cells in row._rows()]
         details = [{"id": row.id, **cells} for row in self._rows for cells in row._details()]
-        failures = [failure._row() for failure in self.failed]
-        return _html.tables(rows, failures, details[:_DETAILS], rest=len(details[_DETAILS:])) or "<em>no competitions</em>"
+        # The row of a record contains the failures of its competition.
+        failures = [failure._row() for failure in self.failed if failure.id not in self.ids]
+        return _html.tables(rows, failures, details) or "<em>no competitions</em>"
 
 
 def _kinds_of_parts(kind: type) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def test_public_tables_are_frames(data_dir: Path) -> None:
     assert mleprep.validate(tables["sample_submission"], ID, data_dir=data_dir)
     assert "train.csv" in tables._repr_html_() and "train" in repr(tables)
     assert tables == tables and tables != mleprep.load(ID, data_dir=data_dir)
-    with pytest.raises(KeyError, match="no table 'trian'; the tables are"):
+    with pytest.raises(KeyError, match="no table 'trian'; did you mean 'train'?"):
         tables["trian"]
     pizza = mleprep.load(PIZZA, data_dir=data_dir)
     assert pizza["train"].equals(pizza["train.zip/train.json"]) and len(pizza["train"]) == 232
@@ -128,7 +128,65 @@ def test_tables_of_all_formats_are_loaded(tmp_path: Path, library: str) -> None:
     (tmp_path / "a.csv").write_text("")
     with pytest.raises(Exception) as raised:  # noqa: B017 - the exception of the library
         _tables.Tables(tmp_path, library)["a"]
-    assert raised.value.__notes__ == [f"reading {tmp_path / 'a.csv'}"]
+    assert raised.value.__cause__
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_json_is_a_table_by_its_content(tmp_path: Path, library: str) -> None:
+    pytest.importorskip(library)
+    columns = {"kind": {"a": "code", "b": "text"}, "source": {"a": "x", "b": "y"}}
+    documents = {
+        "lines": '{"a": 1, "b": [1]}\n\n{"a": 2, "b": [2]}\n', "rows": '[{"a": 1}, {"a": 2.5}]', "columns": '{"a": [1, 2]}',
+        "names": '{"0": "x", "1": "y"}', "coco": '{"images": [{"id": 1}], "annotations": [{"id": 2}]}', "list": "[1, 2]",
+        "mixed": '{"info": {}, "images": [{"id": 1}]}', "nested": json.dumps(columns),
+    }  # fmt: skip
+    for name, text in documents.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    (tmp_path / "one.jsonl").write_text('{"a": 1}')
+    tables = dict(_tables.Tables(tmp_path, library))
+    for name in ("lines", "rows", "columns"):
+        assert [int(one) for one in tables[name]["a"]] == [1, 2], name
+    assert tables["lines"].shape == (2, 2) and tables["one"].shape == (1, 1)
+    for name in ("names", "coco", "list", "mixed"):
+        assert tables[name] == json.loads(documents[name])
+    # polars has no index.
+    nested = tables["nested"].reset_index() if library == "pandas" else tables["nested"]
+    assert [*nested.columns] == ["index", "kind", "source"] and [*nested["index"]] == ["a", "b"] and [*nested["source"]] == ["x", "y"]
+    (tmp_path / "rows.json").write_text('{"a": 1}\n{')
+    with pytest.raises(mleprep.InputError, match="cannot read the table `rows`"):
+        _tables.Tables(tmp_path, library)["rows"]
+
+
+def test_many_tables_are_shown_shortly(tmp_path: Path) -> None:
+    (tmp_path / "part").mkdir()
+    for place in range(200):
+        (tmp_path / "part" / f"{place:03}.csv").touch()
+    (tmp_path / "train.csv").touch()
+    tables = _tables.Tables(tmp_path)
+    assert repr(tables).startswith("Tables(201: train, part/000, ") and repr(tables).endswith("part/008, ...)")
+    assert tables._repr_html_().count("<tr>") == 101 and tables._repr_html_().endswith("and 101 more</em></p>")
+    with pytest.raises(KeyError) as raised:
+        tables["nothing"]
+    assert len(str(raised.value)) < 200 and tables._ipython_key_completions_() == [*tables]
+
+
+def test_files_that_are_not_tables_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("description.md", "train.json.7z"):
+        (tmp_path / name).touch()
+    tables = _tables.Tables(tmp_path)
+    assert repr(tables) == "Tables(0; other files: description.md, train.json.7z)" and "train.json.7z" in tables._repr_html_()
+    with pytest.raises(KeyError, match="`load` does not read train.json.7z; `run` with `expand_archives=True` unpacks it"):
+        tables["train"]
+    with pytest.raises(KeyError, match="no table 'x' in Tables.0; other files: description.md"):
+        tables["x"]
+    (tmp_path / "a.parquet").touch()
+
+    def failing(*_: Any) -> None:
+        raise ImportError("no pyarrow")
+
+    monkeypatch.setattr(pd, "read_parquet", failing)
+    with pytest.raises(ImportError, match='pandas needs pyarrow to read .*a.parquet: .*, or pass `library="polars"`'):
+        _tables.Tables(tmp_path, "pandas")["a"]
 
 
 def test_missing_library_is_an_import_error(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +252,7 @@ def test_several_records_are_shown_with_their_reasons(variants: Path, tmp_path: 
     plans = mleprep.plan([PIZZA, PICTURES], no_download=True, **data)
     count = sum(step.runs != "no" for plan in plans for step in plan.steps)
     assert plans._repr_html_().count("first run") == count - 2 and f">{PICTURES}</td><td " in plans._repr_html_()
-    monkeypatch.setattr("mleprep.results._DETAILS", 5)
+    monkeypatch.setattr("mleprep._html.MAX_ROWS", 5)
     assert plans._repr_html_().endswith(f"<p><em>and {count - 5} more</em></p>")
     figures = {"valid_submissions_percentage": parts.Estimate(25.0, 20.0, 30.0, 2.5)}
     experiments = [mleprep.Experiment(id, (parts.SetFigures("low", metrics=figures),)) for id in ("a", "b")]
