@@ -171,7 +171,7 @@ FRAME = pd.DataFrame({"id": [ID]})
         (lambda: mleprep.path("x", data_dir=5), "`data_dir` must be a text or a path, not 5"),
         (lambda: mleprep.export("x", None), "`output` must be a text or a path, not None"),
         (lambda: mleprep.grade("x.csv", "x", log="no"), "`log` must be True or False, not 'no'"),
-        (lambda: mleprep.grade_all(FRAME, output="o"), "`submissions` must be a text or a path or several of them, not DataFrame"),
+        (lambda: mleprep.grade_all(FRAME, output="o"), "`submissions` must be a text or a path or several of them or a mapping, not DataFrame"),
         (lambda: mleprep.grade_score("x", 0.8), "`score` must be a number, not 'x'; the order of the arguments is score, id"),
         (lambda: mleprep.grade_score(0.8, 0.8), "`id` must be an id or the result of a function, not 0.8"),
         *((lambda name=name: getattr(mleprep, name)(FRAME), "`ids` must be an id, several ids or the result of a function, not DataFrame")
