@@ -26,7 +26,7 @@ from mleprep._options import Graded, Path_, verb
 from mleprep._tables import Tables
 from mleprep.errors import InputError, PrepError, PrepWarning, UsageError, error_of
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan,
+    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plans,
     Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why, prepared_path,
 )
 
@@ -48,15 +48,15 @@ _Kind = TypeVar("_Kind")
 
 
 @verb
-def list(ids: Ids = (), **options: Unpack[_options.Selection]) -> Results[Competition]:
+def list(ids: Ids = (), **options: Unpack[_options.Listing]) -> Results[Competition]:
     """Lists competitions and the state of their data. Without ids and sets, lists all competitions."""
     return _call("list", Results[Competition], _ids(ids), options)
 
 
 @verb
-def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Results[Plan]:
-    """Returns the steps that `run` would execute, and the reasons. Writes nothing."""
-    return _call("plan", Results[Plan], _ids(ids), options)
+def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Plans:
+    """Returns the steps that `run` would execute, the reasons, and the disk space. Writes nothing."""
+    return _call("plan", Plans, _ids(ids), options)
 
 
 @verb
@@ -432,18 +432,11 @@ def _call(
         given.append("--keep-going")
     # Grading is quick, so its functions show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
-    origin = {name: options[name] for name in ("data_dir", "variant") if options.get(name) is not None}
-    if "data_dir" in origin:
-        origin["data_dir"] = _data_dir(options)
     # Raises the exception inside this block, so that the listener does not print the error as well.
     with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
         command = ["--json", word, *given, "--", *positional]
         finished, found = _answer(command, on_message, _progress.environment(progress))
         has_results = "competitions" in found or "experiments" in found
-        if has_results and name == "run":
-            # The program's result does not contain the data directory.
-            origin = {"data_dir": _data_dir(options), "variant": options.get("variant") or "v1"}
-            members = {"_data_dir": origin["data_dir"]}
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
         for text in _envelope.warnings(finished.stderr):
@@ -451,10 +444,16 @@ def _call(
                 text = text.replace(text_before, text_after)
             # Level 4 is the caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
-        results = _envelope.results(kind, found, {**members, "_origin": origin}) if has_results else None
-        failed = getattr(results, "failed", ())
+        results = None
+        if has_results:
+            # The program's results do not contain the data directory.
+            origin: dict[str, Any] = {"data_dir": _data_dir(options)}
+            if "variant" in _options.VERBS[name]:
+                origin["variant"] = options.get("variant") or "v1"
+            results = _envelope.results(kind, found, {**members, "_origin": origin})
+        failed, ids = getattr(results, "failed", ()), getattr(results, "ids", ())
         # An unknown id makes the entire call invalid, although some verbs return it as a failure.
-        is_misuse = any(one.code == 2 and one.id in positional for one in failed)
+        is_misuse = any(one.code == 2 and one.id in positional and one.id not in ids for one in failed)
         if results is None or is_misuse or (check and (finished.code not in answers or failed)):
             error = _envelope.error(finished.code, found, finished.stderr)
             if "data_dir" in _options.VERBS[name] and _UNPREPARED.search(error.message):

@@ -76,6 +76,10 @@ class Selection(Call, total=False):
     closed_after: Annotated[str | date | None, "only competitions that closed after this day, such as '2025-12-31'"]
 
 
+class Listing(Selection, total=False):
+    long: Annotated[bool, "measure the disk space in the data directory: the field `disk` of the results"]
+
+
 class Source(TypedDict, total=False):
     source: Annotated[InputDirectory | None, "directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip"]
 

@@ -205,7 +205,10 @@ def frame(rows: list[dict[str, Any]], columns: Mapping[str, Any], library: str |
     """Returns a frame of pandas or polars. `columns` contains the names and the declared types of all columns."""
     module = _imported(library, "to_frame")
     if module.__name__ == "pandas":
-        return module.DataFrame(rows, columns=[*columns])
+        found = module.DataFrame(rows, columns=[*columns])
+        # The values determine the types of columns with rows.
+        types = {name: parts.required(kind) for name, kind in columns.items()}
+        return found if rows else found.astype({name: kind for name, kind in types.items() if kind in (bool, int, float, str)})
     return module.DataFrame(rows, schema={name: _dtype(module, kind) for name, kind in columns.items()})
 
 
@@ -214,7 +217,7 @@ def _dtype(polars: ModuleType, kind: Any) -> Any:
     kind = parts.required(kind)
     if typing.get_origin(kind) is tuple:
         return polars.List(_dtype(polars, typing.get_args(kind)[0]))
-    if isinstance(kind, type) and issubclass(kind, parts.Part):
+    if parts.is_part(kind):
         return polars.Struct({name: _dtype(polars, one) for name, one in parts.columns(kind).items()})
     return {bool: polars.Boolean, int: polars.Int64, float: polars.Float64}.get(kind, polars.String)
 

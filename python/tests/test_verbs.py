@@ -126,7 +126,7 @@ def test_tables_of_all_formats_are_loaded(tmp_path: Path, library: str) -> None:
         assert tables[name].shape == (2, 2), name
     assert [*tables["d"]["id"]] == ["001", "002"] and tables["f"].tolist() == [0, 1, 2] == tables["g"]["x"].tolist()
     (tmp_path / "a.csv").write_text("")
-    with pytest.raises(Exception) as raised:  # noqa: B017 - the exception of the library
+    with pytest.raises(mleprep.InputError, match=f"^{tmp_path / 'a.csv'}: {library} cannot read the table `a`: .*\n") as raised:
         _tables.Tables(tmp_path, library)["a"]
     assert raised.value.__cause__
 
@@ -458,7 +458,12 @@ def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
     assert raised.value.place is None
     done = mleprep.run(two, no_download=True, check=False, **data)
     assert [(one.id, one.place) for run in done for one in run.failures] == [(one, f"{one}/bundle") for one in two]
-    assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one.is_complete for one in done)
+    assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one or one.is_complete for one in done)
+    assert repr(done) == "Runs(2: 2 failed)" and [one.id for one in done.failed] == two and done[1:].failed == done.failed[1:]
+    assert done._repr_html_().count("<table>") == 1 and len(done.to_frame(of="failed")) == 2
+    assert repr(found) == f"Results(1 Leaks: {ID}; 1 failed)"
+    prepared = mleprep.list(two + [ID], **data)
+    assert [one.is_prepared for one in prepared] == [False, False, True] == [*prepared.to_frame()["is_prepared"]]
     assert mleprep.run(two, available=True, source=ROOT, **data).left_out == (PICTURES, PIZZA)
 
 
