@@ -235,7 +235,8 @@ def grade_all(
     submission = options.get("submission_path") or "submission/submission.csv"
     if isinstance(submissions, (str, os.PathLike)):
         submissions = [submissions]
-    with _as_list([*(submissions.items() if isinstance(submissions, Mapping) else submissions)]) as places:
+    elements = [*(submissions.items() if isinstance(submissions, Mapping) else submissions)]
+    with _as_list(elements) as places:
         paths = _paths(places, "submissions")
         if len(paths) > 1 and (files := [path for path in paths if os.path.isfile(path)]):
             message = f"`submissions` must be one list or directories of runs, but {files[0]!r} is one of {len(paths)} paths"
@@ -244,7 +245,9 @@ def grade_all(
         if not given:
             help = "name lists of submissions, or directories of runs or of run groups"
             raise UsageError("no submissions are given", code=2, help=help)
-        return _call("grade_all", Results[Grade], given, options, extra=extra)
+        # Places in messages contain the path of the list.
+        names = {} if places is elements else {given[0]: "submissions"}
+        return _call("grade_all", Results[Grade], given, options, extra=extra, names=names)
 
 
 @verb
@@ -421,8 +424,8 @@ def _call(
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python, with the values
-    of `names` instead of the keys.
+    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python. The output of the
+    program gets the values of `names` instead of the keys.
     """
     word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
@@ -435,13 +438,11 @@ def _call(
     # Raises the exception inside this block, so that the listener does not print the error as well.
     with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
         command = ["--json", word, *given, "--", *positional]
-        finished, found = _answer(command, on_message, _progress.environment(progress))
+        finished, found = _answer(command, on_message, _progress.environment(progress), names)
         has_results = "competitions" in found or "experiments" in found
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
         for text in _envelope.warnings(finished.stderr):
-            for text_before, text_after in names.items():
-                text = text.replace(text_before, text_after)
             # Level 4 is the caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
         results = None
@@ -470,10 +471,13 @@ def _call(
 
 def _answer(
     arguments: Sequence[str], on_message: _progress.Show | None = None,
-    environment: Mapping[str, str] = MappingProxyType({}),
+    environment: Mapping[str, str] = MappingProxyType({}), names: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[_program.Finished, dict[str, Any]]:
     """Calls the program. Raises `ProgramNotFound` for another program, which prints neither JSON nor errors of `prep`."""
     finished = _program.call(arguments, on_message, environment)
+    for before, after in names.items():
+        stdout, stderr = (text.replace(before, after) for text in (finished.stdout, finished.stderr))
+        finished = replace(finished, stdout=stdout, stderr=stderr)
     found = _envelope.document(finished.stdout)
     if not found and finished.code in range(100) and not re.search("^error: ", finished.stderr, re.MULTILINE):
         raise _program.ProgramNotFound(_program.program(), "the program `prep`")

@@ -256,7 +256,7 @@ class Grade(Record):
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False
-    #: The file of the submission. None for a frame, whose `report` names a temporary file.
+    #: The file of the submission. None for a frame.
     submission_path: Path | None = member(lambda one: one["submission_path"] or None, default=None)
     #: The report's file. None without `output`.
     path: Path | None = member(lambda one: one.get("_path"), default=None)

@@ -88,6 +88,8 @@ def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
         found = mleprep.grade_all(pairs, output=tmp_path / "pairs", **given)
         assert {*found.ids} == {ID} and {one.submission_path for one in found} == {sample} and found[0].score == grade.score
         assert found._repr_html_().count(f">{sample}<") == len(found)
+    with pytest.raises(mleprep.UsageError, match="^submissions:2: there is no competition `nothing`"):
+        mleprep.grade_all([(ID, sample), ("nothing", sample)], output=tmp_path / "pairs", **given)
     with pytest.raises(mleprep.UsageError, match="`submissions` must be one list or directories of runs, but .*a.jsonl"):
         mleprep.grade_all([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], output=tmp_path / "all", **given)
 
