@@ -578,13 +578,14 @@ class Runs(Results[Prepared]):
     """The results of a run."""
 
     #: Competitions that `available` left out.
-    left_out: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
     #: Times, memory and bytes of each step that ran, the slowest first.
     timings: tuple[StepTiming, ...]
 
     def __repr__(self) -> str:
         states = Counter(run.state.replace("_", " ") for run in self._rows)
-        shown = ", ".join(f"{count} {state}" for state, count in states.items())
+        states["left out"] = len(self.left_out)
+        shown = ", ".join(f"{count} {state}" for state, count in states.items() if count)
         return f"Runs({len(self)}{shown and ': '}{shown})"
 
 

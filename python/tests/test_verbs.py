@@ -464,7 +464,8 @@ def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
     assert repr(found) == f"Results(1 Leaks: {ID}; 1 failed)"
     prepared = mleprep.list(two + [ID], **data)
     assert [one.is_prepared for one in prepared] == [False, False, True] == [*prepared.to_frame()["is_prepared"]]
-    assert mleprep.run(two, available=True, source=ROOT, **data).left_out == (PICTURES, PIZZA)
+    left_out = mleprep.run(two, available=True, source=ROOT, **data)
+    assert left_out.left_out == (PICTURES, PIZZA) and repr(left_out) == "Runs(0: 2 left out)"
 
 
 def test_missing_credentials_are_failures_without_check(tmp_path: Path) -> None:
