@@ -26,14 +26,14 @@ from mleprep.errors import (
 from mleprep.parts import BundleFile, Failure, FilesDigest, Finding, InvalidReason, Part, Reason, Step, StepReason
 from mleprep.results import (
     Audit, Bundle, BundleListing, Competition, Difference, Digest, Digests, Experiment, Export, Grade, Leaks, Plan,
-    Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why,
+    Plans, Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why,
 )
 
 # Without `list`, because `from mleprep import *` must not replace the builtin.
 __all__ = [
     "Audit", "Bundle", "BundleFile", "BundleListing", "CheckError", "Competition", "Difference", "Digest", "Digests",
     "Experiment", "Export", "Failure", "FilesDigest", "Finding", "Grade", "InputError", "InternalError",
-    "Interrupted", "InvalidReason", "Leaks", "Part", "PipelineError", "Plan", "PrepError", "PrepWarning", "Prepared",
+    "Interrupted", "InvalidReason", "Leaks", "Part", "PipelineError", "Plan", "Plans", "PrepError", "PrepWarning", "Prepared",
     "ProgramNotFound", "Ranking", "Reason", "Record", "ReportPage", "Results", "Rules", "Runs", "ServerError", "Step",
     "StepReason", "SystemFailure", "Tables", "UsageError", "Validation", "Why", "__version__", "audit", "diff",
     "digest", "export", "fetch", "fetch_check_rules", "fetch_list", "grade", "grade_all", "grade_score", "leaks",

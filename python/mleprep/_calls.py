@@ -8,13 +8,14 @@ from __future__ import annotations
 import csv
 import errno
 import glob
+import json
 import os
 import re
 import shlex
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -23,9 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 from mleprep import _envelope, _options, _program, _progress, _words
 from mleprep._options import Graded, Path_, verb
 from mleprep._tables import Tables
-from mleprep.errors import InputError, PrepWarning, UsageError, error_of
+from mleprep.errors import InputError, PrepError, PrepWarning, UsageError, error_of
 from mleprep.results import (
-    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plan,
+    Audit, Bundle, BundleListing, Competition, Difference, Digests, Experiment, Export, Grade, Leaks, Plans,
     Prepared, Ranking, Record, ReportPage, Results, Rules, Runs, Validation, Why, prepared_path,
 )
 
@@ -41,19 +42,21 @@ else:
     Submission = Any
 #: Competitions: ids, records, or the results of another function. A record implies its data directory and variant.
 Ids = str | Record | Iterable[str | Record]
+#: Grading reports: files, directories, or grades with reports.
+Reports = Path_ | Graded | Iterable[Path_ | Graded]
 _Kind = TypeVar("_Kind")
 
 
 @verb
-def list(ids: Ids = (), **options: Unpack[_options.Selection]) -> Results[Competition]:
+def list(ids: Ids = (), **options: Unpack[_options.Listing]) -> Results[Competition]:
     """Lists competitions and the state of their data. Without ids and sets, lists all competitions."""
     return _call("list", Results[Competition], _ids(ids), options)
 
 
 @verb
-def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Results[Plan]:
-    """Returns the steps that `run` would execute, and the reasons. Writes nothing."""
-    return _call("plan", Results[Plan], _ids(ids), options)
+def plan(ids: Ids = (), **options: Unpack[_options.Preparation]) -> Plans:
+    """Returns the steps that `run` would execute, the reasons, and the disk space. Writes nothing."""
+    return _call("plan", Plans, _ids(ids), options)
 
 
 @verb
@@ -108,10 +111,20 @@ def report(ids: Ids = (), *, output: Path_, **options: Unpack[_options.Report]) 
     """
     grading = options.get("grading")
     if isinstance(grading, Mapping):
-        options["grading"] = {name: _reports(one, "grading") for name, one in grading.items()}
+        experiments = {name: _reports(one, "grading") for name, one in grading.items()}
+        if empty := [name for name, one in experiments.items() if not one]:
+            raise UsageError(f"the experiment `{empty[0]}` has no reports", code=2)
+        options["grading"] = experiments
     elif grading is not None:
         options["grading"] = _reports(grading, "grading")
-    return _call("report", ReportPage, _ids(ids), options, extra=[f"--output={_in_directory(output, 'output')}"])
+    named = _ids(ids)
+    page = _call("report", ReportPage, named, options, extra=[f"--output={_in_directory(output, 'output')}"])
+    variant, found = options.get("variant"), list(page, pipelines=options.get("pipelines"), progress=False) if named else ()
+    unprepared = [one.id for one in found if one.id in named and _prepared_variant(one, variant) is None]
+    if unprepared:
+        # Level 3 is the caller of the public function.
+        warnings.warn(f"variant `{variant or 'v1'}` is not prepared: {', '.join(unprepared)}", PrepWarning, stacklevel=3)
+    return page
 
 
 @verb
@@ -150,20 +163,32 @@ def diff(
 def export(id: Ids, output: Path_, **options: Unpack[_options.Export]) -> Export:
     """Copies a prepared competition to the directory or the .tar file `output`, which must not exist."""
     place = _options.text(output)
-    return _call("export", Export, [_id(id)], options, extra=[f"--output={place}"], members={"_path": place})
+    try:
+        return _call("export", Export, [_id(id)], options, extra=[f"--output={place}"], members={"_path": place})
+    except UsageError as error:
+        with suppress(PrepError):
+            list(place, pipelines=options.get("pipelines"), progress=False)
+            raise TypeError("the competition is the first argument, and the output is the second one") from error
+        raise
 
 
 @verb
 def summarize(
-    reports: Path_ | Graded | Iterable[Path_ | Graded] = (), **options: Unpack[_options.Summarize]
+    reports: Reports | Mapping[str, Reports] = (), **options: Unpack[_options.Summarize]
 ) -> Results[Experiment]:
     """Computes leaderboard figures of an experiment from grading reports.
 
-    The reports are files, directories, or results of `grade` and `grade_all` with `output`.
+    The reports are files, directories, or results of `grade` and `grade_all` with `output`. The keys of a mapping are
+    names of experiments.
     """
     if isinstance(reports, Mapping):
-        hint = "call `summarize` for each experiment, with the parameter `name`"
-        raise TypeError(f"`reports` must be the reports of one experiment, not a mapping; {hint}")
+        if options.get("name") is not None:
+            raise TypeError("`name` cannot be used with a mapping, whose keys are the names")
+        each = [summarize(one, **cast(_options.Summarize, {**options, "name": name})) for name, one in reports.items()]
+        joined = Results((row for found in each for row in found), Experiment)
+        joined.json = {"experiments": [row.json for row in joined]}
+        joined.failed = tuple(one for found in each for one in found.failed)
+        return joined
     given = _reports(reports, "reports")
     if not given and options.get("groups") is None:
         help = "name reports or directories of reports, or a table of run groups with `groups`"
@@ -195,27 +220,34 @@ def grade(
 
 @verb
 def grade_all(
-    submissions: Path_ | Iterable[Path_], *, output: Path_, log: bool = True, **options: Unpack[_options.GradingList]
+    submissions: Path_ | Iterable[Path_ | tuple[str, Path_]] | Mapping[str, Path_], *, output: Path_, log: bool = True,
+    **options: Unpack[_options.GradingList],
 ) -> Results[Grade]:
-    """Grades the submissions of a list (JSON Lines) or of runs, and writes one report to `output`.
+    """Grades the submissions of a list or of runs, and writes one report to `output`.
 
-    `submissions` is the file of one list, or one or several directories of runs. A directory of runs contains the runs
-    of a group, or run groups.
+    `submissions` is a list of pairs of an id and a file, a mapping from ids to files, the file of one list (JSON Lines),
+    or one or several directories of runs. A directory of runs contains the runs of a group, or run groups.
 
     With `check`, an entry that cannot be graded raises an exception. Otherwise the entry is in `failed` of the results.
     """
     _options.check_directory(output, "output")
     extra = [f"--output={_options.text(output)}", *([] if log else ["--no-log"])]
     submission = options.get("submission_path") or "submission/submission.csv"
-    paths = _paths(submissions, "submissions")
-    if len(paths) > 1 and (files := [path for path in paths if os.path.isfile(path)]):
-        message = f"`submissions` must be one list or directories of runs, but {files[0]!r} is one of {len(paths)} paths"
-        raise UsageError(message, code=2, help="call `grade_all` for each list, or join the lists to one file")
-    given = [group for path in paths for group in _run_groups(path, submission)]
-    if not given:
-        help = "name lists of submissions, or directories of runs or of run groups"
-        raise UsageError("no submissions are given", code=2, help=help)
-    return _call("grade_all", Results[Grade], given, options, extra=extra)
+    if isinstance(submissions, (str, os.PathLike)):
+        submissions = [submissions]
+    elements = [*(submissions.items() if isinstance(submissions, Mapping) else submissions)]
+    with _as_list(elements) as places:
+        paths = _paths(places, "submissions")
+        if len(paths) > 1 and (files := [path for path in paths if os.path.isfile(path)]):
+            message = f"`submissions` must be one list or directories of runs, but {files[0]!r} is one of {len(paths)} paths"
+            raise UsageError(message, code=2, help="call `grade_all` for each list, or join the lists to one file")
+        given = [group for path in paths for group in _run_groups(path, submission)]
+        if not given:
+            help = "name lists of submissions, or directories of runs or of run groups"
+            raise UsageError("no submissions are given", code=2, help=help)
+        # Places in messages contain the path of the list.
+        names = {} if places is elements else {given[0]: "submissions"}
+        return _call("grade_all", Results[Grade], given, options, extra=extra, names=names)
 
 
 @verb
@@ -252,10 +284,9 @@ def path(id: Ids, **options: Unpack[_options.Location]) -> Path:
     variant = options.get("variant") or "v1"
     places: _options.Places = {"data_dir": options.get("data_dir"), "pipelines": options.get("pipelines")}
     [found] = list(id, **places)
-    for name in found.variants:
-        # The program sorts the corrections in the name of a variant.
-        if sorted(re.split("[:,]", name)) == sorted(re.split("[:,]", variant)):
-            return prepared_path(_data_dir(options), id, name)
+    name = _prepared_variant(found, variant)
+    if name is not None:
+        return prepared_path(_data_dir(options), id, name)
     # Raises `UsageError` if the competition does not have the variant.
     plan(id, variant=variant, no_download=True, progress=False, check=False, **places)
     data_dir = _data_dir(options)
@@ -279,6 +310,12 @@ def load(
     Reads a table at the first access to it. Includes tables in zip archives.
     """
     return Tables(path(id, **options) / "public", library)
+
+
+def _prepared_variant(competition: Competition, variant: str | None) -> str | None:
+    """Returns the name of a prepared variant, in which the program sorts the corrections. Returns None if it is not prepared."""
+    corrections = sorted(re.split("[:,]", variant or "v1"))
+    return next((one for one in competition.variants if sorted(re.split("[:,]", one)) == corrections), None)
 
 
 def _ids(ids: Ids, name: str = "ids") -> Sequence[str]:
@@ -314,7 +351,20 @@ def _paths(paths: Path_ | Iterable[Path_], name: str) -> Sequence[str]:
     return [os.fspath(_options.existing(path, name)) for path in all_paths]
 
 
-def _reports(reports: Path_ | Graded | Iterable[Path_ | Graded], name: str) -> Sequence[str]:
+@contextmanager
+def _as_list(submissions: Sequence[Any]) -> Iterator[Sequence[Path_]]:
+    """Provides pairs of an id and a file as a list (JSON Lines). Provides paths unchanged."""
+    if not submissions or not all(isinstance(one, tuple) and len(one) == 2 for one in submissions):
+        yield submissions
+        return
+    entries = ({"competition_id": _id(id), "submission_path": _options.text(file)} for id, file in submissions)
+    with tempfile.TemporaryDirectory(prefix="mleprep-") as directory:
+        path = Path(directory) / "submissions.jsonl"
+        path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries), encoding="utf-8")
+        yield [path]
+
+
+def _reports(reports: Reports, name: str) -> Sequence[str]:
     """Returns the paths of reports. Replaces grades with the paths of their reports, each path once."""
     all_reports = [reports] if isinstance(reports, (str, os.PathLike, Graded)) else [*reports]
     grades = [one for one in all_reports if isinstance(one, Graded)]
@@ -374,8 +424,8 @@ def _call(
 ) -> _Kind:
     """Calls a verb and converts its output to `kind`. With `check`, exit codes that are not in `answers` are errors.
 
-    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python, with the values
-    of `names` instead of the keys.
+    Adds `members` to each competition's JSON object. The program's warnings become warnings of Python. The output of the
+    program gets the values of `names` instead of the keys.
     """
     word, *mode = _VERBS.get(name) or name.split("_", 1)
     switches = [f"--{one.replace('_', '-')}" for one in mode]
@@ -385,32 +435,33 @@ def _call(
         given.append("--keep-going")
     # Grading is quick, so its functions show no progress.
     progress = options.get("progress", "progress" in _options.VERBS[name])
-    origin = {name: options[name] for name in ("data_dir", "variant") if options.get(name) is not None}
-    if "data_dir" in origin:
-        origin["data_dir"] = _data_dir(options)
     # Raises the exception inside this block, so that the listener does not print the error as well.
     with _progress.listener(progress, {"warning", "error"} if check else {"warning"}) as on_message:
-        finished, found = _answer(["--json", word, *given, "--", *positional], on_message)
+        command = ["--json", word, *given, "--", *positional]
+        finished, found = _answer(command, on_message, _progress.environment(progress), names)
         has_results = "competitions" in found or "experiments" in found
-        if has_results and name == "run":
-            # The program's result does not contain the data directory.
-            origin = {"data_dir": _data_dir(options), "variant": options.get("variant") or "v1"}
-            members = {"_data_dir": origin["data_dir"]}
         if word == "grade" and (written := re.search(r"^report: (.+)$", finished.stderr, re.MULTILINE)):
             members = {"_path": written[1]}
         for text in _envelope.warnings(finished.stderr):
-            for text_before, text_after in names.items():
-                text = text.replace(text_before, text_after)
             # Level 4 is the caller of the public function, which `_options.verb` wraps.
             warnings.warn(text, PrepWarning, stacklevel=4)
-        results = _envelope.results(kind, found, {**members, "_origin": origin}) if has_results else None
-        failed = getattr(results, "failed", ())
+        results = None
+        if has_results:
+            # The program's results do not contain the data directory.
+            origin: dict[str, Any] = {"data_dir": _data_dir(options)}
+            if "variant" in _options.VERBS[name]:
+                origin["variant"] = options.get("variant") or "v1"
+            results = _envelope.results(kind, found, {**members, "_origin": origin})
+        failed, ids = getattr(results, "failed", ()), getattr(results, "ids", ())
         # An unknown id makes the entire call invalid, although some verbs return it as a failure.
-        is_misuse = any(one.code == 2 and one.id in positional for one in failed)
+        is_misuse = any(one.code == 2 and one.id in positional and one.id not in ids for one in failed)
         if results is None or is_misuse or (check and (finished.code not in answers or failed)):
             error = _envelope.error(finished.code, found, finished.stderr)
             if "data_dir" in _options.VERBS[name] and _UNPREPARED.search(error.message):
                 message = _UNPREPARED.sub(lambda found: f"{found[0]} in {_data_dir(options)}", error.message)
+                if "variant" in _options.VERBS[name]:
+                    variant = options.get("variant") or "v1"
+                    message = re.sub("^(?=competition )", f"variant `{variant}` of ", message, flags=re.MULTILINE)
                 hint = "name the directory of the prepared data with `data_dir`" if options.get("data_dir") is None else None
                 error = error_of(error.code, message, ", or ".join(filter(None, (error.help, hint))), error.place)
             error.results = results if isinstance(results, Results) else None
@@ -419,10 +470,14 @@ def _call(
 
 
 def _answer(
-    arguments: Sequence[str], on_message: _progress.Show | None = None
+    arguments: Sequence[str], on_message: _progress.Show | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}), names: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[_program.Finished, dict[str, Any]]:
     """Calls the program. Raises `ProgramNotFound` for another program, which prints neither JSON nor errors of `prep`."""
-    finished = _program.call(arguments, on_message)
+    finished = _program.call(arguments, on_message, environment)
+    for before, after in names.items():
+        stdout, stderr = (text.replace(before, after) for text in (finished.stdout, finished.stderr))
+        finished = replace(finished, stdout=stdout, stderr=stderr)
     found = _envelope.document(finished.stdout)
     if not found and finished.code in range(100) and not re.search("^error: ", finished.stderr, re.MULTILINE):
         raise _program.ProgramNotFound(_program.program(), "the program `prep`")

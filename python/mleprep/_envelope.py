@@ -42,7 +42,9 @@ def results(kind: Any, found: Json, members: Mapping[str, Any] = MappingProxyTyp
     entries = found.get("competitions", found.get("experiments"))
     if not isinstance(entries, list):
         raise unexpected("competitions", list, entries)
+    # A record of `run` has the failures of its competition. Other records have no failures.
     failed = [{**entry, **entry["error"]} for entry in entries if is_failed(entry)]
+    failed += [{"id": entry["id"], **one} for entry in entries for one in entry.get("failures", ())]
     rows = [{**entry, **members} for entry in entries if not is_failed(entry)]
     group = typing.get_origin(kind) or kind
     if not issubclass(group, Results):

@@ -14,9 +14,16 @@ def table(rows: Sequence[Mapping[str, object]]) -> str:
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-def tables(*all_rows: Sequence[Mapping[str, object]], rest: int = 0) -> str:
-    """Returns a table for each sequence of rows that is not empty, and the number of the rows that are not shown."""
-    return "".join(map(table, filter(None, all_rows))) + (f"<p><em>and {rest} more</em></p>" if rest else "")
+#: Maximum number of rows in a table.
+MAX_ROWS = 100
+
+
+def tables(*all_rows: Sequence[Mapping[str, object]]) -> str:
+    """Returns a table for each sequence of rows that is not empty, with the first rows and the number of the others."""
+    return "".join(
+        table(rows[:MAX_ROWS]) + (f"<p><em>and {len(rows) - MAX_ROWS} more</em></p>" if len(rows) > MAX_ROWS else "")
+        for rows in filter(None, all_rows)
+    )
 
 
 def _row(tag: str, cells: Iterable[str]) -> str:

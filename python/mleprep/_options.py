@@ -76,6 +76,10 @@ class Selection(Call, total=False):
     closed_after: Annotated[str | date | None, "only competitions that closed after this day, such as '2025-12-31'"]
 
 
+class Listing(Selection, total=False):
+    long: Annotated[bool, "measure the disk space in the data directory: the field `disk` of the results"]
+
+
 class Source(TypedDict, total=False):
     source: Annotated[InputDirectory | None, "directory with bundles that you have: DIR/ID.zip or DIR/ID/ID.zip"]
 
@@ -264,9 +268,7 @@ def verb(function: _Function) -> _Function:
         named = {name: _listed(name, value) for name, value in [*zip(order, arguments), *options.items()]}
         for name in options:
             if name not in names:
-                near = difflib.get_close_matches(name, names, 1)
-                hint = f"; did you mean `{near[0]}`?" if near else ""
-                raise TypeError(f"{function.__name__}() has no parameter `{name}`{hint}")
+                raise TypeError(f"{function.__name__}() has no parameter `{name}`{_hint(function.__name__, name, names)}")
         for name, value in named.items():
             # None is the default of each option.
             if name in kinds and (value is not None or name not in table):
@@ -285,6 +287,20 @@ def verb(function: _Function) -> _Function:
     texts = "\n".join(f"    {name}: {kind.__metadata__[-1]}" for name, kind in table.items())
     checked.__doc__ = f"{inspect.getdoc(function)}\n\nOptions:\n{texts}\n"
     return cast(_Function, checked)
+
+
+def _hint(function: str, name: str, names: Sequence[str]) -> str:
+    """Returns the code to write in place of a name that is not a parameter, another function, or a similar parameter."""
+    instead = REPLACED.get(f"--{name.replace('_', '-')}", "")
+    if name == "competition":
+        instead = next((one for one in ("ids", "id") if one in names), "")
+    if instead and ("=" not in instead or instead.split("=")[0] in names):
+        return f"; use {instead if '`' in instead else f'`{instead}`'}"
+    for other, table in VERBS.items():
+        if other.startswith(f"{function}_") and name in table:
+            return f"; `mleprep.{other}` has it"
+    near = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def _listed(name: str, value: Any) -> Any:

@@ -11,11 +11,12 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 VARIABLE = "PREP_BINARY"
@@ -77,15 +78,20 @@ class Finished:
     stderr: str
 
 
-def call(arguments: Sequence[Argument], on_message: Callable[[str], object] | None = None) -> Finished:
+def call(
+    arguments: Sequence[Argument], on_message: Callable[[str], object] | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Finished:
     """Calls the program and waits until it ends. `on_message` receives each line of stderr immediately.
+
+    Adds `environment` to the environment variables.
 
     An exception of `on_message` does not stop the program. This function raises the exception after the program's end.
     """
     path = program()
     command = [path, *(os.fspath(argument) for argument in arguments)]
     # Notebooks set this variable to get colours from pipes.
-    around = {name: value for name, value in os.environ.items() if name != "CLICOLOR_FORCE"}
+    around = {name: value for name, value in os.environ.items() if name != "CLICOLOR_FORCE"} | {**environment}
     try:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",

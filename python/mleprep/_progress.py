@@ -90,25 +90,35 @@ def _tqdm() -> Any:
     return None
 
 
+def environment(progress: bool | Show) -> dict[str, str]:
+    """Returns variables for a call. The bar needs the percentage each second, instead of every ten seconds."""
+    return {"PREP_STATUS_SECONDS": "1"} if progress is True and _tqdm() else {}
+
+
 class _Bar:
     """A bar of tqdm that shows the percentage of the call, which never decreases. Other messages are printed."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm = tqdm
         self._bar: Any = None
+        self._is_failed = False
 
     def __call__(self, line: str) -> None:
-        percent = _PERCENT.match(line)
-        if not percent and not _EVENT.fullmatch(line):
+        percent, event = _PERCENT.match(line), _EVENT.fullmatch(line)
+        if not percent and not event:
             _print(line)
             return
         if self._bar is None:
-            self._bar = self._tqdm(total=100, bar_format="{l_bar}{bar}| {elapsed}<{remaining}")
+            # Without tqdm's estimate of the remaining time, because the messages contain the program's estimate.
+            self._bar = self._tqdm(total=100, bar_format="{l_bar}{bar}| {elapsed}")
+        if event and event[1] in ("failed", "stopped"):
+            self._is_failed = True
         self._bar.n = max(self._bar.n, int(percent[1]) if percent else 0)
         self._bar.set_description(line)
 
     def complete(self) -> None:
-        if self._bar is not None:
+        """Shows 100 %, unless a competition failed."""
+        if self._bar is not None and not self._is_failed:
             self._bar.n = self._bar.total
             self._bar.refresh()
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import bz2
+import difflib
 import gzip
 import importlib.util
 import json
 import lzma
 import os
+import re
 import typing
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, Literal
 
 from mleprep import _html, _options, parts
+from mleprep.errors import InputError
 
 # Any, because the results of these functions have no common type.
 _COMPRESSED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -33,12 +36,15 @@ _READERS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "polars": {
         ".csv": ("read_csv", _ALL_ROWS),
         ".tsv": ("read_csv", _ALL_ROWS | {"separator": "\t"}),
-        ".json": ("read_json", _ALL_ROWS),
+        ".json": ("DataFrame", _ALL_ROWS),
         ".jsonl": ("read_ndjson", _ALL_ROWS),
         ".parquet": ("read_parquet", {}),
     },
 }
 _ARRAYS = (".npy", ".npz")
+_ARCHIVE = re.compile(r"\.(7z|rar|tar|tgz|zip)\b")
+#: Number of names of tables in a `repr`.
+_SHOWN_NAMES = 10
 
 
 class Tables(Mapping[str, Any]):
@@ -50,34 +56,63 @@ class Tables(Mapping[str, Any]):
         self._readers = _READERS[self._library]
         #: The file of each table, and the member if the file is a zip archive.
         self._places: dict[str, tuple[Path, str | None]] = {}
+        #: Files without a table.
+        self._others: list[str] = []
         self._read: dict[str, Any] = {}
-        files = sorted(os.path.join(parent, name) for parent, _, names in os.walk(directory) for name in names)
-        # Archives come last, so that a file gets the short name instead of its copy in an archive.
-        for file in sorted(files, key=lambda file: file.endswith(".zip")):
-            shown = file[len(str(directory)) + 1 :]
-            self._add(shown, shown, Path(file), None)
-            if file.endswith(".zip") and zipfile.is_zipfile(file):
+        files = (os.path.join(parent, name) for parent, _, names in os.walk(directory) for name in names)
+        shown_files = [file[len(str(directory)) + 1 :] for file in files]
+        # Archives come last, so that a file gets the short name instead of its copy in an archive. Files of
+        # subdirectories come after those of the directory, which are the most important ones.
+        for shown in sorted(shown_files, key=lambda file: (file.endswith(".zip"), file.count("/"), file)):
+            file = directory / shown
+            is_table = self._add(shown, shown, file, None)
+            if shown.endswith(".zip") and zipfile.is_zipfile(file):
                 with zipfile.ZipFile(file) as archive:
-                    for name in archive.namelist():
-                        self._add(name, f"{shown}/{name}", Path(file), name)
+                    members = [self._add(name, f"{shown}/{name}", file, name) for name in archive.namelist()]
+                is_table = any(members)
+            if not is_table:
+                self._others.append(shown)
 
-    def _add(self, name: str, full_name: str, path: Path, member: str | None) -> None:
+    def _add(self, name: str, full_name: str, path: Path, member: str | None) -> bool:
+        """Adds a table. Returns False if the file is not a table."""
         suffix = _suffix(name)
-        if (suffix in self._readers or suffix in _ARRAYS) and "__MACOSX" not in name:
+        is_table = (suffix in self._readers or suffix in _ARRAYS) and "__MACOSX" not in name
+        if is_table:
             short = name[: name.rindex(suffix)]
             self._places[full_name if short in self._places else short] = (path, member)
+        return is_table
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._places:
-            raise KeyError(f"there is no table {name!r}; the tables are {', '.join(self)}")
+            raise KeyError(self._missing(name))
         if name not in self._read:
             path, member = self._places[name]
             try:
                 self._read[name] = self._load(path, member)
-            except Exception as error:
-                error.add_note(f"reading {path}" + (f", member {member}" if member else ""))
+            except (MemoryError, FileNotFoundError, PermissionError):
                 raise
+            except ImportError as error:
+                if not (member or path.name).endswith(".parquet"):
+                    raise
+                hint = ', or pass `library="polars"`' if importlib.util.find_spec("polars") else ""
+                raise ImportError(f"pandas needs pyarrow to read {path}: pip install pyarrow{hint}") from error
+            except Exception as error:
+                place = str(path) + (f", member {member}" if member else "")
+                message = f"{self._library} cannot read the table `{name}`: {error}"
+                help = "read the file with other options, such as another encoding, or prepare it again if it is damaged"
+                raise InputError(message, code=4, help=help, place=place) from error
         return self._read[name]
+
+    def _missing(self, name: str) -> str:
+        """Returns the message for a name without a table: a similar name, a file that is not read, or the tables."""
+        message = f"there is no table {name!r}"
+        if near := difflib.get_close_matches(name, self, 1):
+            return f"{message}; did you mean {near[0]!r}?"
+        for file in self._others:
+            if file.startswith(f"{name}."):
+                hint = "; `run` with `expand_archives=True` unpacks it" if _ARCHIVE.search(file) else ""
+                return f"{message}, because `load` does not read {file}{hint}"
+        return f"{message} in {self!r}"
 
     def _load(self, path: Path, member: str | None) -> Any:
         suffix = _suffix(member or path.name)
@@ -92,7 +127,10 @@ class Tables(Mapping[str, Any]):
             function, options = self._readers[suffix]
             data: Any = file
             if function == "DataFrame":
-                data = [json.loads(line) for line in file] if suffix == ".jsonl" else json.load(file)
+                value = _json(file, suffix == ".jsonl")
+                data = _table(value, self._library)
+                if data is None:
+                    return value
             return getattr(importlib.import_module(self._library), function)(data, **options)
         array = importlib.import_module("numpy").load(file, allow_pickle=False)
         return array if suffix == ".npy" else dict(array)
@@ -107,11 +145,54 @@ class Tables(Mapping[str, Any]):
         return len(self._places)
 
     def __repr__(self) -> str:
-        return f"Tables({', '.join(self)})"
+        if not self._places:
+            return f"Tables(0; other files: {_first(self._others)})"
+        return f"Tables({len(self)}: {_first([*self])})"
 
     def _repr_html_(self) -> str:
         places = self._places.items()
-        return _html.table([{"table": name, "file": path.name, "member": member} for name, (path, member) in places])
+        rows = [{"table": name, "file": path.name, "member": member} for name, (path, member) in places]
+        others = [{"file that is not read": file} for file in self._others]
+        return _html.tables(rows) or _html.tables(others) or "<em>no tables</em>"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self]
+
+
+def _first(names: Sequence[str]) -> str:
+    """Returns the first names, and `...` if there are more."""
+    return ", ".join([*names[:_SHOWN_NAMES], *(["..."] if len(names) > _SHOWN_NAMES else [])])
+
+
+def _json(file: IO[bytes], is_lines: bool) -> Any:
+    """Returns the value of a JSON document, or a list with the values of JSON Lines, which also occur in `.json` files."""
+    lines: Iterable[bytes] = file
+    if not is_lines:
+        content = file.read()
+        try:
+            return json.loads(content)
+        except json.JSONDecodeError as error:
+            if error.msg != "Extra data":
+                raise
+        lines = content.splitlines()
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def _table(value: Any, library: str) -> Any:
+    """Returns the rows or the columns of a JSON value for a frame. Returns None if the value is not a table."""
+    if isinstance(value, list) and all(isinstance(row, dict) for row in value):
+        return value
+    columns = [*value.values()] if isinstance(value, dict) else []
+    if columns and all(isinstance(one, list) and len(one) == len(columns[0]) for one in columns):
+        has_objects = any(isinstance(cell, dict) for one in columns for cell in one)
+        return None if has_objects else value
+    if not columns or not all(isinstance(one, dict) for one in columns):
+        return None
+    keys = max(columns, key=len)
+    if any(one and one.keys() != keys.keys() for one in columns):
+        return None
+    # pandas makes the keys of the columns its index. polars has no index.
+    return value if library == "pandas" else {"index": [*keys], **{name: [one.get(key) for key in keys] for name, one in value.items()}}
 
 
 def _suffix(name: str) -> str:
@@ -124,7 +205,10 @@ def frame(rows: list[dict[str, Any]], columns: Mapping[str, Any], library: str |
     """Returns a frame of pandas or polars. `columns` contains the names and the declared types of all columns."""
     module = _imported(library, "to_frame")
     if module.__name__ == "pandas":
-        return module.DataFrame(rows, columns=[*columns])
+        found = module.DataFrame(rows, columns=[*columns])
+        # The values determine the types of columns with rows.
+        types = {name: parts.required(kind) for name, kind in columns.items()}
+        return found if rows else found.astype({name: kind for name, kind in types.items() if kind in (bool, int, float, str)})
     return module.DataFrame(rows, schema={name: _dtype(module, kind) for name, kind in columns.items()})
 
 
@@ -133,7 +217,7 @@ def _dtype(polars: ModuleType, kind: Any) -> Any:
     kind = parts.required(kind)
     if typing.get_origin(kind) is tuple:
         return polars.List(_dtype(polars, typing.get_args(kind)[0]))
-    if isinstance(kind, type) and issubclass(kind, parts.Part):
+    if parts.is_part(kind):
         return polars.Struct({name: _dtype(polars, one) for name, one in parts.columns(kind).items()})
     return {bool: polars.Boolean, int: polars.Int64, float: polars.Float64}.get(kind, polars.String)
 

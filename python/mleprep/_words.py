@@ -15,9 +15,11 @@ _MENTION = re.compile(
     r"(?<![\w/.-])(?P<quote>[`'])?(?P<option>--[a-z][a-z-]*)"
     r"(?P<value>\[?[= ]?<[^>]*>\]?|=[^\s,;`']+| [A-Z]{2,}\b| [A-Z]/\d+| [/.~][^\s,;`']*)?(?(quote)[`'])"
 )
-# Messages about the order of arguments, which differs from the order of the functions' parameters, and about forms of a
-# command that are functions here.
-_PHRASES = {"write its id first: ": "name the competition: ", " without --list": ""}
+# Messages about the order of arguments, which differs from the order of the functions' parameters, about forms of a
+# command that are functions here, and about keys of a terminal.
+_PHRASES = {
+    "write its id first: ": "name the competition: ", " without --list": "", "press Ctrl-C again": "interrupt again",
+}
 _NAMES = re.compile(r"[A-Z]{2,}|<yes.*")
 
 

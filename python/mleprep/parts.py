@@ -6,17 +6,21 @@ schema. Paths of files and directories are absolute. Paths below the directory o
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal, dataclass_transform
 
 from mleprep import _words
 
 Json = dict[str, Any]
+#: Seconds since 1970. Tables and `repr` show the time in UTC.
+Time = int
 #: Fields that tables omit.
 NOT_SHOWN = ("json", "origin")
 Medal = Literal["gold", "silver", "bronze"]
@@ -54,26 +58,40 @@ class Part:
 
     def __repr__(self) -> str:
         """Returns one line, without fields that have no value, except those in `_ALWAYS_SHOWN`."""
-        values = ((one.name, getattr(self, one.name)) for one in fields(self) if one.repr)  # type: ignore[arg-type]
+        shown = (one for one in fields(self) if one.repr)  # type: ignore[arg-type]
+        values = [(one.name, _with_times(str(one.type), getattr(self, one.name))) for one in shown]
+        values += ((name, getattr(self, name)) for name in self._PROPERTIES)
         has_value = ((name, value) for name, value in values if name in self._ALWAYS_SHOWN or value not in (None, (), {}))
-        shown = (f"{name}={_short(value)}" for name, value in has_value)
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={_short(value)}' for name, value in has_value)})"
 
     _ALWAYS_SHOWN: ClassVar[tuple[str, ...]] = ()
+    #: Properties that `repr` and frames show after the fields.
+    _PROPERTIES: ClassVar[tuple[str, ...]] = ()
 
     def _row(self) -> dict[str, object]:
         """Returns the columns of a table in a notebook."""
-        return {name: value for name, value in vars(self).items() if name not in NOT_SHOWN}
+        shown = (one for one in fields(self) if one.name not in NOT_SHOWN)  # type: ignore[arg-type]
+        return {one.name: _with_times(str(one.type), getattr(self, one.name)) for one in shown}
+
+
+def _with_times(kind: str, value: Any) -> Any:
+    """Returns the value of a field of the type `kind`, with texts in place of times."""
+    if "Time" not in re.findall(r"\w+", kind) or value is None:
+        return value
+    if isinstance(value, tuple):
+        return tuple(_with_times(kind, one) for one in value)
+    return f"{datetime.fromtimestamp(value, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _short(value: object) -> str:
-    """Returns the `repr` of a value, the type of a part, or the number of elements if a value is long or has parts."""
-    if isinstance(value, Part) and not isinstance(value, Reason):
-        return f"{type(value).__name__}(...)"
+    """Returns the `repr` of a value, the type of a long part, or the number of elements if a value is long or has parts."""
+    if isinstance(value, Part) and not isinstance(value, Reason | Publication):
+        text = repr(value)
+        return text if len(text) <= 80 else f"{type(value).__name__}(...)"
     elements = [*(value.values() if isinstance(value, dict) else value)] if isinstance(value, (dict, tuple)) else []
     if any(isinstance(one, Part | dict | tuple) for one in elements) or len(elements) > 4:
         return f"<{len(elements)} {type(elements[0]).__name__}>"
-    text = repr(str(value) if isinstance(value, Path | Reason) else value)
+    text = repr(str(value) if isinstance(value, Path | Reason | Publication) else value)
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
@@ -161,11 +179,19 @@ class Step(Part):
     runs: Literal["yes", "no", "maybe"] = "no"
     #: Why the step runs. None if it does not run.
     reason: StepReason | None = None
-    #: The last run of the step, only in results of `why`.
-    last: LastRun | None = None
 
     def _row(self) -> dict[str, object]:
         return {"step": self.name, "kind": self.kind, "runs": self.runs, "reason": line(self.reason)}
+
+
+@record
+class ExplainedStep(Step):
+    """A step, and its last run."""
+
+    last: LastRun | None = None
+
+    def _row(self) -> dict[str, object]:
+        return {**super()._row(), "last": line(self.last.reason if self.last else None)}
 
 
 @record
@@ -178,12 +204,16 @@ class ChangedStep(Part):
 
 @record
 class Publication(Part):
-    """A publication, and the changes since the publication before. Times are in seconds since 1970."""
+    """A publication, and the changes since the publication before."""
 
-    at: int
-    before: int | None
+    at: Time
+    before: Time | None
     reason: StepReason | None
     causes: tuple[ChangedStep, ...]
+
+    def __str__(self) -> str:
+        """Returns the time and the reason."""
+        return ": ".join(filter(None, [_with_times("Time", self.at), line(self.reason)]))
 
 
 def line(reason: Reason | None) -> str | None:
@@ -227,6 +257,33 @@ class Failure(Reason):
 
     def _row(self) -> dict[str, object]:
         return {"id": self.id, "failure": self.message, "help": self.help}
+
+
+@record
+class Space(Part):
+    """The number of files, their bytes, and the bytes that removing them would free. The cache may share the others."""
+
+    files: int
+    bytes: int
+    freed_bytes: int
+
+
+@record
+class DiskUse(Part):
+    """The disk space of a competition in the data directory: the prepared data of all variants, and the bundle."""
+
+    prepared: Space
+    bundle: Space
+
+
+@record
+class DiskNeed(Part):
+    """The disk space that a run needs at its peak, and the free space, in bytes."""
+
+    bundles: int
+    prepared: int
+    #: None if unknown.
+    free: int | None
 
 
 @record
@@ -517,43 +574,61 @@ def required(kind: Any) -> Any:
     return next((one for one in typing.get_args(kind) if type(None) in typing.get_args(kind)), kind)
 
 
+@functools.cache
+def _types(kind: type[Any]) -> dict[str, Any]:
+    """Returns the type of each field and property of a class that frames show, without None."""
+    hints = typing.get_type_hints(kind)
+    found = {one.name: hints[one.name] for one in fields(kind) if one.name not in NOT_SHOWN}
+    found |= {name: typing.get_type_hints(getattr(kind, name).fget)["return"] for name in kind._PROPERTIES}
+    return {name: required(of) for name, of in found.items()}
+
+
+def is_part(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Part)
+
+
 def columns(kind: type[Part]) -> dict[str, Any]:
     """Returns the columns of a frame of parts: the names and the declared types of the values in `cells`."""
     found: dict[str, Any] = {}
-    hints = typing.get_type_hints(kind)
-    for one in fields(kind):  # type: ignore[arg-type]
-        of = required(hints[one.name])
-        if one.name in NOT_SHOWN:
-            continue
-        if isinstance(of, type) and issubclass(of, Reason):
-            found |= {one.name: str, f"{one.name}_kind": str}
-        elif keys := one.metadata.get("keys"):
-            found |= {f"{one.name}.{key}": typing.get_args(of)[1] for key in keys}
+    for name, of in _types(kind).items():  # type: ignore[arg-type, unused-ignore]
+        if is_part(of) and issubclass(of, Reason):
+            found |= {name: str, f"{name}_kind": str}
+        elif is_part(of):
+            found |= {f"{name}.{inner}": one for inner, one in columns(of).items()}
+        elif keys := _keys(kind, name):
+            found |= {f"{name}.{key}": typing.get_args(of)[1] for key in keys}
         else:
-            found[one.name] = of
+            found[name] = of
     return found
 
 
 def cells(part: Part) -> dict[str, Any]:
     """Returns a row of a frame. A reason becomes two columns: its message and its kind.
 
-    A dictionary with fixed keys becomes a column for each key. Any other dictionary becomes a JSON text.
+    A part, and a dictionary with fixed keys, becomes a column for each field or key. Any other dictionary becomes a JSON
+    text.
     """
     row: dict[str, Any] = {}
-    for one in fields(part):  # type: ignore[arg-type]
-        value = getattr(part, one.name)
-        if one.name in NOT_SHOWN:
-            continue
-        if one.type in ("Any", "Json") and not isinstance(value, str | None):
+    for name, of in _types(type(part)).items():  # type: ignore[arg-type, unused-ignore]
+        value = getattr(part, name)
+        if is_part(of) and issubclass(of, Reason):
+            row |= {name: value and value.message, f"{name}_kind": value and value.kind}
+        elif is_part(of):
+            inner = {} if value is None else cells(value)
+            row |= {f"{name}.{column}": inner.get(column) for column in columns(of)}
+        elif keys := _keys(type(part), name):
+            row |= {f"{name}.{key}": value.get(key) for key in keys}
+        elif of is Any and not isinstance(value, str | None):
             # The values in a column of a frame have one type.
-            value = json.dumps(value)
-        if keys := one.metadata.get("keys"):
-            row |= {f"{one.name}.{key}": value.get(key) for key in keys}
-            continue
-        row[one.name] = _plain(value)
-        if one.type.removesuffix(" | None").endswith(("Reason", "Failure")):
-            row |= {one.name: value and value.message, f"{one.name}_kind": value and value.kind}
+            row[name] = json.dumps(value)
+        else:
+            row[name] = _plain(value)
     return row
+
+
+def _keys(kind: type[Part], name: str) -> tuple[str, ...]:
+    """Returns the keys of a dictionary, if they are fixed."""
+    return next((one.metadata.get("keys", ()) for one in fields(kind) if one.name == name), ())  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import typing
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -17,10 +18,10 @@ from typing import Any, ClassVar, Generic, Literal, SupportsIndex, TypeVar, over
 from mleprep import _html, _tables
 from mleprep.errors import UsageError
 from mleprep.parts import (
-    BundleAudit, BundleFile, CellDifference, ChangedStep, CompetitionFigures, Estimate, ExportedFile, Failure,
-    FileDifference, FilesDigest, Finding, Cause, InvalidReason, Json, Level, Medal, MetricFigures, OutputsAudit, Part,
-    Publication, Reason, RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, TreeAudit,
-    UngradedRun, Verdict, cells, columns, line, member, record, required,
+    BundleAudit, BundleFile, CellDifference, ChangedStep, CompetitionFigures, Estimate, ExplainedStep, ExportedFile, Failure,
+    FileDifference, FilesDigest, Finding, Cause, DiskNeed, DiskUse, InvalidReason, Json, Level, Medal, MetricFigures, OutputsAudit, Part,
+    Publication, Reason, RepeatedRun, RepeatedRuns, SetFigures, SettingDifference, Step, StepTiming, Time, TreeAudit,
+    UngradedRun, Verdict, cells, columns, is_part, member, record, required,
 )
 
 
@@ -38,14 +39,16 @@ class Record(Part):
     json: Json = field(
         default_factory=dict, repr=False, compare=False, kw_only=True, metadata={"source": program_members}
     )
-    #: `data_dir` and `variant` of the call that returned the record, if known. Functions that take the record use them.
+    #: The data directory `data_dir` that the call used, and its `variant`, unless the function is for all variants, such
+    #: as `list`. Functions that take the record use them.
     origin: Json = field(
         default_factory=dict, repr=False, compare=False, kw_only=True,
         metadata={"source": lambda record: record.get("_origin")},
     )  # fmt: skip
 
     def _row(self) -> dict[str, object]:
-        return {name: getattr(self, name) for name in self._COLUMNS.split()} or super()._row()
+        shown = super()._row()
+        return {name: shown[name] for name in self._COLUMNS.split()} or shown
 
     _COLUMNS = ""
 
@@ -75,12 +78,13 @@ class Competition(Record):
     category: str | None = None
     #: Size of the bundle in bytes, if it is published.
     bytes: int | None = None
+    #: The state in words, such as `prepared v1 (not verified)`. `is_prepared` and `variants` state it for programs.
     state: str = ""
     #: Which prepared files have changed, which files of other programs exist, and how the last run failed.
     reasons: tuple[Reason, ...] = ()
     #: The variant whose data have changed or, if there is none, the first prepared variant.
     variant: str | None = None
-    #: Prepared variants.
+    #: Prepared variants whose files are unchanged.
     variants: tuple[str, ...] = ()
     #: First and last day on Kaggle, such as `2025-12-31`, if the pack of the competition states them.
     launched: str | None = None
@@ -88,10 +92,22 @@ class Competition(Record):
     #: Whether scores on the prepared data are comparable with published scores. None without prepared data.
     comparable_with_v1: bool | None = None
     not_comparable_because: tuple[str, ...] = ()
+    #: Only with `long`.
+    disk: DiskUse | None = None
+
+    _PROPERTIES: ClassVar = ("is_prepared",)
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether a variant is prepared, and its files are unchanged. `variants` contains all such variants."""
+        return bool(self.variants)
 
     def _row(self) -> dict[str, object]:
         reasons = "; ".join(map(str, self.reasons))
-        return {"id": self.id, "state": self.state, "reasons": reasons, "bytes": self.bytes, "category": self.category, "sets": self.sets}
+        row = {"id": self.id, "state": self.state, "reasons": reasons, "bytes": self.bytes}
+        if self.disk is not None:
+            row |= {"prepared_bytes": self.disk.prepared.bytes, "bundle_bytes": self.disk.bundle.bytes}
+        return {**row, "category": self.category, "sets": self.sets}
 
 
 def _failures(record: Json) -> Sequence[Json]:
@@ -107,13 +123,20 @@ class Plan(Record):
     #: Bytes to download, if known.
     download_bytes: int | None = member("download.bytes", default=None)
 
+    _PROPERTIES: ClassVar = ("steps_to_run", "is_up_to_date")
+
+    @property
+    def steps_to_run(self) -> int:
+        """Number of steps that would run, or that may run."""
+        return sum(step.runs != "no" for step in self.steps)
+
     @property
     def is_up_to_date(self) -> bool:
         """Whether no step would run."""
-        return all(step.runs == "no" for step in self.steps)
+        return self.steps_to_run == 0
 
     def _row(self) -> dict[str, object]:
-        return {**super()._row(), "steps that run": sum(step.runs != "no" for step in self.steps)}
+        return {**super()._row(), "steps to run": self.steps_to_run}
 
     def _details(self) -> Sequence[Json]:
         return [step._row() for step in self.steps if step.runs != "no"]
@@ -124,7 +147,7 @@ class Why(Record):
     """Why steps would run, and why the data last changed."""
 
     variant: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExplainedStep, ...]
     #: The last publication. None if there is none.
     published: Publication | None = None
     #: Settings and sources that changed since then.
@@ -133,7 +156,7 @@ class Why(Record):
     as_last_time: tuple[str, ...] = ()
 
     def _details(self) -> Sequence[Json]:
-        return [{**step._row(), "last": line(step.last.reason if step.last else None)} for step in self.steps]
+        return [step._row() for step in self.steps]
 
 
 @record
@@ -151,7 +174,7 @@ class Prepared(Record):
     checksums: Literal["ok", "depends_on_writer", "differ", "not_published", "not_checked"] = "not_checked"
     failures: tuple[Failure, ...] = member(_failures, default=())
     #: Directory of the published files, which exists if the competition is prepared.
-    path: Path = member(lambda one: prepared_path(one["_data_dir"], one["id"], one["variant"]), default=Path())
+    path: Path = member(lambda one: prepared_path(one["_origin"]["data_dir"], one["id"], one["variant"]), default=Path())
     #: Files and checksums that the program cannot verify after a partial download.
     unverified: tuple[str, ...] = ()
 
@@ -161,6 +184,9 @@ class Prepared(Record):
     def is_complete(self) -> bool:
         """Whether the competition is prepared completely."""
         return self.state in ("prepared", "up_to_date")
+
+    def __bool__(self) -> bool:
+        return self.is_complete
 
     @property
     def public(self) -> Path:
@@ -230,12 +256,12 @@ class Grade(Record):
     is_answers: bool = member("submission_is_answers", default=False)
     #: Whether a query of the competition's author computes the score.
     own_metric: bool = False
-    #: The file of the submission. None for a frame, whose `report` names a temporary file.
+    #: The file of the submission. None for a frame.
     submission_path: Path | None = member(lambda one: one["submission_path"] or None, default=None)
     #: The report's file. None without `output`.
     path: Path | None = member(lambda one: one.get("_path"), default=None)
 
-    _COLUMNS = "id score medal above_median valid is_answers comparable_with_v1 reason"
+    _COLUMNS = "id submission_path score medal above_median valid is_answers comparable_with_v1 reason"
 
     @property
     def report(self) -> Json:
@@ -373,14 +399,17 @@ class Difference(Record):
 
     #: The competition. Empty for two files.
     id: str = member(lambda one: one["id"] or "")
-    #: Times of the two publications in seconds since 1970. None if others were compared.
-    published: tuple[int, ...] | None = None
+    #: Times of the two publications. None if others were compared.
+    published: tuple[Time, ...] | None = None
     #: Settings of the pipelines that differ.
     pipeline: tuple[SettingDifference, ...] = ()
     #: Files that differ. None unless both sides are prepared.
     outputs: tuple[FileDifference, ...] | None = None
     #: Cells of tables that differ.
     cells: tuple[CellDifference, ...] = ()
+
+    _PROPERTIES: ClassVar = ("is_equal",)
+    _ALWAYS_SHOWN: ClassVar = ("is_equal",)
 
     @property
     def is_equal(self) -> bool | None:
@@ -392,7 +421,8 @@ class Difference(Record):
     def _repr_html_(self) -> str:
         files = [{"path": one.path, "bytes": _html.shown(one.bytes)} for one in self.outputs or ()]
         settings, cells = ([vars(one) for one in parts] for parts in (self.pipeline, self.cells))
-        shown = _html.tables(settings, files, cells) or "<em>no differences</em>"
+        row = [{"id": self.id, "published": self._row()["published"]}] if self.published else []
+        shown = _html.tables(row, settings, files, cells) or "<em>no differences</em>"
         not_compared = "<p><em>files not compared, because not both sides are prepared</em></p>"
         return shown + (not_compared if self.outputs is None and self.id else "")
 
@@ -431,15 +461,14 @@ def _means(metrics: dict[str, Estimate]) -> Json:
     return {name.removesuffix("_percentage"): value.mean for name, value in metrics.items()}
 
 
-#: Number of rows in the second table of several records, such as the steps of plans.
-_DETAILS = 100
 Row = TypeVar("Row", bound=Record)
 
 
 class Results(Sequence[Row], Generic[Row]):
     """An immutable list of records, which can be indexed by position or id. Notebooks show it as a table."""
 
-    #: Competitions that failed and have no record. With `check`, a failure raises an exception instead.
+    #: Failures of competitions. Only `run` returns records of failed competitions, too. With `check`, a failure raises an
+    #: exception instead.
     failed: tuple[Failure, ...] = ()
     #: The program's entire JSON document. A slice has only the JSON of its records.
     json: Json
@@ -456,7 +485,9 @@ class Results(Sequence[Row], Generic[Row]):
     def __getitem__(self, key: slice) -> Results[Row]: ...
     def __getitem__(self, key: SupportsIndex | str | slice) -> Row | Results[Row]:
         if isinstance(key, slice):
-            return Results(self._rows[key], self._kind)
+            part = Results(self._rows[key], self._kind)
+            part.failed = tuple(one for one in self.failed if one.id in part.ids)
+            return part
         if isinstance(key, SupportsIndex):
             if not -len(self) <= int(key) < len(self):
                 raise IndexError(f"there is no record {int(key)}; the number of records is {len(self)}")
@@ -485,9 +516,12 @@ class Results(Sequence[Row], Generic[Row]):
         return iter(self._rows)
 
     def __repr__(self) -> str:
-        kind = f" {type(self._rows[0]).__name__}: " if self._rows else ""
-        more = ", ..." if len(self) > 3 else ""
-        return f"{type(self).__name__}({len(self)}{kind}{', '.join(self.ids[:3])}{more})"
+        ids = ", ".join([*self.ids[:3], *(["..."] if len(self) > 3 else [])])
+        failed = f"; {len(self.failed)} failed" if self.failed else ""
+        return f"{type(self).__name__}({len(self)} {self._kind.__name__}{ids and ': '}{ids}{failed})"
+
+    def _ipython_key_completions_(self) -> Sequence[str]:
+        return self.ids
 
     @property
     def ids(self) -> list[str]:
@@ -500,9 +534,10 @@ class Results(Sequence[Row], Generic[Row]):
         `of` names a field with several parts, such as `steps`. The frame then has a row for each part of each record, with
         the id of the record in the column `id`.
 
-        Without `library`, uses pandas if it is installed, otherwise polars. Paths become texts, a reason becomes its message
-        and its kind, and other parts become objects. A dictionary becomes a column for each key if its keys are fixed, such
-        as `thresholds.gold`, otherwise a JSON text. The names of columns, and their types in polars, are those of the
+        Without `library`, uses pandas if it is installed, otherwise polars. Paths become texts, and a reason becomes its message
+        and its kind. Another part becomes a column for each of its fields, such as `disk.prepared.bytes`, and several parts
+        become objects. A dictionary becomes a column for each key if its keys are fixed, such as `thresholds.gold`, otherwise
+        a JSON text. The names of columns, and their types in polars, are those of the
         fields, also if there are no rows.
         """
         if of is None:
@@ -512,7 +547,7 @@ class Results(Sequence[Row], Generic[Row]):
             names = " or ".join(map(repr, inner | own))
             raise UsageError(f"invalid value {of!r} for `of`", code=2, help=f"write {names}")
         kind = own[of] if of in own else inner[of]
-        declared = columns(kind) if isinstance(kind, type) and issubclass(kind, Part) else {of: kind}
+        declared = columns(kind) if is_part(kind) else {of: kind}
         if of in own:
             return _tables.frame([_part_row(of, part) for part in getattr(self, of, ())], declared, library)
         # The value None means that there are no parts.
@@ -524,8 +559,9 @@ class Results(Sequence[Row], Generic[Row]):
             return self._rows[0]._repr_html_()
         rows = [cells for row in self._rows for cells in row._rows()]
         details = [{"id": row.id, **cells} for row in self._rows for cells in row._details()]
-        failures = [failure._row() for failure in self.failed]
-        return _html.tables(rows, failures, details[:_DETAILS], rest=len(details[_DETAILS:])) or "<em>no competitions</em>"
+        # The row of a record contains the failures of its competition.
+        failures = [failure._row() for failure in self.failed if failure.id not in self.ids]
+        return _html.tables(rows, failures, details) or "<em>no competitions</em>"
 
 
 def _kinds_of_parts(kind: type) -> dict[str, Any]:
@@ -542,9 +578,27 @@ class Runs(Results[Prepared]):
     """The results of a run."""
 
     #: Competitions that `available` left out.
-    left_out: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
     #: Times, memory and bytes of each step that ran, the slowest first.
     timings: tuple[StepTiming, ...]
+
+    def __repr__(self) -> str:
+        states = Counter(run.state.replace("_", " ") for run in self._rows)
+        states["left out"] = len(self.left_out)
+        shown = ", ".join(f"{count} {state}" for state, count in states.items() if count)
+        return f"Runs({len(self)}{shown and ': '}{shown})"
+
+
+class Plans(Results[Plan]):
+    """Plans of several competitions."""
+
+    #: Competitions that `available` leaves out.
+    left_out: tuple[str, ...]
+    #: None if a run downloads nothing.
+    disk: DiskNeed | None
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}; {sum(plan.steps_to_run for plan in self._rows)} steps to run)"
 
 
 class Digests(Results[Digest]):

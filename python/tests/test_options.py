@@ -13,15 +13,14 @@ import mleprep
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ID
+from conftest import ID, ROOT
 from mleprep import _options, _words
 
 # Options that determine the form of the output, which the package parses.
 OUTPUT = {"--json", "--color", "--help"}
-# Options that are required parameters of a function, or that choose between forms of text output.
-ARGUMENTS = {"list": {"--long"}, "report": {"--output"}, "export": {"--output"}, "grade": {"--score"}, "summarize": {"--per-competition", "--format"}}
-# Options for tasks of harnesses: `export` copies data.
-LISTS = {"export": {"--layout", "--for", "--mount-public"}}
+# Options in the table of docs/python.md, which explains why they are not parameters.
+SECTION = (ROOT / "docs/python.md").read_text(encoding="utf-8").split("\n## Options without a parameter\n")[1].split("\n## ")[0]
+DOCUMENTED = {option for row in SECTION.splitlines() if row.startswith("| ") for option in re.findall(r"--[a-z-]+", row.split("|")[1])}
 VERBS = sorted({name.split("_")[0] for name in _options.VERBS if name not in ("path", "load")})
 
 
@@ -39,9 +38,9 @@ def test_each_option_is_a_parameter(verb: str) -> None:
     options = options_of(verb)
     tables = [table for name, table in _options.VERBS.items() if name.split("_")[0] == verb]
     keys = {f"--{key.replace('_', '-')}" for table in tables for key in table} - {"--check", "--progress"}
-    other = OUTPUT | _options.REPLACED.keys() | ARGUMENTS.get(verb, set()) | LISTS.get(verb, set())
     assert keys <= options.keys(), "the program lacks an option"
-    assert options.keys() <= keys | other, "the function lacks a parameter"
+    # `output` is a parameter of each function, but not in its table.
+    assert options.keys() - keys <= DOCUMENTED | {"--help", "--output"}, "the function lacks a parameter"
     for table in tables:
         for key, kind in table.items():
             if value := options.get(f"--{key.replace('_', '-')}"):
@@ -50,6 +49,13 @@ def test_each_option_is_a_parameter(verb: str) -> None:
                 assert (bool in typing.get_args(kind.__origin__)) == value.startswith("["), key
             elif value == "":
                 assert kind.__origin__ is bool, key
+
+
+def test_documented_options_exist_and_are_not_parameters() -> None:
+    assert DOCUMENTED <= {option for verb in VERBS for option in options_of(verb)}
+    grade = {f"--{name.replace('_', '-')}" for name in _options.VERBS["grade"]}
+    assert DOCUMENTED & grade == set() and DOCUMENTED >= _options.REPLACED.keys()
+    assert all(name in _options.VERBS for name in re.findall(r"the function `(\w+)`", SECTION))
 
 
 def test_each_option_of_a_run_is_in_its_signature() -> None:
@@ -171,12 +177,21 @@ FRAME = pd.DataFrame({"id": [ID]})
         (lambda: mleprep.path("x", data_dir=5), "`data_dir` must be a text or a path, not 5"),
         (lambda: mleprep.export("x", None), "`output` must be a text or a path, not None"),
         (lambda: mleprep.grade("x.csv", "x", log="no"), "`log` must be True or False, not 'no'"),
-        (lambda: mleprep.grade_all(FRAME, output="o"), "`submissions` must be a text or a path or several of them, not DataFrame"),
+        (lambda: mleprep.grade_all(FRAME, output="o"), "`submissions` must be a text or a path or several of them or a mapping, not DataFrame"),
         (lambda: mleprep.grade_score("x", 0.8), "`score` must be a number, not 'x'; the order of the arguments is score, id"),
         (lambda: mleprep.grade_score(0.8, 0.8), "`id` must be an id or the result of a function, not 0.8"),
         *((lambda name=name: getattr(mleprep, name)(FRAME), "`ids` must be an id, several ids or the result of a function, not DataFrame")
           for name in ("run", "list", "fetch", "audit", "digest")),
-        (lambda: mleprep.plan("x", lite=True), "plan() has no parameter `lite`"),
+        (lambda: mleprep.plan("x", lite=True), 'plan() has no parameter `lite`; use `set="lite"`'),
+        (lambda: mleprep.run(all=True), 'run() has no parameter `all`; use `set="all"`'),
+        (lambda: mleprep.run("x", dry_run=True), "run() has no parameter `dry_run`; use `mleprep.plan`"),
+        (lambda: mleprep.run("x", quiet=True), "run() has no parameter `quiet`; use `progress=False`"),
+        (lambda: mleprep.run("x", timings=True), "run() has no parameter `timings`; use the attribute `timings` of the result"),
+        (lambda: mleprep.run(competition="x"), "run() has no parameter `competition`; use `ids`"),
+        (lambda: mleprep.grade("x", competition="x"), "grade() has no parameter `competition`; use `id`"),
+        (lambda: mleprep.grade("x", "y", quiet=True), "grade() has no parameter `quiet`"),
+        (lambda: mleprep.grade("x", "y", code_path="z"), "grade() has no parameter `code_path`; `mleprep.grade_all` has it"),
+        (lambda: mleprep.fetch("x", open=True), "fetch() has no parameter `open`; `mleprep.fetch_check_rules` has it"),
         (lambda: mleprep.path(["x", "y"]), "this function needs one competition, not 2"),
         (lambda: mleprep.grade("x", pd.DataFrame({"a": [1]})), "the submission is the first argument, and the id of the competition is the second one"),
         (lambda: mleprep.grade("x", 1), "the submission is the first argument, and the id of the competition is the second one"),
@@ -248,6 +263,7 @@ def test_missing_input_is_file_not_found(call: typing.Callable[[object], object]
         ("use --yes to remove", "use --yes to remove"),
         ("cannot read /a--source/b/--set.csv", "cannot read /a--source/b/--set.csv"),
         ("a -- b --- c", "a -- b --- c"),
+        ("stopping; press Ctrl-C again to end at once", "stopping; interrupt again to end at once"),
     ],
 )  # fmt: skip
 def test_messages_name_parameters(text: str, expected: str) -> None:
@@ -277,7 +293,7 @@ def test_errors_name_arguments_of_the_functions(tmp_path: typing.Any) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_message_names_an_option_that_is_a_parameter(verb: str) -> None:
-    kept = OUTPUT | LISTS.get(verb, set()) | {"--verbose", "--format", "--long"}
+    kept = OUTPUT | {"--layout", "--for", "--mount-public", "--verbose", "--format"}
     for option, value in options_of(verb).items():
         if option not in kept:
             for text in (f"use {option}", f"use '{option}{value}'", f"`{option}` does it", f"without {option}; or"):

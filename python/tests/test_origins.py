@@ -85,6 +85,12 @@ def test_results_have_the_data_dir_and_variant_of_their_call(tmp_path: Path, mon
     assert grade.variant.startswith("fixed") and grade.valid and not mleprep.grade(sample, v1, log=False).valid
     [competition] = mleprep.list(v1)
     assert competition.origin == {"data_dir": tmp_path / "data"} and competition.variants == ("v1", "fixed")
+    # The data directory of the settings when the function was called.
+    [other] = mleprep.plan(ID, no_download=True, progress=False)
+    monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(tmp_path / "data"))
+    assert other.origin == {"data_dir": tmp_path, "variant": "v1"} and mleprep.list(other)[0].origin == {"data_dir": tmp_path}
+    with pytest.raises(mleprep.UsageError, match="several data directories"):
+        mleprep.plan([fixed, mleprep.list(other)[0]])
     assert mleprep.path(fixed) == mleprep.path(grade) == fixed.path != mleprep.path(competition) == v1.path
     assert mleprep.why(fixed, progress=False).variant == "fixed"
     assert mleprep.run(fixed, **given)[0].path == fixed.path

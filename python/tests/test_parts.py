@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import mleprep
 import pytest
 from conftest import ID, SAMPLES
-from mleprep.parts import Part
+from mleprep.parts import Part, columns
 
 PIZZA = "random-acts-of-pizza"
 
@@ -80,11 +81,37 @@ def test_representations_are_short_lines_and_paths_are_absolute(results: dict[st
 
 
 def test_representations(results: dict[str, Any]) -> None:
-    assert repr(results["plan"]) == f"Results(2 Plan: {ID}, {PIZZA})"
+    plans = results["plan"]
+    count = sum(one.steps_to_run for one in plans)
+    assert repr(plans) == f"Plans(2 Plan: {ID}, {PIZZA}; {count} steps to run)" and count > 10
+    assert plans.disk is None and plans.left_out == () and plans[0].is_up_to_date == (plans[0].steps_to_run == 0)
     assert repr(results["list"]).startswith("Results(82 Competition: 3d-") and repr(results["list"]).endswith(", ...)")
     assert repr(results["plan"][0]).startswith(f"Plan(id='{ID}', steps=<")
     assert repr(results["plan"][PIZZA].steps[1]).endswith("runs='yes', reason='first run')")
-    assert repr(mleprep.Results[Any]([])) == "Results(0)"
+    assert repr(results["list"][:0]) == "Results(0 Competition)" and repr(results["run"]) == "Runs(1: 1 prepared)"
+    assert repr(results["diff"]).endswith("is_equal=False)")
+
+
+def test_times_are_shown_and_numbers_are_kept(results: dict[str, Any]) -> None:
+    found = results["why"]
+    time = datetime.fromtimestamp(found.published.at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    assert f"published='{time}: first run'" in repr(found) and f"at='{time}'" in repr(found.published)
+    assert f">{time}: first run<" in found._repr_html_() and type(found.published.at) is int
+    difference = mleprep.Difference(ID, published=(0, 1))
+    assert "published=('1970-01-01 00:00:00 UTC', '1970-01-01 00:00:01 UTC')" in repr(difference)
+    assert "1970-01-01 00:00:01 UTC" in difference._repr_html_() and difference.published == (0, 1)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_parts_become_columns(results: dict[str, Any], library: Any) -> None:
+    steps = results["why"].to_frame(library, of="steps")
+    assert ("first run", "first_run") in {*zip(steps["last.reason"], steps["last.reason_kind"])}
+    assert results["audit"].to_frame(library)["outputs.verdict"][0] == "answers_differ"
+    assert results["audit"].to_frame(library)["tree.verdict"][0] is None
+    assert not results["diff"].to_frame(library)["is_equal"][0]
+    assert "last.reason" not in results["plan"].to_frame(library, of="steps").columns
+    empty = results["plan"][:0].to_frame(library)
+    assert {str(empty[name].dtype).lower() for name in ("download_bytes", "steps_to_run", "is_up_to_date")} <= {"int64", "bool", "boolean"}
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -105,7 +132,7 @@ def test_frames_of_parts(results: dict[str, Any], name: str, of: str, library: A
     assert len(frame) == len(parts)
     if parts:
         assert [*frame["id"]] == [id for id, _ in parts]
-        expected = [one.name for one in dataclasses.fields(parts[0][1])] if isinstance(parts[0][1], Part) else [of]
+        expected = [*columns(type(parts[0][1]))] if isinstance(parts[0][1], Part) else [of]
         assert {*expected} <= {*frame.columns}
 
 

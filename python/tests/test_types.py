@@ -82,7 +82,7 @@ def test_each_document_of_the_schema_is_a_result(name: str) -> None:
             if name == "summarize":
                 entry["experiment"] = "mine"
         # Members that `_call` adds.
-        members = {"run": {"_data_dir": Path("data")}, "export": {"_path": "copy"}}.get(name, {})
+        members = {"run": {"_origin": {"data_dir": Path("data")}}, "export": {"_path": "copy"}}.get(name, {})
         found = _envelope.results(kind, document, members)
         rows = found if isinstance(found, Results) else [found] if found else []
         assert all(isinstance(one, row) for one in rows)
@@ -114,8 +114,7 @@ def check_record(row: type, entries: list[Any]) -> None:
         places = entries
         for part in path.split(".") if path else ():
             places = [inner for one in places for inner in alternatives(one["properties"][part]) if "properties" in inner]
-        # Steps of plans do not have their last run.
-        assert any(name in entry["properties"] for entry in places) or name == "last", f"{field.name} is not in the schema"
+        assert any(name in entry["properties"] for entry in places), f"{field.name} is not in the schema"
         for entry in places:
             if name not in entry["properties"]:
                 continue

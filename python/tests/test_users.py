@@ -78,9 +78,18 @@ def test_grades_are_reports(data_dir: Path, tmp_path: Path) -> None:
     assert "alice" in page.path.read_text() and "bob" in page.path.read_text()
     with pytest.raises(TypeError, match="`reports` contains a grade without a report; pass `output`"):
         mleprep.summarize(mleprep.grade(sample, ID, **given))
-    mapping: Any = {"alice": tmp_path / "all"}
-    with pytest.raises(TypeError, match="not a mapping; call `summarize` for each experiment, with the parameter `name`"):
-        mleprep.summarize(mapping)
+    both = mleprep.summarize({"alice": grades, "bob": [grade]})
+    assert both.ids == ["alice", "bob"] and [one.competitions[0].runs for one in both] == [2, 1]
+    with pytest.raises(TypeError, match="`name` cannot be used with a mapping"):
+        mleprep.summarize({"alice": grades}, name="bob")
+    with pytest.raises(mleprep.UsageError, match="the experiment `bob` has no reports"):
+        mleprep.report(ID, output=tmp_path / "page.html", grading={"alice": grade, "bob": []}, data_dir=data_dir)
+    for pairs in ([(ID, sample), (ID, str(sample))], iter([(grade, sample)] * 2), {ID: sample}):
+        found = mleprep.grade_all(pairs, output=tmp_path / "pairs", **given)
+        assert {*found.ids} == {ID} and {one.submission_path for one in found} == {sample} and found[0].score == grade.score
+        assert found._repr_html_().count(f">{sample}<") == len(found)
+    with pytest.raises(mleprep.UsageError, match="^submissions:2: there is no competition `nothing`"):
+        mleprep.grade_all([(ID, sample), ("nothing", sample)], output=tmp_path / "pairs", **given)
     with pytest.raises(mleprep.UsageError, match="`submissions` must be one list or directories of runs, but .*a.jsonl"):
         mleprep.grade_all([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], output=tmp_path / "all", **given)
 
@@ -95,6 +104,11 @@ def test_messages_name_the_data_directory(tmp_path: Path, data_dir: Path, monkey
         with pytest.raises(mleprep.InputError) as raised:
             call()
         assert raised.value.message.endswith(f" in {tmp_path}") and "`data_dir`" in (raised.value.help or "")
+    for call in (mleprep.grade, mleprep.validate):
+        with pytest.raises(mleprep.InputError, match=f"^variant `fixed` of competition `{ID}` is not prepared in {data_dir}\n"):
+            call(sample, ID, variant="fixed", data_dir=data_dir)
+    with pytest.warns(mleprep.PrepWarning, match="variant `v1` is not prepared: leaf-classification$"):
+        mleprep.report([ID, "leaf-classification"], output=tmp_path / "page.html", data_dir=data_dir)
 
 
 def test_suggestions(data_dir: Path) -> None:
@@ -104,6 +118,8 @@ def test_suggestions(data_dir: Path) -> None:
     unknown: Any = "Lite"
     with pytest.raises(mleprep.UsageError, match="invalid value 'Lite' for `set`\nhelp: write 'lite', "):
         mleprep.summarize(data_dir, set=unknown)
+    with pytest.raises(TypeError, match="the competition is the first argument, and the output is the second one"):
+        mleprep.export("out", ID, data_dir=data_dir)
     library: Any = "dask"
     with pytest.raises(mleprep.UsageError, match="write 'pandas' or 'polars'"):
         mleprep.load(ID, data_dir=data_dir, library=library)

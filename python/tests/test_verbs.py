@@ -82,7 +82,7 @@ def test_public_tables_are_frames(data_dir: Path) -> None:
     assert mleprep.validate(tables["sample_submission"], ID, data_dir=data_dir)
     assert "train.csv" in tables._repr_html_() and "train" in repr(tables)
     assert tables == tables and tables != mleprep.load(ID, data_dir=data_dir)
-    with pytest.raises(KeyError, match="no table 'trian'; the tables are"):
+    with pytest.raises(KeyError, match="no table 'trian'; did you mean 'train'?"):
         tables["trian"]
     pizza = mleprep.load(PIZZA, data_dir=data_dir)
     assert pizza["train"].equals(pizza["train.zip/train.json"]) and len(pizza["train"]) == 232
@@ -126,9 +126,67 @@ def test_tables_of_all_formats_are_loaded(tmp_path: Path, library: str) -> None:
         assert tables[name].shape == (2, 2), name
     assert [*tables["d"]["id"]] == ["001", "002"] and tables["f"].tolist() == [0, 1, 2] == tables["g"]["x"].tolist()
     (tmp_path / "a.csv").write_text("")
-    with pytest.raises(Exception) as raised:  # noqa: B017 - the exception of the library
+    with pytest.raises(mleprep.InputError, match=f"^{tmp_path / 'a.csv'}: {library} cannot read the table `a`: .*\n") as raised:
         _tables.Tables(tmp_path, library)["a"]
-    assert raised.value.__notes__ == [f"reading {tmp_path / 'a.csv'}"]
+    assert raised.value.__cause__
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_json_is_a_table_by_its_content(tmp_path: Path, library: str) -> None:
+    pytest.importorskip(library)
+    columns = {"kind": {"a": "code", "b": "text"}, "source": {"a": "x", "b": "y"}}
+    documents = {
+        "lines": '{"a": 1, "b": [1]}\n\n{"a": 2, "b": [2]}\n', "rows": '[{"a": 1}, {"a": 2.5}]', "columns": '{"a": [1, 2]}',
+        "names": '{"0": "x", "1": "y"}', "coco": '{"images": [{"id": 1}], "annotations": [{"id": 2}]}', "list": "[1, 2]",
+        "mixed": '{"info": {}, "images": [{"id": 1}]}', "nested": json.dumps(columns),
+    }  # fmt: skip
+    for name, text in documents.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    (tmp_path / "one.jsonl").write_text('{"a": 1}')
+    tables = dict(_tables.Tables(tmp_path, library))
+    for name in ("lines", "rows", "columns"):
+        assert [int(one) for one in tables[name]["a"]] == [1, 2], name
+    assert tables["lines"].shape == (2, 2) and tables["one"].shape == (1, 1)
+    for name in ("names", "coco", "list", "mixed"):
+        assert tables[name] == json.loads(documents[name])
+    # polars has no index.
+    nested = tables["nested"].reset_index() if library == "pandas" else tables["nested"]
+    assert [*nested.columns] == ["index", "kind", "source"] and [*nested["index"]] == ["a", "b"] and [*nested["source"]] == ["x", "y"]
+    (tmp_path / "rows.json").write_text('{"a": 1}\n{')
+    with pytest.raises(mleprep.InputError, match="cannot read the table `rows`"):
+        _tables.Tables(tmp_path, library)["rows"]
+
+
+def test_many_tables_are_shown_shortly(tmp_path: Path) -> None:
+    (tmp_path / "part").mkdir()
+    for place in range(200):
+        (tmp_path / "part" / f"{place:03}.csv").touch()
+    (tmp_path / "train.csv").touch()
+    tables = _tables.Tables(tmp_path)
+    assert repr(tables).startswith("Tables(201: train, part/000, ") and repr(tables).endswith("part/008, ...)")
+    assert tables._repr_html_().count("<tr>") == 101 and tables._repr_html_().endswith("and 101 more</em></p>")
+    with pytest.raises(KeyError) as raised:
+        tables["nothing"]
+    assert len(str(raised.value)) < 200 and tables._ipython_key_completions_() == [*tables]
+
+
+def test_files_that_are_not_tables_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("description.md", "train.json.7z"):
+        (tmp_path / name).touch()
+    tables = _tables.Tables(tmp_path)
+    assert repr(tables) == "Tables(0; other files: description.md, train.json.7z)" and "train.json.7z" in tables._repr_html_()
+    with pytest.raises(KeyError, match="`load` does not read train.json.7z; `run` with `expand_archives=True` unpacks it"):
+        tables["train"]
+    with pytest.raises(KeyError, match="no table 'x' in Tables.0; other files: description.md"):
+        tables["x"]
+    (tmp_path / "a.parquet").touch()
+
+    def failing(*_: Any) -> None:
+        raise ImportError("no pyarrow")
+
+    monkeypatch.setattr(pd, "read_parquet", failing)
+    with pytest.raises(ImportError, match='pandas needs pyarrow to read .*a.parquet: .*, or pass `library="polars"`'):
+        _tables.Tables(tmp_path, "pandas")["a"]
 
 
 def test_missing_library_is_an_import_error(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +252,7 @@ def test_several_records_are_shown_with_their_reasons(variants: Path, tmp_path: 
     plans = mleprep.plan([PIZZA, PICTURES], no_download=True, **data)
     count = sum(step.runs != "no" for plan in plans for step in plan.steps)
     assert plans._repr_html_().count("first run") == count - 2 and f">{PICTURES}</td><td " in plans._repr_html_()
-    monkeypatch.setattr("mleprep.results._DETAILS", 5)
+    monkeypatch.setattr("mleprep._html.MAX_ROWS", 5)
     assert plans._repr_html_().endswith(f"<p><em>and {count - 5} more</em></p>")
     figures = {"valid_submissions_percentage": parts.Estimate(25.0, 20.0, 30.0, 2.5)}
     experiments = [mleprep.Experiment(id, (parts.SetFigures("low", metrics=figures),)) for id in ("a", "b")]
@@ -400,8 +458,14 @@ def test_failed_competitions_are_raised_or_returned(variants: Path) -> None:
     assert raised.value.place is None
     done = mleprep.run(two, no_download=True, check=False, **data)
     assert [(one.id, one.place) for run in done for one in run.failures] == [(one, f"{one}/bundle") for one in two]
-    assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one.is_complete for one in done)
-    assert mleprep.run(two, available=True, source=ROOT, **data).left_out == (PICTURES, PIZZA)
+    assert [one.failures[0].kind for one in done] == ["input", "input"] and not any(one or one.is_complete for one in done)
+    assert repr(done) == "Runs(2: 2 failed)" and [one.id for one in done.failed] == two and done[1:].failed == done.failed[1:]
+    assert done._repr_html_().count("<table>") == 1 and len(done.to_frame(of="failed")) == 2
+    assert repr(found) == f"Results(1 Leaks: {ID}; 1 failed)"
+    prepared = mleprep.list(two + [ID], **data)
+    assert [one.is_prepared for one in prepared] == [False, False, True] == [*prepared.to_frame()["is_prepared"]]
+    left_out = mleprep.run(two, available=True, source=ROOT, **data)
+    assert left_out.left_out == (PICTURES, PIZZA) and repr(left_out) == "Runs(0: 2 left out)"
 
 
 def test_missing_credentials_are_failures_without_check(tmp_path: Path) -> None:
@@ -561,7 +625,7 @@ class Bar:
     """Records what a bar of tqdm shows."""
 
     def __init__(self, total: int, bar_format: str) -> None:
-        self.total, self.n, self.text, self.is_closed = total, 0, bar_format, False
+        self.total, self.n, self.text, self.format, self.is_closed = total, 0, "", bar_format, False
 
     def set_description(self, text: str) -> None:
         self.text = text
@@ -573,8 +637,9 @@ class Bar:
         self.is_closed = True
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPatch, fails: bool) -> None:
+@pytest.mark.parametrize("ending", ["done", "failed", "raised"])
+def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    last = "b: done after 2.00 s" if ending == "done" else "b: failed after 2.00 s"
     bars: list[Bar] = []
     monkeypatch.setattr(_progress, "_tqdm", lambda: lambda **given: bars.append(Bar(**given)) or bars[0])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
@@ -584,16 +649,18 @@ def test_notebook_shows_a_bar_that_never_falls_back(monkeypatch: pytest.MonkeyPa
         for line in (
             "note", "a: started, 5 steps", "3 of 12 steps, 34 %, 3.4 GB, 10 s; now b/x (90 % of 1.20 GB)",
             "b: started, 6 steps", "a: done after 1.00 s, 5 steps run", "9 of 12 steps, 1 of 2 competitions, 30 %; now b/x",
-            "9 of 12 steps, 1 of 2 competitions, 70 %, 2 min left; now b/x (34 % of 1.20 GB)", "b/x: failed",
-            "b: failed after 2.00 s", "error: b/x: no", "  help: mend it", "the run prepared 1 of 2 competitions, but not b",
+            "9 of 12 steps, 1 of 2 competitions, 70 %, 2 min left; now b/x (34 % of 1.20 GB)", last, "error: b/x: no",
+            "  help: mend it", "the run prepared 1 of 2 competitions, but not b",
         ):  # fmt: skip
             show(line)
             shown += [(one.n, one.total) for one in bars]
-        if fails:
+        if ending == "raised":
             raise KeyError
-    assert shown == [(0, 100), *[(34, 100)] * 4, *[(70, 100)] * 6]
+    assert shown == [(0, 100), *[(34, 100)] * 4, *[(70, 100)] * 5]
     [bar] = bars
-    assert bar.is_closed and bar.text == "b: failed after 2.00 s" and bar.n == (70 if fails else 100)
+    assert bar.is_closed and bar.text == last and bar.n == (100 if ending == "done" else 70)
+    assert "remaining" not in bar.format and _progress.environment(True) == {"PREP_STATUS_SECONDS": "1"}
+    assert _progress.environment(print) == _progress.environment(False) == {}
     assert sys.stderr.getvalue().splitlines() == ["note", "the run prepared 1 of 2 competitions, but not b"]  # type: ignore[attr-defined]
 
 

@@ -1,5 +1,5 @@
 //! Shows the progress of a run on stderr. A terminal shows a line for each running step.
-//! Other outputs get one line about the run every ten seconds.
+//! Other outputs get one line about the run every ten seconds, or as often as the variable `PREP_STATUS_SECONDS` states.
 //!
 //! If the terminal is too narrow, a line first omits its last figures, such as the remaining time. If a line is still too
 //! long, the name of the competition is shortened, and then the name of the step.
@@ -87,6 +87,15 @@ const DEFAULT_WIDTH: usize = 80;
 const REDRAW_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Seconds between two lines, for programs that show their own bar.
+const INTERVAL_VARIABLE: &str = "PREP_STATUS_SECONDS";
+
+/// Returns the interval for a value of the variable.
+fn line_interval(value: &str) -> Duration {
+    let seconds = value.parse().ok().filter(|seconds| *seconds > 0);
+    seconds.map_or(LINE_INTERVAL, Duration::from_secs)
+}
+
 enum Screen {
     Bars(Bars),
     Lines,
@@ -120,7 +129,10 @@ impl Screen {
     fn interval(&self) -> Option<Duration> {
         match self {
             Screen::Bars(_) => Some(REDRAW_INTERVAL),
-            Screen::Lines => Some(LINE_INTERVAL),
+            Screen::Lines => {
+                let value = std::env::var(INTERVAL_VARIABLE).unwrap_or_default();
+                Some(line_interval(&value))
+            }
             Screen::Silent => None,
         }
     }
@@ -241,6 +253,14 @@ mod screen_tests {
     fn templates_parse() {
         for text in ["{bar:20} {msg}", "{msg}"] {
             assert!(ProgressStyle::with_template(text).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_variable_sets_the_interval_of_lines() {
+        assert_eq!(line_interval("1"), Duration::from_secs(1));
+        for value in ["", "0", "-1", "x"] {
+            assert_eq!(line_interval(value), LINE_INTERVAL, "{value}");
         }
     }
 
