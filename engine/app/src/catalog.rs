@@ -253,11 +253,17 @@ impl Catalog {
     /// # Errors
     /// Returns an error if there is no competition with this id. The error suggests a similar one.
     pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
-        let pack = id
-            .split_once('/')
-            .and_then(|(pack, _)| self.packs.get(pack));
-        if let Some(Err(error)) = pack {
-            return Err(error.clone());
+        if let Some((pack, name)) = id.split_once('/')
+            && let Some(found) = self.packs.get(pack)
+        {
+            found.as_ref().map_err(Clone::clone)?;
+            let missing = || {
+                let message = format!("the pack `{pack}` has no competition `{name}`");
+                let ids = self.entries.keys().map(String::as_str);
+                let of_pack = ids.filter(|id| id.split('/').next() == Some(pack));
+                Error::request(message).help(alternatives(id, "it", of_pack))
+            };
+            return self.entries.get(id).ok_or_else(missing);
         }
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));

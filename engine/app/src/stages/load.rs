@@ -45,12 +45,7 @@ impl<'a> Chosen<'a> {
     /// Returns an error if a competition does not exist, or if the user's directory of bundles does not exist. Also
     /// returns an error if `prep.lock` cannot be read.
     pub(super) fn choose(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
-        let source = task.options.remembered.source.as_ref();
-        if let Some(source) = source.filter(|source| !source.is_dir()) {
-            let message = format!("the source `{}` is not a directory", source.display());
-            return Err(Error::new(Failure::Input, message)
-                .help("name the directory that contains ID.zip or ID/ID.zip"));
-        }
+        task.options.require_source()?;
         let lock = match task.options.locked {
             true => Some(lock::read(&task.settings.data_dir)?),
             false => None,
