@@ -16,7 +16,9 @@ use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
 use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
 use prep_spec::model::{Grade, Spanned};
-use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Span, help_if_cut, nearest};
+use prep_spec::{
+    Diagnostic, Diagnostics, Pipeline, Reading, Span, help_if_cut, is_typing_error, nearest,
+};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
 use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
 use serde::Serialize;
@@ -480,17 +482,18 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     found
 }
 
-/// Returns a warning for each name in `accepted` that is similar to a name with a meaning. Other names are valid, because they
-/// declare leaks that no detector finds.
+/// Returns a warning for each name in `accepted` that is one edit away from a name with a meaning. Other names are valid,
+/// because they declare leaks that no detector finds.
 fn misspelled_reasons(pipeline: &Pipeline) -> Vec<Diagnostic> {
     let known = [PUBLISHED, NOT_REPRODUCIBLE, SILENT_FAILURE];
     let known = || prep_leaks::NAMES.iter().copied().chain(known);
     let names = pipeline.accepted.iter().map(|(name, _)| name);
     let names = names.filter(|name| known().all(|known| known != name.value));
     let warnings = names.filter_map(|name| {
-        let near = nearest(&name.value, known())?;
+        let near =
+            nearest(&name.value, known()).filter(|near| is_typing_error(&name.value, near))?;
         let message = format!(
-            "no detector has the name `{}`, so the reason has no effect",
+            "no detector has the name `{}`, so it declares a leak that no detector finds",
             name.value
         );
         Some(Diagnostic::warning("unknown-detector", name.span, message).suggest(Some(near)))
