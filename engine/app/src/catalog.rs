@@ -454,18 +454,39 @@ impl CatalogEntry {
         Ok(pipeline)
     }
 
-    /// Returns the published checksums, if there are any.
+    /// Returns the published checksums. Returns `None` if there are no checksums of outputs.
     ///
     /// # Errors
     /// Returns an error if `checksums.json` has mistakes.
     pub fn published_checksums(&self) -> Result<Option<PublishedChecksums>, Error> {
-        let parse = |text: &str| {
-            serde_json::from_str(text).map_err(|error| {
-                let message = format!("checksums.json of `{}`: {error}", self.id);
-                Error::new(Failure::Pipeline, message)
-            })
+        let Some(text) = &self.checksums else {
+            return Ok(None);
         };
-        self.checksums.as_deref().map(parse).transpose()
+        let sums = PublishedChecksums::parse(text).map_err(|error| {
+            let message = format!("checksums.json of `{}`: {error}", self.id);
+            Error::new(Failure::Pipeline, message).help(
+                "write `{ \"public\": { PATH: MD5 }, \"private\": { PATH: MD5 } }`, with paths below these directories",
+            )
+        })?;
+        Ok(Some(sums).filter(|sums| sums.outputs().next().is_some()))
+    }
+
+    /// Checks that each published checksum belongs to an output of the pipeline.
+    ///
+    /// # Errors
+    /// Returns an error if a checksum belongs to no output, or if `checksums.json` has mistakes.
+    pub(crate) fn check_checksums(&self, pipeline: &Pipeline) -> Result<(), Error> {
+        let sums = self.published_checksums()?;
+        match sums.and_then(|sums| sums.without_output(pipeline)) {
+            Some(path) => Err(Error::new(
+                Failure::Pipeline,
+                format!(
+                    "checksums.json of `{}`: no output creates `{path}`",
+                    self.id
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Returns the names of the sets that contain the competition. Sets of a pack have the form `PACK/NAME`.
