@@ -19,6 +19,7 @@ use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
 use prep_spec::Pipeline;
 use prep_spec::model::{Declaration, Output, Query, Setting, SourceLocation, Table, TableOrigin};
 use prep_spec::split_source;
+use prep_spec::{Pipeline, Span};
 use prep_spec::words::{CellContent, KeyType, Produces};
 use prep_sql::Session;
 use thiserror::Error;
@@ -322,8 +323,8 @@ impl Builder<'_> {
     }
 
     /// Returns the tree of an archive, or of the bundle if `archive` is empty. If no step unpacks the archive yet,
-    /// adds this step.
-    fn tree(&mut self, archive: &str) -> Result<Port, BuildError> {
+    /// adds this step. `place` is the position of the path that names the archive.
+    fn tree(&mut self, archive: &str, place: Option<Span>) -> Result<Port, BuildError> {
         if let Some(node) = self.trees.get(archive) {
             return Ok(value_of(*node));
         }
@@ -337,6 +338,7 @@ impl Builder<'_> {
             (Some(source), "") => self.source_tree(source)?,
             _ => {
                 let outer = self.tree(containing_archive(archive), place)?;
+                let step = self.located(Box::new(step)).at(place);
                 let step = kinds::unpack(Some(archive.to_owned()));
                 let inputs = vec![("archive".to_owned(), outer)];
                 value_of(self.add(&format!("unpack/{archive}"), step, inputs)?)
