@@ -24,7 +24,7 @@ use crate::table::typed::LazySubmission;
 /// Grades submissions of one competition.
 #[derive(Debug)]
 pub struct Grader {
-    spec: GradeSpec,
+    pub(crate) spec: GradeSpec,
     engine: Option<Arc<dyn QueryEngine>>,
 }
 

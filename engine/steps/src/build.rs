@@ -16,11 +16,10 @@ use std::path::Path;
 
 use prep_cache::LinkMode;
 use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
-use prep_spec::Pipeline;
 use prep_spec::model::{Declaration, Output, Query, Setting, SourceLocation, Table, TableOrigin};
 use prep_spec::split_source;
-use prep_spec::{Pipeline, Span};
 use prep_spec::words::{CellContent, KeyType, Produces};
+use prep_spec::{Pipeline, Span};
 use prep_sql::Session;
 use thiserror::Error;
 
@@ -338,8 +337,8 @@ impl Builder<'_> {
             (Some(source), "") => self.source_tree(source)?,
             _ => {
                 let outer = self.tree(containing_archive(archive), place)?;
-                let step = self.located(Box::new(step)).at(place);
                 let step = kinds::unpack(Some(archive.to_owned()));
+                let step = self.located(Box::new(step)).at(place);
                 let inputs = vec![("archive".to_owned(), outer)];
                 value_of(self.add(&format!("unpack/{archive}"), step, inputs)?)
             }
@@ -573,6 +572,7 @@ impl Builder<'_> {
             prose,
             is_complete,
             metric: self.options.metric.clone(),
+            requirements: self.options.requirements.clone(),
             outputs: public,
             sample,
         };

@@ -229,26 +229,37 @@ impl Competition {
         task::describe(&self.recalled).into_iter()
     }
 
+    /// Returns whether the description has published bytes, which must not change.
+    fn has_published_description(&self) -> bool {
+        self.entry.pack.is_some() || self.entry.is_built_in()
+    }
+
     /// Returns a sentence about the metric of the section `grade`, for the description.
     pub(crate) fn metric(&self) -> Option<String> {
         let grade = self.pipeline.grade.as_ref()?;
         // Does not fail, because the section was checked when the pipeline was loaded.
         let grader = Grader::parse(&grade.value.rules).ok()?;
+        if !self.has_published_description() {
+            return Some(grader.description_of_metric());
+        }
         let better = match grader.direction() {
             Direction::HigherIsBetter => "Higher",
             Direction::LowerIsBetter => "Lower",
         };
         let definition = &grader.metric().definition;
-        let text = format!("`{}`: {}", definition.name, definition.summary);
-        let has_published_bytes = self.entry.pack.is_some() || self.entry.is_built_in();
-        let (more, query) = match has_published_bytes {
-            true => Default::default(),
-            false => (
-                metric_parameters(&grade.value.rules, definition.name),
-                query_of_metric(&grader),
-            ),
-        };
-        Some(format!("{text}{more} {better} is better.{query}"))
+        let (name, summary) = (definition.name, definition.summary);
+        Some(format!("`{name}`: {summary} {better} is better."))
+    }
+
+    /// Returns sentences about the rules for submissions, for the description. Returns `None` if the description must not
+    /// change.
+    pub(crate) fn requirements(&self) -> Option<Vec<String>> {
+        if self.has_published_description() {
+            return None;
+        }
+        let grade = self.pipeline.grade.as_ref();
+        let grader = grade.and_then(|grade| Grader::parse(&grade.value.rules).ok());
+        Some(grader.map_or_else(Vec::new, |grader| grader.requirements()))
     }
 
     /// Returns the outputs for which no checksum is published.
@@ -264,36 +275,6 @@ impl Competition {
             .filter(|path| sums.is_none_or(|sums| sums.of_output(path).is_none()))
             .collect()
     }
-}
-
-/// Returns the text of the query that is the metric, as a block of Markdown. Returns an empty string for another metric.
-fn query_of_metric(grader: &Grader) -> String {
-    match grader.queries().as_slice() {
-        [query] if grader.metric().definition.name == "sql" => {
-            format!("\n\n```sql\n{}\n```", query.text.trim())
-        }
-        _ => String::new(),
-    }
-}
-
-/// Returns sentences about the parameters of a metric, except a query, and about the scale of the score.
-fn metric_parameters(rules: &serde_json::Value, name: &str) -> String {
-    let parameters = &rules["metric"][name];
-    let mut text = match parameters.is_object() || parameters.is_array() {
-        true if name != "sql" => format!(" Parameters: `{parameters}`."),
-        _ => String::new(),
-    };
-    let number = |key: &str| rules[key].as_f64();
-    if number("scale").or(number("offset")).is_some() {
-        let (scale, offset) = (
-            number("scale").unwrap_or(1.0),
-            number("offset").unwrap_or(0.0),
-        );
-        text.push_str(&format!(
-            " The score is this value times {scale}, plus {offset}."
-        ));
-    }
-    text
 }
 
 /// Returns the part of the entry of `prep.lock` that is known before the competition is prepared.
