@@ -253,5 +253,9 @@ mod tests {
             let text = grader(json!([]), metric).description_of_metric();
             assert!(text.contains(expected), "{text}");
         }
+        let scaled = json!({ "metric": { "accuracy": "a" }, "scale": 100 });
+        let text = Grader::parse(&scaled).unwrap().description_of_metric();
+        let expected = " The score is this value times 100, plus 0. Higher is better.";
+        assert!(text.ends_with(expected), "{text}");
     }
 }

@@ -719,24 +719,6 @@ grade:
         assert!(shown.contains("write `SELECT *, record`"), "{shown}");
     }
 
-    #[test]
-    fn parameters_of_a_metric_are_described() {
-        for (rules, expected) in [
-            (serde_json::json!({ "metric": { "accuracy": "y" } }), ""),
-            (
-                serde_json::json!({ "metric": { "f1": { "column": "y" } }, "scale": 100 }),
-                " Parameters: `{\"column\":\"y\"}`. The score is this value times 100, plus 0.",
-            ),
-            (
-                serde_json::json!({ "metric": { "sql": { "query": "SELECT 1" } } }),
-                "",
-            ),
-        ] {
-            let name = rules["metric"].as_object().unwrap().keys().next().unwrap();
-            assert_eq!(metric_parameters(&rules, name), expected);
-        }
-    }
-
     /// The rules of the language, queries, grading and variants are checked separately. Their mistakes form one list,
     /// sorted by position.
     #[test]

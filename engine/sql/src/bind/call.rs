@@ -479,7 +479,7 @@ pub(super) fn scalar_call(
         arg_fields: &fields,
         scalar_arguments: &scalars,
     });
-    let returned = returned.map_err(|error| not_accepted(&name, (&args, &sources), at, &error))?;
+    let returned = returned.map_err(|error| not_accepted(&name, (&args, sources), at, &error))?;
     let data_type = returned.data_type().clone();
     let wide = computed_type(&data_type);
     Ok(cast(Expr::call(function, args, data_type, at), &wide))
