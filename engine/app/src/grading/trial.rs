@@ -451,7 +451,7 @@ mod tests {
         assert!(one_class.starts_with("roc_auc:"), "{one_class}");
         let numbers = grade(auc(), "id,y\n1,96.25\n2,1\n", good).unwrap_err();
         assert!(
-            numbers.starts_with("roc_auc: column `y`, row 1: the answers contain 96.25"),
+            numbers.starts_with("roc_auc: column `y`, row 1: the answers contain `96.25`"),
             "{numbers}"
         );
         let r2 = || section(json!({ "r2": "y" }));
