@@ -44,6 +44,25 @@ fn description_contains_the_query_of_the_metric() {
     assert!(text.ends_with(&block), "{text}");
 }
 
+#[test]
+fn description_contains_rules_and_parameters() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let metric = "metric: { f1: { column: docked, average: binary } }";
+    let pipeline = Harbour::PIPELINE.replace("metric: { accuracy: docked }", metric);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    sandbox.run_and_count_steps(Harbour::ID);
+    let text = sandbox.prepared(Harbour::ID).join("public/description.md");
+    let text = fs::read_to_string(text).expect("the description");
+    for part in [
+        "\nThese rules apply:\n\n- The file has the columns `id`, `docked`. Other columns and any order are allowed.\n",
+        "\n- The file has as many rows as the answers.\n",
+        " Parameters: `column`: `docked`; `average`: `binary`. Higher is better.\n",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
 /// Harnesses overwrite the description with their own text.
 #[test]
 fn overwriting_the_description_does_not_change_the_cache() {

@@ -185,7 +185,7 @@ fn tables_with_other_delimiters_are_prepared_and_graded() {
         let graded = sandbox.prep(&["grade", id, sample, "--json"]).code(0);
         let report = graded.stderr_has(&["has no leaderboard.csv"]).competition();
         assert_eq!(report["score"], 0.5);
-        assert!(report["gold_threshold"].is_null() && report["is_lower_better"].is_null());
+        assert!(report["gold_threshold"].is_null() && report["is_lower_better"] == false);
         assert_eq!(report["any_medal"], false);
         sandbox.prep(&["grade", id, "--score", "0.5"]).code(3);
     }

@@ -268,11 +268,11 @@ fn frequent_mistakes_have_a_remedy() {
         "The rows have 3 fields, but the header has 2",
         "decimal point",
     ]);
-    // Without a leaderboard, there is no median.
+    // Without a leaderboard, there is no median, but the metric has a direction.
     let graded = sandbox.prep(&["grade", "plain", "mine.csv"]).code(0);
     let row = graded.stdout.lines().nth(1).expect("a row");
     let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(cells[2..], ["-", "-", "-", "valid"], "{row}");
+    assert_eq!(cells[2..], ["higher", "-", "-", "valid"], "{row}");
     let graded = sandbox.prep(&["grade", Harbour::ID, "mine.csv"]).code(0);
     graded.stdout_has(&["bronze  yes"]);
 }

@@ -62,6 +62,8 @@ fn sandbox() -> Sandbox {
     for at in 0..40 {
         archive = archive.file(&format!("photos/{at}.jpg"), format!("photo {at}"));
     }
+    let shard = Archive::new().file("0.jpg", "photo").bytes();
+    let archive = archive.file("shards/0.zip", shard);
     let sandbox = Sandbox::new();
     sandbox.bundle(ID, &archive.bytes());
     sandbox
@@ -95,6 +97,29 @@ fn a_directory_without_files_is_a_warning() {
         let warning = "yard: `public/train/` has no files";
         assert_eq!(ended.stderr.contains(warning), is_empty, "{}", ended.stderr);
     }
+}
+
+#[test]
+fn checksums_that_name_no_output_are_a_mistake() {
+    let sandbox = sandbox();
+    sandbox.write("pipelines/yard/pipeline.yaml", PIPELINE);
+    for (text, message) in [
+        ("[]", "expected a map"),
+        (r#"{ "publik": {} }"#, "unknown field `publik`"),
+        (r#"{ "public": { "train.csv": "0" } }"#, "`0` is not an MD5"),
+        (
+            r#"{ "public": { "trian.csv": "8f12d4f1f138f3867e881293b9bc54ee" } }"#,
+            "no output creates `public/trian.csv`",
+        ),
+    ] {
+        sandbox.write("pipelines/yard/checksums.json", text);
+        let ended = sandbox.prep(&["pipeline", "check", "pipelines"]).code(3);
+        assert!(ended.stdout.contains(message), "{text}: {}", ended.stdout);
+    }
+    sandbox.write("pipelines/yard/checksums.json", "{}");
+    sandbox.prep(&["pipeline", "check", "pipelines"]).code(0);
+    let ended = sandbox.prep(&["run", ID, "--source", "source"]).code(0);
+    assert!(!ended.stdout.contains("checksums ok"), "{}", ended.stdout);
 }
 
 #[test]

@@ -271,7 +271,11 @@ fn requests_that_cannot_be_fulfilled_change_nothing() {
         (&["list", "--set", "lab/smal"], 2, "did you mean `small`?"),
         (&["list", "--set", "lb"], 2, "did you mean `lab`?"),
         (&["run", "lab/harbor"], 2, "did you mean `lab/harbour`?"),
-        (&["run", "lab/../lab/harbour"], 2, "there is no competition"),
+        (
+            &["run", "lab/../lab/harbour"],
+            2,
+            "no competition `../lab/harbour`",
+        ),
         (&["list", "--closed-after", "soon"], 2, "2026-01-31"),
     ] {
         sandbox.prep(arguments).code(code).stderr_has(&[message]);

@@ -253,11 +253,17 @@ impl Catalog {
     /// # Errors
     /// Returns an error if there is no competition with this id. The error suggests a similar one.
     pub fn get(&self, id: &str) -> Result<&CatalogEntry, Error> {
-        let pack = id
-            .split_once('/')
-            .and_then(|(pack, _)| self.packs.get(pack));
-        if let Some(Err(error)) = pack {
-            return Err(error.clone());
+        if let Some((pack, name)) = id.split_once('/')
+            && let Some(found) = self.packs.get(pack)
+        {
+            found.as_ref().map_err(Clone::clone)?;
+            let missing = || {
+                let message = format!("the pack `{pack}` has no competition `{name}`");
+                let ids = self.entries.keys().map(String::as_str);
+                let of_pack = ids.filter(|id| id.split('/').next() == Some(pack));
+                Error::request(message).help(alternatives(id, "it", of_pack))
+            };
+            return self.entries.get(id).ok_or_else(missing);
         }
         self.entries.get(id).ok_or_else(|| {
             let error = Error::request(format!("there is no competition `{id}`"));
@@ -448,18 +454,39 @@ impl CatalogEntry {
         Ok(pipeline)
     }
 
-    /// Returns the published checksums, if there are any.
+    /// Returns the published checksums. Returns `None` if there are no checksums of outputs.
     ///
     /// # Errors
     /// Returns an error if `checksums.json` has mistakes.
     pub fn published_checksums(&self) -> Result<Option<PublishedChecksums>, Error> {
-        let parse = |text: &str| {
-            serde_json::from_str(text).map_err(|error| {
-                let message = format!("checksums.json of `{}`: {error}", self.id);
-                Error::new(Failure::Pipeline, message)
-            })
+        let Some(text) = &self.checksums else {
+            return Ok(None);
         };
-        self.checksums.as_deref().map(parse).transpose()
+        let sums = PublishedChecksums::parse(text).map_err(|error| {
+            let message = format!("checksums.json of `{}`: {error}", self.id);
+            Error::new(Failure::Pipeline, message).help(
+                "write `{ \"public\": { PATH: MD5 }, \"private\": { PATH: MD5 } }`, with paths below these directories",
+            )
+        })?;
+        Ok(Some(sums).filter(|sums| sums.outputs().next().is_some()))
+    }
+
+    /// Checks that each published checksum belongs to an output of the pipeline.
+    ///
+    /// # Errors
+    /// Returns an error if a checksum belongs to no output, or if `checksums.json` has mistakes.
+    pub(crate) fn check_checksums(&self, pipeline: &Pipeline) -> Result<(), Error> {
+        let sums = self.published_checksums()?;
+        match sums.and_then(|sums| sums.without_output(pipeline)) {
+            Some(path) => Err(Error::new(
+                Failure::Pipeline,
+                format!(
+                    "checksums.json of `{}`: no output creates `{path}`",
+                    self.id
+                ),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Returns the names of the sets that contain the competition. Sets of a pack have the form `PACK/NAME`.

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::outline::outline;
 use crate::stages::load::Loader;
 
-/// Checks a pipeline file in all variants, and the leaderboard in its directory. Returns the warnings.
+/// Checks a pipeline file in all variants, and the leaderboard and checksums in its directory. Returns the warnings.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or the pipeline has mistakes. One error lists all mistakes.
@@ -26,6 +26,7 @@ pub fn check(path: &Path) -> Result<Option<Diagnostics>, Error> {
     let id = id.to_string_lossy().into_owned();
     let entry = CatalogEntry::entry_of_directory(id, path, directory, text.into())?;
     let pipeline = Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
+    entry.check_checksums(&pipeline)?;
     let warnings = pipeline.warnings.iter().flat_map(Diagnostics::iter);
     let warnings = warnings.cloned().chain(similar_files(directory)).collect();
     Ok(Diagnostics::new(pipeline.source, warnings))

@@ -8,12 +8,14 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use prep_core::Failure;
 use prep_fetch::LazyNetwork;
 use prep_spec::BASE_VARIANT;
 use prep_spec::model::Bundle;
 use prep_steps::{Expand, PreparationRecord, Preview, RememberedOptions, Verify};
 
 use crate::catalog::Catalog;
+use crate::error::Error;
 use crate::settings::Settings;
 
 /// All inputs of a command that plans, prepares, pushes or downloads competitions.
@@ -110,6 +112,17 @@ impl PreparationOptions {
             .iter()
             .map(PathBuf::as_path)
             .collect()
+    }
+
+    /// Returns an error if the user named a directory with bundles that does not exist.
+    pub(crate) fn require_source(&self) -> Result<(), Error> {
+        let source = self.remembered.source.as_ref();
+        let Some(source) = source.filter(|source| !source.is_dir()) else {
+            return Ok(());
+        };
+        let message = format!("the source `{}` is not a directory", source.display());
+        Err(Error::new(Failure::Input, message)
+            .help("name the directory that contains ID.zip or ID/ID.zip"))
     }
 
     /// Returns whether bundles and the files of further sources are compared with their published checksums.

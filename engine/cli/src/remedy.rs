@@ -161,7 +161,11 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "--discard-bundle deletes each bundle after its competition is prepared",
         )?,
         Remedy::Prepare { id } => format!("run `prep run {id}{}`", verb.data.concat()),
-        Remedy::ListCompetitions => "`prep list` shows all competitions".to_owned(),
+        Remedy::ListCompetitions => format!(
+            "`prep list` shows all competitions{}",
+            verb.if_new("pipelines", "; name the directory of your own pipelines with --pipelines DIR")
+                .unwrap_or_default()
+        ),
         Remedy::AddPack { name } => format!(
             "`prep list` shows all competitions; no pack `{name}` is installed, and `prep pack add SOURCE` adds one"
         ),

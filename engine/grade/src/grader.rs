@@ -24,7 +24,7 @@ use crate::table::typed::LazySubmission;
 /// Grades submissions of one competition.
 #[derive(Debug)]
 pub struct Grader {
-    spec: GradeSpec,
+    pub(crate) spec: GradeSpec,
     engine: Option<Arc<dyn QueryEngine>>,
 }
 
@@ -88,6 +88,11 @@ impl Grader {
         let is_usual = self.direction() == kind.direction && self.queries().is_empty();
         let best = kind.best_score.filter(|_| is_usual)?;
         Some(self.spec.scale * best + self.spec.offset)
+    }
+
+    /// Returns why even the answers might not have the best score.
+    pub fn imperfection(&self) -> Option<&'static str> {
+        self.spec.metric.metric.imperfection()
     }
 
     /// Returns the description of the metric: its name, documentation and usual direction.
@@ -326,7 +331,11 @@ impl Grader {
         if !knows_rows {
             self.check_rows(pair, rules)?;
         }
-        let mut score = first_in_file(pair, |pair| self.spec.metric.metric.score(pair))?;
+        let score = first_in_file(pair, |pair| self.spec.metric.metric.score(pair));
+        let mut score = score.map_err(|refusal| Refusal {
+            is_of_metric: true,
+            ..refusal
+        })?;
         if (self.spec.scale, self.spec.offset) != (1.0, 0.0) {
             score.value = self.spec.scale * score.value + self.spec.offset;
         }

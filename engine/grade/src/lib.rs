@@ -39,6 +39,7 @@ pub mod rules;
 pub mod spec;
 
 mod grader;
+mod participants;
 mod refusal;
 
 mod shapes {

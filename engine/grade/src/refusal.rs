@@ -70,6 +70,8 @@ pub struct Refusal {
     pub message: String,
     /// The failed query of the metric.
     pub failure: Option<Box<QueryFailure>>,
+    /// Whether the metric refused the submission, and not a rule.
+    pub is_of_metric: bool,
 }
 
 impl Refusal {
@@ -80,6 +82,7 @@ impl Refusal {
             column: None,
             row: None,
             failure: None,
+            is_of_metric: false,
             message: shortened(message.into()),
         }
     }

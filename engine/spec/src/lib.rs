@@ -52,7 +52,9 @@ pub use pack::{
 pub use paths::{FILE_COLUMNS, FilePattern, path_glob, split_source};
 pub use query::{RESERVED_ROW, is_row};
 pub use text::diagnostic::{self, Diagnostic, Diagnostics, Severity, SourceFile, Span};
-pub use text::suggest::{alternatives, construct, joined, list_names, nearest, shortened};
+pub use text::suggest::{
+    alternatives, construct, is_typing_error, joined, list_names, nearest, shortened,
+};
 pub use text::yaml::help_if_cut;
 pub use variant::{
     BASE_VARIANT, Corrections, known_variants, variant_directory, variant_of_directory,

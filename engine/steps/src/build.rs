@@ -16,12 +16,11 @@ use std::path::Path;
 
 use prep_cache::LinkMode;
 use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
-use prep_spec::Pipeline;
 use prep_spec::model::{Declaration, Output, Query, Setting, SourceLocation, Table, TableOrigin};
 use prep_spec::split_source;
 use prep_spec::words::{CellContent, KeyType, Produces};
+use prep_spec::{Pipeline, Span};
 use prep_sql::Session;
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::description::Description;
@@ -31,6 +30,7 @@ use crate::kinds::{
 };
 use crate::located::LocatedStep;
 use crate::preview::{PreviewRequest, PreviewSink};
+use crate::published::{PublishedChecksums, contains};
 use crate::value::{FILES_INPUT, TREE_PREFIX, VALUE_OUTPUT};
 
 /// Name of the step that grades the sample submission.
@@ -57,6 +57,9 @@ pub struct BuildOptions<'a> {
     pub description: &'a str,
     /// Description of the metric, for participants.
     pub metric: Option<String>,
+    /// Sentences about the rules for submissions, for participants. `None` if the bytes of the description are published and
+    /// must not change. The description then lists neither rules nor the fields of JSON lines.
+    pub requirements: Option<Vec<String>>,
     /// Name of the pipeline's variant, such as `v1`.
     pub variant: &'a str,
     /// How archives in `public` are unpacked.
@@ -81,32 +84,6 @@ pub struct Sources {
     pub bundle: Option<Box<dyn Source>>,
     /// Further sources by name.
     pub further: BTreeMap<String, Box<dyn Source>>,
-}
-
-/// Published MD5 checksums.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PublishedChecksums {
-    /// Checksum of the bundle.
-    #[serde(default)]
-    pub bundle: Option<String>,
-    /// MD5 of outputs by their path below `public`.
-    #[serde(default)]
-    pub public: BTreeMap<String, String>,
-    /// MD5 of outputs by their path below `private`.
-    #[serde(default)]
-    pub private: BTreeMap<String, String>,
-}
-
-impl PublishedChecksums {
-    /// Returns the checksum of an output, for example of `public/train.csv`.
-    pub fn of_output(&self, path: &str) -> Option<&str> {
-        let sum = match path.split_once('/')? {
-            ("public", inner) => self.public.get(inner),
-            ("private", inner) => self.private.get(inner),
-            _ => None,
-        };
-        sum.map(String::as_str)
-    }
 }
 
 /// The reason why no graph can be built for a pipeline.
@@ -345,8 +322,8 @@ impl Builder<'_> {
     }
 
     /// Returns the tree of an archive, or of the bundle if `archive` is empty. If no step unpacks the archive yet,
-    /// adds this step.
-    fn tree(&mut self, archive: &str) -> Result<Port, BuildError> {
+    /// adds this step. `place` is the position of the path that names the archive.
+    fn tree(&mut self, archive: &str, place: Option<Span>) -> Result<Port, BuildError> {
         if let Some(node) = self.trees.get(archive) {
             return Ok(value_of(*node));
         }
@@ -359,10 +336,11 @@ impl Builder<'_> {
             }
             (Some(source), "") => self.source_tree(source)?,
             _ => {
-                let outer = self.tree(containing_archive(archive))?;
+                let outer = self.tree(containing_archive(archive), place)?;
                 let step = kinds::unpack(Some(archive.to_owned()));
+                let step = self.located(Box::new(step)).at(place);
                 let inputs = vec![("archive".to_owned(), outer)];
-                self.step(&format!("unpack/{archive}"), step, inputs)?
+                value_of(self.add(&format!("unpack/{archive}"), step, inputs)?)
             }
         };
         self.trees.insert(archive.to_owned(), port.node);
@@ -506,7 +484,11 @@ impl Builder<'_> {
             }
         }
         for archive in &archives {
-            inputs.push((format!("{TREE_PREFIX}{archive}"), self.tree(archive)?));
+            let mut settings = declaration.settings();
+            let names_it = |setting: &Setting| matches!(setting, Setting::Text(path) if path.starts_with(archive));
+            let place = settings.find(|(_, setting)| names_it(&setting.value));
+            let tree = self.tree(archive, place.map(|(_, setting)| setting.span))?;
+            inputs.push((format!("{TREE_PREFIX}{archive}"), tree));
         }
         inputs.sort_by(|one, other| one.0.cmp(&other.0));
         inputs.dedup_by(|one, other| one.0 == other.0);
@@ -590,6 +572,7 @@ impl Builder<'_> {
             prose,
             is_complete,
             metric: self.options.metric.clone(),
+            requirements: self.options.requirements.clone(),
             outputs: public,
             sample,
         };
@@ -660,28 +643,21 @@ impl Builder<'_> {
             return Ok(());
         };
         let mut steps = StepInputs::new();
-        for (section, sums) in [
-            ("public", &checksums.public),
-            ("private", &checksums.private),
-        ] {
-            for (path, md5) in sums {
-                let path = format!("{section}/{path}");
-                let found = containing_output(inputs, &path);
-                let (port, inside) =
-                    found.ok_or_else(|| BuildError::UnknownChecksum(path.clone()))?;
-                let step = Checksum {
-                    id: self.pipeline.id.clone(),
-                    is_writer_dependent: self.is_writer_dependent(&path),
-                    path: path.clone(),
-                    inside,
-                    md5: md5.clone(),
-                };
-                let name = format!("checksum/{path}");
-                steps.push((
-                    name.clone(),
-                    self.step(&name, step.step(), vec![("file".to_owned(), port)])?,
-                ));
-            }
+        for (path, md5) in checksums.outputs() {
+            let found = containing_output(inputs, &path);
+            let (port, inside) = found.ok_or_else(|| BuildError::UnknownChecksum(path.clone()))?;
+            let step = Checksum {
+                id: self.pipeline.id.clone(),
+                is_writer_dependent: self.is_writer_dependent(&path),
+                path: path.clone(),
+                inside,
+                md5: md5.to_owned(),
+            };
+            let name = format!("checksum/{path}");
+            steps.push((
+                name.clone(),
+                self.step(&name, step.step(), vec![("file".to_owned(), port)])?,
+            ));
         }
         inputs.extend(steps);
         Ok(())
@@ -689,14 +665,11 @@ impl Builder<'_> {
 }
 
 /// Returns the output that contains the file `path`. For an output directory, also returns the path within the
-/// directory. The name of an output such as `public/./` contains the files directly below `public/`.
+/// directory.
 fn containing_output(inputs: &StepInputs, path: &str) -> Option<(Port, Option<String>)> {
     let exact = inputs.iter().find(|(name, _)| *name == path);
-    let directory = inputs.iter().find(|(name, _)| {
-        let directory = name.strip_suffix("./").unwrap_or(name);
-        directory.ends_with('/') && path.starts_with(directory)
-    });
-    let (name, port) = exact.or(directory)?;
+    let containing = inputs.iter().find(|(name, _)| contains(name, path));
+    let (name, port) = exact.or(containing)?;
     let directory = name.strip_suffix("./").unwrap_or(name);
     let inside = path.strip_prefix(directory)?;
     let inside = Some(inside.to_owned()).filter(|inside| !inside.is_empty());

@@ -19,12 +19,16 @@ const SHOWN_COLUMNS: usize = 24;
 const SHOWN_LINES: usize = 4;
 /// Bytes of the sample submission that are read.
 const SHOWN_BYTES: usize = 4096;
+/// Bytes of JSON lines that are read in order to list the fields of the first line.
+const FIRST_LINE_BYTES: usize = 1 << 16;
 
 pub(crate) struct Description {
     pub prose: String,
     /// Whether `prose` is published unchanged.
     pub is_complete: bool,
     pub metric: Option<String>,
+    /// See [`BuildOptions::requirements`](crate::BuildOptions::requirements).
+    pub requirements: Option<Vec<String>>,
     /// For each public output, the name of the input, and the path below `public`.
     pub outputs: Vec<(String, String)>,
     /// Name of the input with the sample submission, and its path below `public` or `private`.
@@ -35,12 +39,15 @@ impl Description {
     pub(crate) fn step(self) -> FunctionStep {
         let paths: Vec<&String> = self.outputs.iter().map(|(_, path)| path).collect();
         let sample = self.sample.as_ref().map(|(_, path)| path);
-        let params = match self.is_complete {
+        let mut params = match self.is_complete {
             true => serde_json::json!({ "text": self.prose }),
             false => {
                 serde_json::json!({ "prose": self.prose, "metric": self.metric, "outputs": paths, "sample": sample })
             }
         };
+        if let (Some(requirements), false) = (&self.requirements, self.is_complete) {
+            params["requirements"] = serde_json::json!(requirements);
+        }
         let run = move |context: &Context, inputs: &Inputs| self.run(context, inputs);
         FunctionStep::new("description", 1, params, run)
     }
@@ -92,6 +99,12 @@ impl Description {
                 if !file.columns.is_empty() {
                     let names = file.columns.iter().map(|column| format!("`{column}`"));
                     let _ = write!(text, "; columns {}", joined(names, SHOWN_COLUMNS));
+                } else if is_json_lines(path) && self.requirements.is_some() {
+                    let fields = fields(&head(context, value, FIRST_LINE_BYTES)?.0);
+                    if !fields.is_empty() {
+                        let names = fields.iter().map(|field| format!("`{field}`"));
+                        let _ = write!(text, "; fields {}", joined(names, SHOWN_COLUMNS));
+                    }
                 }
             }
             // The output is a tree.
@@ -117,7 +130,7 @@ impl Description {
         path: &str,
         text: &mut String,
     ) -> Result<(), StepError> {
-        let (head, is_entire) = head(context, input(inputs, name)?)?;
+        let (head, is_entire) = head(context, input(inputs, name)?, SHOWN_BYTES)?;
         let head = String::from_utf8_lossy(&head);
         // If the sample is longer than `head`, the last line of `head` may be incomplete.
         let complete_lines = match is_entire {
@@ -132,18 +145,54 @@ impl Description {
             "A CSV file with a header line and a row for each row of the sample (`{path}`), like this:"
         );
         let _ = writeln!(text, "\n```\n{}\n```", lines.join("\n"));
+        if let Some(requirements) = self.requirements.as_ref().filter(|all| !all.is_empty()) {
+            let _ = writeln!(
+                text,
+                "\nThese rules apply:\n\n- {}",
+                requirements.join("\n- ")
+            );
+        }
         Ok(())
     }
 }
 
-/// Returns the first [`SHOWN_BYTES`] bytes of an output that is a single file, and whether they are the entire output.
-fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
+fn is_json_lines(path: &str) -> bool {
+    path.ends_with(".jsonl") || path.ends_with(".ndjson")
+}
+
+/// Returns the names in the first of JSON lines. Returns none if `head`, the beginning of the file, does not contain the
+/// entire line.
+fn fields(head: &[u8]) -> Vec<String> {
+    let end = head.iter().position(|byte| *byte == b'\n');
+    let line = head.get(..end.unwrap_or(head.len())).unwrap_or_default();
+    let object = serde_json::from_slice::<serde_json::Map<_, _>>(line);
+    object.map_or_else(
+        |_| Vec::new(),
+        |object| object.into_iter().map(|(name, _)| name).collect(),
+    )
+}
+
+/// Returns the first bytes of an output that is a single file, at most `max`, and whether they are the entire output.
+fn head(context: &Context, value: &Value, max: usize) -> Result<(Vec<u8>, bool), StepError> {
     let content = single_file(context, value)?;
     let opener = Opener::new(context);
-    let mut head = Vec::with_capacity(SHOWN_BYTES);
+    let mut head = Vec::with_capacity(max);
     let source = opener.open(&content)?;
-    let mut source = source.reader()?.take(SHOWN_BYTES as u64);
+    let mut source = source.reader()?.take(max as u64);
     source.read_to_end(&mut head).map_err(StepError::input)?;
     let is_entire = head.len() as u64 == content.bytes();
     Ok((head, is_entire))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_of_json_lines_are_those_of_the_first_line() {
+        let lines = b"{\"id\": 1, \"text\": \"{\"}\n{\"rare\": 2}\n";
+        assert_eq!(fields(lines), ["id", "text"]);
+        assert_eq!(fields(&lines[..10]), [""; 0]);
+        assert_eq!(fields(b"[1]\n"), [""; 0]);
+    }
 }

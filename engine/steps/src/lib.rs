@@ -66,12 +66,13 @@ mod located;
 mod members;
 mod ordered;
 mod preview;
+mod published;
 mod relation;
 pub mod value;
 
 pub use build::{
-    BuildError, BuildOptions, DESCRIPTION_STEP, MEMBERS_STEP, PublishedChecksums, Sources,
-    TRIAL_STEP, build, build_preview,
+    BuildError, BuildOptions, DESCRIPTION_STEP, MEMBERS_STEP, Sources, TRIAL_STEP, build,
+    build_preview,
 };
 pub use kinds::{
     ExaminedFiles, Expand, FailedRun, GradeFunction, HashFiles, LISTING_FILE, MANIFEST_FILE,
@@ -84,3 +85,4 @@ pub use kinds::{
 pub use located::LocatedError;
 pub use members::members;
 pub use preview::{Preview, PreviewColumn, PreviewRequest};
+pub use published::PublishedChecksums;

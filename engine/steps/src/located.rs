@@ -137,6 +137,14 @@ impl LocatedStep {
         }
     }
 
+    /// Adds the location of the declaration for which the step was added.
+    pub(crate) fn at(self, declaration: Option<Span>) -> LocatedStep {
+        LocatedStep {
+            declaration,
+            ..self
+        }
+    }
+
     fn span(&self, subject: &Subject) -> Option<Span> {
         match subject {
             Subject::Key(key) => self.keys.get(key).copied().or(self.declaration),

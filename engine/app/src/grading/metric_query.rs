@@ -169,7 +169,10 @@ mod tests {
                 "SELECT exp(999 * max(y)) / nullif(max(y), 0) FROM answers",
                 "in the pipeline: the result is inf",
             ),
-            ("SELECT sum(label) FROM submission", "does not take text"),
+            (
+                "SELECT sum(label) FROM submission",
+                "does not take `label`, which is text",
+            ),
         ] {
             let metric = json!({ "sql": query, "direction": "lower_is_better" });
             match grade(&metric, SUBMISSION) {

@@ -18,6 +18,7 @@ use std::thread;
 use jiff::{Timestamp, Zoned};
 use prep_digests::Sha256;
 use prep_formats::pandas::Frame;
+use prep_grade::metrics::Direction;
 use prep_grade::report::medals::Leaderboard;
 use prep_grade::report::{CompetitionReport, Digests, GradedData, GradedSubmission, LogPlace};
 use prep_grade::{GradeOutcome, Grader, RefusalKind};
@@ -360,7 +361,9 @@ impl Grading {
             data: &self.variant,
             graded_at: Zoned::now().datetime(),
         });
+        let is_lower = self.grader.direction() == Direction::LowerIsBetter;
         let report = CompetitionReport {
+            is_lower_better: report.is_lower_better.or(Some(is_lower)),
             is_answers,
             has_own_metric: !self.grader.queries().is_empty(),
             digests: Digests {

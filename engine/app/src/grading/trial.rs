@@ -98,6 +98,8 @@ struct Places {
 enum Mistake {
     Answers(String),
     Metric(Refusal),
+    /// The metric, with this name, cannot grade the answers.
+    Misfit(&'static str, String),
     Sample(String),
 }
 
@@ -125,6 +127,18 @@ impl Mistake {
                     span: span.unwrap_or(places.grade.span),
                 }
             }
+            Mistake::Misfit(metric, cause) => TrialError {
+                message: format!("the metric `{metric}` does not fit the answers: {cause}"),
+                help: Some(
+                    "choose a metric for such answers, or correct the output that contains them"
+                        .to_owned(),
+                ),
+                span: grade
+                    .places
+                    .get("/metric")
+                    .copied()
+                    .unwrap_or(places.grade.span),
+            },
             Mistake::Sample(cause) => TrialError {
                 message: format!(
                     "the sample submission `{}` is invalid: {cause}",
@@ -174,6 +188,9 @@ fn grade_all(
         if let Some(cause) = pitfalls::repeated_ids(grader, &frame).filter(|_| of_rows) {
             return Err(Mistake::Answers(cause));
         }
+        if let Some(cause) = misfit(refusal, || grade(answers)).filter(|_| !lacks_column) {
+            return Err(Mistake::Misfit(grader.metric().definition.name, cause));
+        }
         return Err(match refusal.kind {
             RefusalKind::Answers => Mistake::Answers(cause),
             RefusalKind::Metric => Mistake::Metric(refusal.clone()),
@@ -203,8 +220,10 @@ fn grade_all(
     if let (Some(score), Some(best)) = (of_answers.rounded(), grader.best_score())
         && is_worse(score, best, grader.direction())
     {
+        let cause = grader.imperfection();
+        let cause = cause.map_or_else(String::new, |cause| format!("; {cause}"));
         warnings.push(format!(
-            "the answers, graded as a submission, have the score {score}, but the best possible score is {best}"
+            "the answers, graded as a submission, have the score {score}, but the best possible score is {best}{cause}"
         ));
     }
     match (of_sample.rounded(), of_answers.rounded()) {
@@ -268,6 +287,21 @@ fn grade_all(
         "empty": outcome(&of_empty),
         "warnings": warnings,
     }))
+}
+
+/// Returns why the metric cannot grade the answers, if this is the reason for which it refused the sample submission. For
+/// example, the answers are not labels. `of_answers` grades the answers as a submission.
+fn misfit(refusal: &Refusal, of_answers: impl FnOnce() -> GradeOutcome) -> Option<String> {
+    match (refusal.is_of_metric, refusal.kind) {
+        (false, _) | (_, RefusalKind::Metric) => None,
+        (true, RefusalKind::Answers) => Some(refusal.to_string()),
+        (true, _) => match of_answers() {
+            GradeOutcome::Invalid(own) if own.is_of_metric && own.kind == refusal.kind => {
+                Some(own.to_string())
+            }
+            _ => None,
+        },
+    }
 }
 
 /// Returns a CSV file with the rows of `file` in reverse order. Returns `None` if `file` has only one column, contains
@@ -392,6 +426,7 @@ mod tests {
             Ok(found) => Ok(found["warnings"].to_string()),
             Err(Mistake::Answers(cause)) => Err(format!("answers: {cause}")),
             Err(Mistake::Metric(refusal)) => Err(format!("metric: {refusal}")),
+            Err(Mistake::Misfit(metric, cause)) => Err(format!("{metric}: {cause}")),
             Err(Mistake::Sample(cause)) => Err(format!("sample: {cause}")),
         }
     }
@@ -413,7 +448,26 @@ mod tests {
             "{one_class}"
         );
         let one_class = grade(auc(), same, good).unwrap_err();
-        assert!(one_class.starts_with("answers:"), "{one_class}");
+        assert!(one_class.starts_with("roc_auc:"), "{one_class}");
+        let numbers = grade(auc(), "id,y\n1,96.25\n2,1\n", good).unwrap_err();
+        assert!(
+            numbers.starts_with("roc_auc: column `y`, row 1: the answers contain `96.25`"),
+            "{numbers}"
+        );
+        let r2 = || section(json!({ "r2": "y" }));
+        let (texts, numbers) = ("id,y\n1,a\n2,b\n", "id,y\n1,3\n2,4\n");
+        let text = grade(r2(), texts, texts).unwrap_err();
+        assert!(
+            text.starts_with("r2: column `y`, row 1: found `a`"),
+            "{text}"
+        );
+        let text = grade(r2(), texts, numbers).unwrap_err();
+        assert!(
+            text.starts_with("r2: column `y`, row 1: the answers"),
+            "{text}"
+        );
+        let text = grade(r2(), numbers, texts).unwrap_err();
+        assert!(text.starts_with("sample: column `y`"), "{text}");
         let no_id = grade(auc(), "no,y\n1,0\n2,1\n", good).unwrap_err();
         assert!(no_id.starts_with("answers:"), "{no_id}");
         let too_short = grade(auc(), good, "id,y\n1,0.5\n").unwrap_err();
@@ -454,6 +508,15 @@ mod tests {
             let found = grade(section, &answers(late), &sample).unwrap();
             assert!(found.contains(expected), "{found}");
         }
+    }
+
+    #[test]
+    fn rows_without_labels_are_a_warning_of_an_f1_per_row() {
+        let metric = json!({ "f1": { "columns": ["a", "b"], "average": "samples" } });
+        let section = json!({ "rules": [{ "align": "id" }], "metric": metric });
+        let found = grade(section, "id,a,b\n1,1,0\n2,0,0\n", "id,a,b\n1,0,1\n2,0,1\n").unwrap();
+        let expected = "have the score 0.5, but the best possible score is 1; with `average: samples`, a row without labels";
+        assert!(found.contains(expected), "{found}");
     }
 
     #[test]

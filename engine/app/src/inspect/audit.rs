@@ -305,36 +305,33 @@ fn audit_outputs(
     // Files that differ without a known cause: the index of the finding, and the published MD5 of the file.
     let mut unknown: Vec<(usize, String)> = Vec::new();
     let mut count = 0;
-    for (section, sums) in [("public", &sums.public), ("private", &sums.private)] {
-        for (name, md5) in sums {
-            count += 1;
-            let path = format!("{section}/{name}");
-            if edited.contains(&path) {
-                continue;
-            }
-            let place = home.join(&path);
-            if !place.is_file() {
-                findings.push(AuditFinding::new(Cause::FilesMissing, path.as_str()).example(path));
-                continue;
-            }
-            match published::check(&path, &place, md5, limits).map_err(failed)? {
-                FileCheck::Equal => equal.push(path),
-                FileCheck::Other(finding) => {
-                    let read = AuditError::reading(&place);
-                    let other = match (search, finding.cause) {
-                        (Some(search), Cause::NotClassified) => {
-                            published::search_split(home, &path, md5, search, limits)
-                                .map_err(read)
-                                .map_err(failed)?
-                        }
-                        _ => None,
-                    };
-                    let finding = other.unwrap_or(finding);
-                    if finding.cause == Cause::NotClassified {
-                        unknown.push((findings.len(), md5.to_ascii_lowercase()));
+    for (path, md5) in sums.outputs() {
+        count += 1;
+        if edited.contains(&path) {
+            continue;
+        }
+        let place = home.join(&path);
+        if !place.is_file() {
+            findings.push(AuditFinding::new(Cause::FilesMissing, path.as_str()).example(path));
+            continue;
+        }
+        match published::check(&path, &place, md5, limits).map_err(failed)? {
+            FileCheck::Equal => equal.push(path),
+            FileCheck::Other(finding) => {
+                let read = AuditError::reading(&place);
+                let other = match (search, finding.cause) {
+                    (Some(search), Cause::NotClassified) => {
+                        published::search_split(home, &path, md5, search, limits)
+                            .map_err(read)
+                            .map_err(failed)?
                     }
-                    findings.push(finding);
+                    _ => None,
+                };
+                let finding = other.unwrap_or(finding);
+                if finding.cause == Cause::NotClassified {
+                    unknown.push((findings.len(), md5.to_owned()));
                 }
+                findings.push(finding);
             }
         }
     }

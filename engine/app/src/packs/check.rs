@@ -100,13 +100,15 @@ impl PackChecks<'_> {
     /// Checks competitions, and calls `done` with each result.
     ///
     /// # Errors
-    /// Returns an error if the pack does not exist, its `pack.lock` is damaged, a write fails, or `cancel` is set.
+    /// Returns an error if the pack or the directory of bundles does not exist, the pack's `pack.lock` is damaged, a write
+    /// fails, or `cancel` is set.
     pub fn run(
         &self,
         ids: &[String],
         cancel: &Cancel,
         done: &mut dyn FnMut(&PackCheck),
     ) -> Result<Vec<PackCheck>, Error> {
+        self.task.options.require_source()?;
         let lock = PackLock::read(&self.lock_file()?, self.pack)?;
         let parent = self.task.settings.temp_dir();
         fs::create_dir_all(&parent).map_err(|error| Error::writing("create", &parent, &error))?;

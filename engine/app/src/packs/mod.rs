@@ -152,7 +152,7 @@ impl<'a> PackFiles<'a> {
             }
             let pipeline = parsed.finish(BASE_VARIANT)?;
             grading::parse_leaderboard(entry, grading::direction(&pipeline))?;
-            entry.published_checksums()?;
+            entry.check_checksums(&pipeline)?;
         }
         Ok(())
     }

@@ -42,6 +42,7 @@ impl Competition {
             checksums: self.checksums.as_ref(),
             description: description.unwrap_or(""),
             metric: self.metric(),
+            requirements: self.requirements(),
             variant: &options.variant,
             expand: options.expand_archives(),
             locked: self.trees,

@@ -16,7 +16,10 @@ use prep_fetch::{Members, PartOfBundle};
 use prep_grade::metrics::Direction;
 use prep_grade::{GradeSpecError, Grader, PathSegment, Problem};
 use prep_spec::model::{Grade, Spanned};
-use prep_spec::{Diagnostic, Diagnostics, Pipeline, Reading, Severity, Span, help_if_cut, nearest};
+use prep_spec::{
+    Diagnostic, Diagnostics, Pipeline, Reading, Severity, Span, help_if_cut, is_typing_error,
+    nearest,
+};
 use prep_sql::{CheckedQueries, PUBLISHED, Session};
 use prep_steps::{PreviewRequest, PublishedChecksums, RememberedOptions, Verify};
 use serde::Serialize;
@@ -45,12 +48,7 @@ impl<'a> Chosen<'a> {
     /// Returns an error if a competition does not exist, or if the user's directory of bundles does not exist. Also
     /// returns an error if `prep.lock` cannot be read.
     pub(super) fn choose(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
-        let source = task.options.remembered.source.as_ref();
-        if let Some(source) = source.filter(|source| !source.is_dir()) {
-            let message = format!("the source `{}` is not a directory", source.display());
-            return Err(Error::new(Failure::Input, message)
-                .help("name the directory that contains ID.zip or ID/ID.zip"));
-        }
+        task.options.require_source()?;
         let lock = match task.options.locked {
             true => Some(lock::read(&task.settings.data_dir)?),
             false => None,
@@ -232,26 +230,37 @@ impl Competition {
         task::describe(&self.recalled).into_iter()
     }
 
+    /// Returns whether the description has published bytes, which must not change.
+    fn has_published_description(&self) -> bool {
+        self.entry.pack.is_some() || self.entry.is_built_in()
+    }
+
     /// Returns a sentence about the metric of the section `grade`, for the description.
     pub(crate) fn metric(&self) -> Option<String> {
         let grade = self.pipeline.grade.as_ref()?;
         // Does not fail, because the section was checked when the pipeline was loaded.
         let grader = Grader::parse(&grade.value.rules).ok()?;
+        if !self.has_published_description() {
+            return Some(grader.description_of_metric());
+        }
         let better = match grader.direction() {
             Direction::HigherIsBetter => "Higher",
             Direction::LowerIsBetter => "Lower",
         };
         let definition = &grader.metric().definition;
-        let text = format!("`{}`: {}", definition.name, definition.summary);
-        let has_published_bytes = self.entry.pack.is_some() || self.entry.is_built_in();
-        let (more, query) = match has_published_bytes {
-            true => Default::default(),
-            false => (
-                metric_parameters(&grade.value.rules, definition.name),
-                query_of_metric(&grader),
-            ),
-        };
-        Some(format!("{text}{more} {better} is better.{query}"))
+        let (name, summary) = (definition.name, definition.summary);
+        Some(format!("`{name}`: {summary} {better} is better."))
+    }
+
+    /// Returns sentences about the rules for submissions, for the description. Returns `None` if the description must not
+    /// change.
+    pub(crate) fn requirements(&self) -> Option<Vec<String>> {
+        if self.has_published_description() {
+            return None;
+        }
+        let grade = self.pipeline.grade.as_ref();
+        let grader = grade.and_then(|grade| Grader::parse(&grade.value.rules).ok());
+        Some(grader.map_or_else(Vec::new, |grader| grader.requirements()))
     }
 
     /// Returns the outputs for which no checksum is published.
@@ -267,36 +276,6 @@ impl Competition {
             .filter(|path| sums.is_none_or(|sums| sums.of_output(path).is_none()))
             .collect()
     }
-}
-
-/// Returns the text of the query that is the metric, as a block of Markdown. Returns an empty string for another metric.
-fn query_of_metric(grader: &Grader) -> String {
-    match grader.queries().as_slice() {
-        [query] if grader.metric().definition.name == "sql" => {
-            format!("\n\n```sql\n{}\n```", query.text.trim())
-        }
-        _ => String::new(),
-    }
-}
-
-/// Returns sentences about the parameters of a metric, except a query, and about the scale of the score.
-fn metric_parameters(rules: &serde_json::Value, name: &str) -> String {
-    let parameters = &rules["metric"][name];
-    let mut text = match parameters.is_object() || parameters.is_array() {
-        true if name != "sql" => format!(" Parameters: `{parameters}`."),
-        _ => String::new(),
-    };
-    let number = |key: &str| rules[key].as_f64();
-    if number("scale").or(number("offset")).is_some() {
-        let (scale, offset) = (
-            number("scale").unwrap_or(1.0),
-            number("offset").unwrap_or(0.0),
-        );
-        text.push_str(&format!(
-            " The score is this value times {scale}, plus {offset}."
-        ));
-    }
-    text
 }
 
 /// Returns the part of the entry of `prep.lock` that is known before the competition is prepared.
@@ -486,17 +465,18 @@ fn check_grading(pipeline: &Pipeline, checked: &mut CheckedQueries<'_>) -> Vec<D
     found
 }
 
-/// Returns a warning for each name in `accepted` that is similar to a name with a meaning. Other names are valid, because they
-/// declare leaks that no detector finds.
+/// Returns a warning for each name in `accepted` that is one edit away from a name with a meaning. Other names are valid,
+/// because they declare leaks that no detector finds.
 fn misspelled_reasons(pipeline: &Pipeline) -> Vec<Diagnostic> {
     let known = [PUBLISHED, NOT_REPRODUCIBLE, SILENT_FAILURE];
     let known = || prep_leaks::NAMES.iter().copied().chain(known);
     let names = pipeline.accepted.iter().map(|(name, _)| name);
     let names = names.filter(|name| known().all(|known| known != name.value));
     let warnings = names.filter_map(|name| {
-        let near = nearest(&name.value, known())?;
+        let near =
+            nearest(&name.value, known()).filter(|near| is_typing_error(&name.value, near))?;
         let message = format!(
-            "no detector has the name `{}`, so the reason has no effect",
+            "no detector has the name `{}`, so it declares a leak that no detector finds",
             name.value
         );
         Some(Diagnostic::warning("unknown-detector", name.span, message).suggest(Some(near)))
@@ -739,24 +719,6 @@ grade:
         );
         let shown = load(&text).unwrap_err().to_string();
         assert!(shown.contains("write `SELECT *, record`"), "{shown}");
-    }
-
-    #[test]
-    fn parameters_of_a_metric_are_described() {
-        for (rules, expected) in [
-            (serde_json::json!({ "metric": { "accuracy": "y" } }), ""),
-            (
-                serde_json::json!({ "metric": { "f1": { "column": "y" } }, "scale": 100 }),
-                " Parameters: `{\"column\":\"y\"}`. The score is this value times 100, plus 0.",
-            ),
-            (
-                serde_json::json!({ "metric": { "sql": { "query": "SELECT 1" } } }),
-                "",
-            ),
-        ] {
-            let name = rules["metric"].as_object().unwrap().keys().next().unwrap();
-            assert_eq!(metric_parameters(&rules, name), expected);
-        }
     }
 
     /// The rules of the language, queries, grading and variants are checked separately. Their mistakes form one list,

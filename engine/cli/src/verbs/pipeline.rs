@@ -96,9 +96,7 @@ impl Mistake {
 impl CheckArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
         let (mut found, mut text, mut exits) = (Vec::new(), String::new(), Vec::new());
-        let files = self.files.iter().map(|path| prep_app::pipeline_files(path));
-        let files: Vec<Vec<PathBuf>> = files.collect::<Result<_, _>>()?;
-        for file in files.iter().flatten() {
+        for file in &pipeline_files(&self.files)? {
             let name = file.display().to_string();
             let checked = prep_app::check(file);
             let diagnostics = match &checked {
@@ -122,6 +120,13 @@ impl CheckArgs {
         session.printer.show(json, || text)?;
         Ok(Exit::combine(exits))
     }
+}
+
+/// Returns the pipeline files that the paths name, each a file or a directory.
+fn pipeline_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    let files = paths.iter().map(|path| prep_app::pipeline_files(path));
+    let files: Vec<Vec<PathBuf>> = files.collect::<Result<_, _>>()?;
+    Ok(files.into_iter().flatten().collect())
 }
 
 fn mistakes(diagnostics: &Diagnostics) -> Vec<Mistake> {
@@ -208,15 +213,15 @@ impl GraphArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  prep pipeline fmt pipelines/*/pipeline.yaml
-  prep pipeline fmt --check pipelines/*/pipeline.yaml
+  prep pipeline fmt pipelines/lost-luggage/pipeline.yaml
+  prep pipeline fmt --check pipelines
 
 The command removes spaces at the ends of lines, carriage returns, and empty lines at the beginning, at the end and next \
 to each other. It keeps comments, and it does not write a file whose meaning would change. With --check, the exit code is 1 \
 if a file would change.")]
 pub struct FmtArgs {
-    /// Pipeline files
-    #[arg(value_name = "FILE", required = true)]
+    /// A file `pipeline.yaml`, or a directory of pipelines
+    #[arg(value_name = "FILE|DIR", required = true)]
     files: Vec<PathBuf>,
     /// List the files that would change; write nothing
     #[arg(long)]
@@ -225,8 +230,8 @@ pub struct FmtArgs {
 
 impl FmtArgs {
     pub fn call(&self, session: &CliSession) -> VerbResult {
-        let names: Vec<String> = self
-            .files
+        let names = pipeline_files(&self.files)?;
+        let names: Vec<String> = names
             .iter()
             .map(|file| file.display().to_string())
             .collect();
@@ -351,7 +356,9 @@ impl NewArgs {
 
 /// Print pipelines, or the first rows of a table
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "prep pipeline show [OPTIONS] [ID]...\n       prep pipeline show [OPTIONS] ID TABLE",
+    after_help = "\
 Examples:
   prep pipeline show spaceship-titanic
   prep pipeline show spaceship-titanic -o my/spaceship-titanic/pipeline.yaml
@@ -364,7 +371,8 @@ of missing cells, and the number of different values. It makes the tables that i
 nothing. All columns of a file can be used in --sql. In the pipeline, declare the columns that queries compute with.
 
 With --json, the command also prints description, leaderboard, published checksums and the names that upstream uses. \
-Without an ID, it then prints all competitions.")]
+Without an ID, it then prints all competitions."
+)]
 pub struct ShowArgs {
     #[command(flatten)]
     selection: Selection,

@@ -91,6 +91,16 @@ pub trait Metric: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns a summary that describes the metric with these parameters better than [`Definition::summary`].
+    fn summary(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns why even the answers might not have the best score.
+    fn imperfection(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the queries that compute the score.
     fn queries(&self) -> Vec<&Query> {
         Vec::new()
@@ -161,6 +171,8 @@ pub(crate) struct SpecMetric {
     /// Columns with true values, including those of the metric's parts.
     pub truth: Vec<AnswerColumns>,
     pub kind: &'static MetricKind,
+    /// The parameters by name.
+    pub parameters: Value,
 }
 
 pub(crate) fn read_metric(
@@ -172,13 +184,14 @@ pub(crate) fn read_metric(
         read_kind("metric", ALL, |kind| &kind.definition, metric, path, faults)?;
     let (mut columns, mut truth) = (Vec::new(), Vec::new());
     add_columns(kind, &parameters, &mut columns, &mut truth);
-    let metric = (kind.parse)(parameters).map_err(|error| value_error(&path, &error));
+    let metric = (kind.parse)(parameters.clone()).map_err(|error| value_error(&path, &error));
     let metric = faults.keep(metric)?;
     Some(SpecMetric {
         metric,
         columns,
         truth,
         kind,
+        parameters,
     })
 }
 

@@ -279,6 +279,24 @@ impl Metric for F1Score {
         };
         Ok(Score::numpy(value))
     }
+
+    fn imperfection(&self) -> Option<&'static str> {
+        (self.average == LabelAverage::Samples)
+            .then_some("with `average: samples`, a row without labels has the score 0")
+    }
+
+    fn summary(&self) -> Option<&'static str> {
+        match (&self.columns, self.average) {
+            (None, _) => None,
+            (_, LabelAverage::Samples) => Some(
+                "Mean over rows of the F1 of a row's labels. Each column is a label, and a row can have several labels. A \
+                 row that has neither true nor predicted labels has the F1 0.",
+            ),
+            _ => Some(
+                "F1 over the labels of truth and prediction. Each column is a label, and a row can have several labels.",
+            ),
+        }
+    }
 }
 
 impl F1Score {

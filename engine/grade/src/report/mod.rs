@@ -32,7 +32,8 @@ pub struct CompetitionReport {
     pub medals: Medals,
     /// Whether the file exists and its name ends in `.csv`.
     pub submission_exists: bool,
-    /// Whether lower scores are better, according to the leaderboard. `None` without a leaderboard.
+    /// Whether lower scores are better. [`new`](Self::new) sets it according to the leaderboard, and sets `None` without a
+    /// leaderboard.
     pub is_lower_better: Option<bool>,
     /// Time of grading, local time.
     pub created_at: DateTime,

@@ -51,6 +51,8 @@ pub(crate) struct SpecRule {
     pub columns: Vec<String>,
     pub name: &'static str,
     pub path: KeyPath,
+    /// The parameters by name.
+    pub parameters: Value,
 }
 
 pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
@@ -173,7 +175,7 @@ fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<SpecRu
         faults,
     )?;
     let columns = kind.definition.columns(&parameters);
-    let rule = (kind.parse)(parameters).map_err(|error| value_error(&path, &error));
+    let rule = (kind.parse)(parameters.clone()).map_err(|error| value_error(&path, &error));
     let rule = faults.keep(rule)?;
     let name = kind.definition.name;
     Some(SpecRule {
@@ -181,6 +183,7 @@ fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<SpecRu
         columns,
         name,
         path,
+        parameters,
     })
 }
 

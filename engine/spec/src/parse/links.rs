@@ -129,6 +129,15 @@ impl ParseState {
         table: &Spanned<String>,
         known: impl Iterator<Item = &'a str>,
     ) {
+        let known: Vec<&str> = known.collect();
+        // SQL converts names to lower case. A table whose name has upper-case letters is reported where it is defined.
+        let is_lower = |name: &str| !name.contains(|c: char| c.is_ascii_uppercase());
+        let mut same = known
+            .iter()
+            .filter(|name| name.eq_ignore_ascii_case(&table.value));
+        if same.any(|name| !is_lower(name)) {
+            return;
+        }
         let message = format!("there is no table `{}`", table.value);
         let found = Diagnostic::error("unknown-table", table.span, message);
         let help = match table.value.as_str() {
@@ -137,7 +146,7 @@ impl ParseState {
             }
             _ => "define it in `tables`",
         };
-        self.report(found.suggest_or(self.near(&table.value, known), help));
+        self.report(found.suggest_or(self.near(&table.value, known.into_iter()), help));
     }
 }
 

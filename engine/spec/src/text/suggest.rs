@@ -83,6 +83,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// Returns whether one edit turns `word` into `candidate`, or only the spelling differs, such as upper case or `_`.
+pub fn is_typing_error(word: &str, candidate: &str) -> bool {
+    osa_distance(&plain(word), &plain(candidate)) <= 1
+}
+
 /// Maximum number of names in a message. Other names are only counted.
 const MAX_LISTED_NAMES: usize = 20;
 

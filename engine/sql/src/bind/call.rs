@@ -215,7 +215,8 @@ impl<'q> Exprs<'_, 'q, '_> {
         let args = coerced(function.as_ref(), args, &sources, at)?;
         let fields: Vec<FieldRef> = args.iter().map(field).collect();
         let result = function.return_field(&fields);
-        let data_type = result.map_err(|error| not_accepted(name, &args, at, &error))?;
+        let data_type =
+            result.map_err(|error| not_accepted(name, (&args, &sources), at, &error))?;
         let id = self.binder.column(name, data_type.data_type().clone());
         let pending = PendingAggregate {
             id,
@@ -322,7 +323,8 @@ impl<'q> Exprs<'_, 'q, '_> {
         };
         let fields: Vec<FieldRef> = args.iter().map(field).collect();
         let result = function.return_field(&fields, name);
-        let data_type = result.map_err(|error| not_accepted(name, &args, at, &error))?;
+        let data_type =
+            result.map_err(|error| not_accepted(name, (&args, &sources), at, &error))?;
         let frame = frame(window, &order_by, at)?;
         let id = self.binder.column(name, data_type.data_type().clone());
         let counts_rows = frame.units == WindowFrameUnits::Rows
@@ -477,7 +479,7 @@ pub(super) fn scalar_call(
         arg_fields: &fields,
         scalar_arguments: &scalars,
     });
-    let returned = returned.map_err(|error| not_accepted(&name, &args, at, &error))?;
+    let returned = returned.map_err(|error| not_accepted(&name, (&args, sources), at, &error))?;
     let data_type = returned.data_type().clone();
     let wide = computed_type(&data_type);
     Ok(cast(Expr::call(function, args, data_type, at), &wide))
@@ -505,7 +507,8 @@ fn coerced<F: UDFCoercionExt>(
     let args: Vec<Expr> = args.into_iter().map(super::types::widened).collect();
     let fields: Vec<FieldRef> = args.iter().map(field).collect();
     let accepted_fields = fields_with_udf(&fields, function);
-    let accepted_fields = accepted_fields.map_err(|error| not_accepted(name, &args, at, &error))?;
+    let accepted_fields =
+        accepted_fields.map_err(|error| not_accepted(name, (&args, sources), at, &error))?;
     let mut coerced = Vec::with_capacity(args.len());
     for (index, (arg, accepted_field)) in args.into_iter().zip(&accepted_fields).enumerate() {
         let given = innermost(&arg.data_type);
@@ -575,7 +578,7 @@ fn innermost(data_type: &DataType) -> &DataType {
 /// Creates the error for a call whose arguments DataFusion rejects with `error`.
 fn not_accepted(
     name: &str,
-    args: &[Expr],
+    (args, sources): (&[Expr], &[&tree::Expr]),
     at: Position,
     error: &datafusion_common::DataFusionError,
 ) -> QueryError {
@@ -602,7 +605,15 @@ fn not_accepted(
         );
         return rejected(at, message, Some(format!("write `{}`", listed.calls)));
     }
-    let message = format!("{name}() does not take {}", classes.join(" and "));
+    let message = match (classes.as_slice(), sources) {
+        ([class], [source]) => {
+            format!(
+                "{name}() does not take `{}`, which is {class}",
+                text(source)
+            )
+        }
+        _ => format!("{name}() does not take {}", classes.join(" and ")),
+    };
     let help = "convert the value: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
     rejected(at, message, Some(help))
 }

@@ -1,10 +1,10 @@
 //! Inputs and outputs of steps, and errors for files that do not exist.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use prep_core::{Context, Failure, FileValue, Inputs, Remedy, StepError, Value, WithRemedy};
-use prep_spec::{joined, nearest, split_source};
+use prep_core::{Context, Failure, FileValue, Inputs, StepError, Value};
+use prep_spec::{FilePattern, joined, nearest, path_glob, split_source};
 use thiserror::Error;
 
 use super::{ContentRef, Tree};
@@ -60,14 +60,14 @@ const MAX_COMPARED: usize = 20_000;
 /// If no path is similar, the help lists at most this number of paths, and counts the others.
 const MAX_LISTED: usize = 5;
 
-/// Returns the error for a missing path, with a suggestion. `key` is the key that names the path, if any.
-pub(crate) fn missing_file(tree: &Tree, path: &str, key: Option<&'static str>) -> StepError {
+/// Returns the error for a missing path, with a suggestion. `key` is the key that names the path, which may be a pattern.
+pub(crate) fn missing_file(tree: &Tree, path: &str, key: &'static str) -> StepError {
     let error = MissingFile(path.to_owned());
-    let help = similar_path(tree, path);
-    match key {
-        Some(key) => error_at_with_help(Failure::Input, Subject::Key(key), error, help),
-        None => StepError::input(WithRemedy::attach(error, help.map(Remedy::Words))),
-    }
+    let help = match is_pattern(path).then(|| nearest_pattern(tree, path)) {
+        Some(Some(similar)) => Some(format!("did you mean `{similar}`?")),
+        _ => similar_path(tree, path),
+    };
+    error_at_with_help(Failure::Input, Subject::Key(key), error, help)
 }
 
 /// Suggests a path whose last part equals that of `path` except for case. If there is no such path, suggests a similar
@@ -89,6 +89,70 @@ fn similar_path(tree: &Tree, path: &str) -> Option<String> {
     }
 }
 
+/// If a pattern matches no file, at most this number of files is searched for similar patterns.
+const MAX_COMPARED_WITH_PATTERN: usize = 50_000;
+
+/// The search for similar patterns collects at most this number of patterns. The help suggests one of them.
+const MAX_PATTERNS: usize = 200;
+
+/// Returns a pattern that is similar to `pattern` and matches a file. Prefers one with few edits, then one that matches
+/// many files.
+pub(crate) fn nearest_pattern(tree: &Tree, pattern: &str) -> Option<String> {
+    let mut similar: BTreeMap<String, usize> = BTreeMap::new();
+    let files = tree.files().filter(|file| !file.is_directory());
+    for file in files.take(MAX_COMPARED_WITH_PATTERN) {
+        let found = similar_pattern(pattern, file.path());
+        if let Some(found) =
+            found.filter(|found| similar.len() < MAX_PATTERNS || similar.contains_key(found))
+        {
+            *similar.entry(found).or_default() += 1;
+        }
+    }
+    let most = || similar.iter().max_by_key(|(_, count)| **count);
+    let nearest = nearest(pattern, similar.keys().map(String::as_str));
+    let found = nearest.or_else(|| most().map(|(found, _)| found.as_str()));
+    found.map(str::to_owned)
+}
+
+fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
+}
+
+/// Returns a pattern that matches `path`. Takes segments with wildcards from `pattern`, and other segments and the extension
+/// from `path`. `path` may begin with one more directory than `pattern`. Returns `None` if there is no such pattern, or if
+/// `pattern` contains `**`.
+fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
+    let wanted: Vec<&str> = pattern.split('/').collect();
+    let existing: Vec<&str> = path.split('/').collect();
+    let last = wanted.len() - 1;
+    if wanted.contains(&"**") {
+        return None;
+    }
+    if existing.len() == wanted.len() + 1 {
+        // For example, the name of an archive.
+        let (first, rest) = path.split_once('/')?;
+        let found = similar_pattern(pattern, rest)?;
+        return Some(format!("{first}/{found}"));
+    }
+    if wanted.len() != existing.len() {
+        return None;
+    }
+    let segments = wanted.iter().zip(existing).enumerate();
+    let segments = segments.map(|(at, (wanted, existing))| match is_pattern(wanted) {
+        false => existing.to_owned(),
+        true if at < last => (*wanted).to_owned(),
+        true => match (wanted.rsplit_once('.'), existing.rsplit_once('.')) {
+            (Some((stem, _)), Some((_, suffix))) => format!("{stem}.{suffix}"),
+            _ => (*wanted).to_owned(),
+        },
+    });
+    let found = segments.collect::<Vec<_>>().join("/");
+    let parsed = FilePattern::parse(&found).ok()?;
+    let glob = path_glob(&parsed.glob).ok()?;
+    let (_, inner) = split_source(path);
+    glob.compile_matcher().is_match(inner).then_some(found)
+}
+
 /// Returns the directories that contain a file, each with a final `/`.
 fn directories(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..=at])
@@ -106,8 +170,7 @@ pub(crate) fn file_content(
     path: &str,
     key: &'static str,
 ) -> Result<ContentRef, StepError> {
-    tree.get(path)
-        .ok_or_else(|| missing_file(tree, path, Some(key)))
+    tree.get(path).ok_or_else(|| missing_file(tree, path, key))
 }
 
 /// Returns the name of a path's source, such as `the bundle`, and the path in it.

@@ -16,7 +16,7 @@ pub use content::{ContentError, ContentRef, OpenContent, Opener};
 pub(crate) use inputs::{
     FILES_INPUT, TREE_PREFIX, VALUE_OUTPUT, input, only_tree, single_file, trees,
 };
-pub(crate) use inputs::{file_content, missing_file, source_and_path};
+pub(crate) use inputs::{file_content, missing_file, nearest_pattern, source_and_path};
 pub(crate) use layered::BaseFile;
 pub(crate) use layout::{OutputLayout, below_a_file};
 pub(crate) use positions::RowPositions;

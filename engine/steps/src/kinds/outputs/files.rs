@@ -258,7 +258,7 @@ fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepE
         files.push_file("", file);
     }
     if files.is_empty() {
-        return Err(missing_file(&tree, from, Some("copy")));
+        return Err(missing_file(&tree, from, "copy"));
     }
     let files = files.finish(&context.cancel).map_err(StepError::internal)?;
     files.save(context)

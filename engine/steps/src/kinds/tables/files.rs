@@ -4,11 +4,9 @@
 //!
 //! The table contains only paths and sizes. Steps that read the files also have the tree as an input.
 
-use std::collections::BTreeMap;
-
 use prep_core::{Context, Failure, Inputs, StepError};
 use prep_spec::words::{KeyType, KindSpec, ProducedColumn, Produces, Section, SectionKey};
-use prep_spec::{FILE_COLUMNS, FilePattern, nearest, path_glob, split_source};
+use prep_spec::{FILE_COLUMNS, FilePattern, path_glob, split_source};
 use thiserror::Error;
 
 use crate::kinds::function_step::FunctionStep;
@@ -16,8 +14,8 @@ use crate::kinds::{StepKind, is_archive};
 use crate::located::{Subject, error_at_with_help};
 use crate::relation::listing_schema;
 use crate::value::{
-    BETWEEN_CHECKS, TableStorage, TableValue, Tree, TreeBuilder, memory_of_trees, only_tree,
-    source_and_path,
+    BETWEEN_CHECKS, TableStorage, TableValue, Tree, TreeBuilder, memory_of_trees, nearest_pattern,
+    only_tree, source_and_path,
 };
 
 pub(crate) const KIND: StepKind = StepKind {
@@ -121,27 +119,9 @@ fn table(
 #[error("{} has no file that matches `{}`", source_and_path(.0).0, source_and_path(.0).1)]
 struct NoMatch(String);
 
-/// If a pattern matches no file, at most this number of files is searched for similar patterns.
-const MAX_COMPARED: usize = 50_000;
-
-/// The search for similar patterns collects at most this number of patterns. The help suggests one of them.
-const MAX_PATTERNS: usize = 200;
-
 /// Returns the error for a pattern that no file matches. Suggests a similar pattern.
 fn no_match(tree: &Tree, pattern: &str) -> StepError {
-    let mut similar: BTreeMap<String, usize> = BTreeMap::new();
-    let files = tree.files().filter(|file| !file.is_directory());
-    for file in files.take(MAX_COMPARED) {
-        let found = similar_pattern(pattern, file.path());
-        if let Some(found) =
-            found.filter(|found| similar.len() < MAX_PATTERNS || similar.contains_key(found))
-        {
-            *similar.entry(found).or_default() += 1;
-        }
-    }
-    let most = || similar.iter().max_by_key(|(_, count)| **count);
-    let nearest = nearest(pattern, similar.keys().map(String::as_str));
-    let help = match nearest.or_else(|| most().map(|(found, _)| found.as_str())) {
+    let help = match nearest_pattern(tree, pattern) {
         Some(found) => format!("did you mean `{found}`?"),
         None => match tree.files().find(|file| !file.is_directory()) {
             Some(file) if is_archive(file.path()) => format!(
@@ -158,42 +138,6 @@ fn no_match(tree: &Tree, pattern: &str) -> StepError {
     let subject = Subject::Key("files");
     let error = NoMatch(pattern.to_owned());
     error_at_with_help(Failure::Pipeline, subject, error, Some(help))
-}
-
-/// Returns a pattern that matches `path`. Takes segments with wildcards from `pattern`, and other segments and the extension
-/// from `path`. `path` may begin with one more directory than `pattern`. Returns `None` if there is no such pattern, or if
-/// `pattern` contains `**`.
-fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
-    let is_wild = |part: &str| part.contains(['*', '?', '[', '{']);
-    let wanted: Vec<&str> = pattern.split('/').collect();
-    let existing: Vec<&str> = path.split('/').collect();
-    let last = wanted.len() - 1;
-    if wanted.contains(&"**") {
-        return None;
-    }
-    if existing.len() == wanted.len() + 1 {
-        // For example, the name of an archive.
-        let (first, rest) = path.split_once('/')?;
-        let found = similar_pattern(pattern, rest)?;
-        return Some(format!("{first}/{found}"));
-    }
-    if wanted.len() != existing.len() {
-        return None;
-    }
-    let segments = wanted.iter().zip(existing).enumerate();
-    let segments = segments.map(|(at, (wanted, existing))| match is_wild(wanted) {
-        false => existing.to_owned(),
-        true if at < last => (*wanted).to_owned(),
-        true => match (wanted.rsplit_once('.'), existing.rsplit_once('.')) {
-            (Some((stem, _)), Some((_, suffix))) => format!("{stem}.{suffix}"),
-            _ => (*wanted).to_owned(),
-        },
-    });
-    let found = segments.collect::<Vec<_>>().join("/");
-    let parsed = FilePattern::parse(&found).ok()?;
-    let glob = path_glob(&parsed.glob).ok()?;
-    let (_, inner) = split_source(path);
-    glob.compile_matcher().is_match(inner).then_some(found)
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ pub(crate) fn unpack(path: Option<String>) -> FunctionStep {
                     None => match unpacked_directory(&tree, path) {
                         Some(files) => files,
                         None => matching_archives(context, &opener, &tree, path)?
-                            .ok_or_else(|| missing_file(&tree, path, None))?,
+                            .ok_or_else(|| missing_file(&tree, path, "archive"))?,
                     },
                 }
             }
