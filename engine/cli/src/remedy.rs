@@ -161,6 +161,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "--discard-bundle deletes each bundle after its competition is prepared",
         )?,
         Remedy::Prepare { id } => format!("run `prep run {id}{}`", verb.data.concat()),
+        Remedy::PrepareAgain { id } => format!(
+            "run `prep run {id}{}` with the options of the last run, such as --source; the record of them is lost",
+            verb.data.concat()
+        ),
         Remedy::ListCompetitions => "`prep list` shows all competitions".to_owned(),
         Remedy::AddPack { name } => format!(
             "`prep list` shows all competitions; no pack `{name}` is installed, and `prep pack add SOURCE` adds one"
