@@ -165,6 +165,19 @@ pub enum FetchError {
     Setup { cause: String },
     #[error("the certificate of {host} is not valid: {cause}")]
     Certificate { host: String, cause: String },
+    #[error("the proxy {proxy} does not connect to {host}: {cause}")]
+    Proxy {
+        host: String,
+        proxy: String,
+        cause: &'static str,
+    },
+    #[error("{variable} is `{value}`, which is not the address of an http or https proxy")]
+    ProxyAddress {
+        variable: &'static str,
+        value: String,
+    },
+    #[error("SSL_CERT_FILE names {path}, which {reason}")]
+    CertificateFile { path: PathBuf, reason: String },
     /// The certificates of servers cannot be checked, for example because the system has no root certificates.
     #[error("cannot check the certificates of servers: {cause}")]
     Certificates { cause: String },
@@ -187,6 +200,13 @@ fn describe_pause(wait: Option<Duration>) -> String {
     match wait {
         Some(wait) => format!("asks to wait {}", units::approximate_duration(wait)),
         None => "accepts no more for now (429)".to_owned(),
+    }
+}
+
+fn through(proxy: &Option<String>) -> String {
+    match proxy {
+        Some(proxy) => format!(" through the proxy {proxy}"),
+        None => String::new(),
     }
 }
 
@@ -292,6 +312,17 @@ impl FetchError {
                  of its authority (CA), or add this certificate to those of the system; also check the clock"
                     .into()
             }
+            FetchError::Proxy { .. } => {
+                "permit this host in the proxy, write user and password into HTTPS_PROXY (http://USER:PASSWORD@HOST:PORT), or \
+                 exclude the host with NO_PROXY"
+                    .into()
+            }
+            FetchError::ProxyAddress { variable, .. } => {
+                format!("set {variable} to an address such as http://proxy.lab.org:3128, or unset it").into()
+            }
+            FetchError::CertificateFile { .. } => {
+                "name a PEM file that contains the certificates of the trusted authorities (CA), or unset SSL_CERT_FILE".into()
+            }
             FetchError::NoValidator { .. } => "download the entire file".into(),
             FetchError::NoFile { .. } => {
                 "correct the address of the file in the pipeline".into()
@@ -334,9 +365,12 @@ impl FetchError {
             | FetchError::Disk { .. }
             | FetchError::Setup { .. }
             | FetchError::Certificates { .. }
+            | FetchError::CertificateFile { .. }
+            | FetchError::ProxyAddress { .. }
             | FetchError::Store(_) => Failure::Machine,
             FetchError::GaveUp { .. }
             | FetchError::Certificate { .. }
+            | FetchError::Proxy { .. }
             | FetchError::Quota { .. }
             | FetchError::Unavailable { .. }
             | FetchError::KeepsChanging { .. } => Failure::Away,
@@ -363,9 +397,10 @@ impl From<FetchError> for StepError {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Trouble {
-    #[error("no connection to {host}: {cause}")]
+    #[error("no connection to {host}{}: {cause}", through(.proxy))]
     Unreachable {
         host: String,
+        proxy: Option<String>,
         cause: String,
         /// Time since the first request to the host, if it never answered.
         unanswered: Option<Duration>,
@@ -373,6 +408,13 @@ pub enum Trouble {
     /// Is not repeated, because the host would send the same certificate.
     #[error("the certificate of {host} is not valid: {cause}")]
     Certificate { host: String, cause: String },
+    /// Is not repeated, because the proxy would refuse again.
+    #[error("the proxy {proxy} does not connect to {host}: {cause}")]
+    Proxy {
+        host: String,
+        proxy: String,
+        cause: &'static str,
+    },
     #[error("the connection to {host} broke at byte {offset}: {cause}")]
     Broken {
         host: String,

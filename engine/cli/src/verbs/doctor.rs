@@ -151,10 +151,14 @@ impl DoctorArgs {
         cancel: &Cancel,
         findings: &mut Findings,
     ) -> Result<(), CliError> {
-        // The check `credentials` already reports missing credentials.
+        // Earlier checks report these errors.
         let network = match network.get() {
             Ok(network) => network,
-            Err(FetchError::Credentials(_)) => return Ok(()),
+            Err(
+                FetchError::Credentials(_)
+                | FetchError::ProxyAddress { .. }
+                | FetchError::CertificateFile { .. },
+            ) => return Ok(()),
             Err(error) => {
                 findings.failed("kaggle", error);
                 return Ok(());
@@ -256,6 +260,18 @@ fn credentials(session: &CliSession, are_optional: bool, findings: &mut Findings
             };
             findings.add(finding, Exit::Success);
         }
+    }
+}
+
+/// Reports the proxy of connections to Kaggle, and whether it and the certificates can be used.
+fn connection(session: &CliSession, findings: &mut Findings) {
+    match session.places.proxies().find(&session.kaggle.endpoint) {
+        Ok(Some(proxy)) => findings.add(CheckResult::ok("proxy", proxy), Exit::Success),
+        Ok(None) => {}
+        Err(error) => findings.failed("proxy", error),
+    }
+    if let Err(error) = session.places.check_certificates() {
+        findings.failed("certificates", error);
     }
 }
 
