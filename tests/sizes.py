@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Code lines.
 BUDGETS = {
     "leaks": 8_106,
-    "remote": 3_100,
+    "remote": 3_155,
     "report": 2_568,
     "draft": 2_052,
     "serve": 1_392,
