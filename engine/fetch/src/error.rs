@@ -203,13 +203,6 @@ fn describe_pause(wait: Option<Duration>) -> String {
     }
 }
 
-fn through(proxy: &Option<String>) -> String {
-    match proxy {
-        Some(proxy) => format!(" through the proxy {proxy}"),
-        None => String::new(),
-    }
-}
-
 fn unused(others: &[String]) -> String {
     match others {
         [] => String::new(),
@@ -397,10 +390,10 @@ impl From<FetchError> for StepError {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum Trouble {
-    #[error("no connection to {host}{}: {cause}", through(.proxy))]
+    #[error("no connection to {host}: {cause}")]
     Unreachable {
+        /// The host, and the proxy, if there is one.
         host: String,
-        proxy: Option<String>,
         cause: String,
         /// Time since the first request to the host, if it never answered.
         unanswered: Option<Duration>,

@@ -249,7 +249,6 @@ mod tests {
     fn unreachable(seconds: Option<u64>) -> Trouble {
         Trouble::Unreachable {
             host: "h".into(),
-            proxy: None,
             cause: "c".into(),
             unanswered: seconds.map(Duration::from_secs),
         }

@@ -222,8 +222,10 @@ pub(crate) async fn send(
                         Trouble::Proxy { host, proxy, cause }
                     }
                     (proxy, _) => Trouble::Unreachable {
-                        host,
-                        proxy,
+                        host: match proxy {
+                            Some(proxy) => format!("{host} through the proxy {proxy}"),
+                            None => host,
+                        },
                         cause: transport_cause(error),
                         unanswered,
                     },
