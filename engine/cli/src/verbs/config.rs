@@ -289,5 +289,8 @@ fn with_sections(page: &str) -> String {
         text.push_str(indented.unwrap_or(line));
         text.push('\n');
     }
+    if is_unfilled {
+        text.push_str(".fi\n");
+    }
     text
 }
