@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::system::permissions::{obstacle_to_reading, obstacle_to_writing};
-use crate::{Digest, free_space, join_group, ownership};
+use crate::{Digest, free_space, join_group, lacks_inodes, ownership};
 
 /// Actions that write nothing. If another action lacks a permission, the error also explains how several users can share a
 /// directory.
@@ -26,15 +26,15 @@ const OPENING: &str = "lock";
 pub enum StoreError {
     /// The file system is full, or the user's quota is used up.
     #[error(
-        "no space left to {action} {path}: {}{} free on {}",
+        "no space left to {action} {path}: {}{} free on its disk",
         match needed {
             0 => String::new(),
-            needed => format!("{needed} bytes needed, "),
+            needed => format!("{} needed, ", size(*needed)),
         },
-        .free.map_or_else(|| "an unknown number of bytes".to_owned(), |free| format!("{free} bytes")),
-        match is_outside {
-            true => "this disk, which is not the disk of the cache",
-            false => "the disk of the cache",
+        match free {
+            _ if *lacks_inodes => "0 inodes".to_owned(),
+            Some(free) => size(*free),
+            None => "an unknown number of bytes".to_owned(),
         }
     )]
     NoSpace {
@@ -46,8 +46,8 @@ pub enum StoreError {
         needed: u64,
         /// Free bytes on the file's file system, if the system reports them.
         free: Option<u64>,
-        /// Whether the file is on another file system than the cache, so that a smaller cache does not help.
-        is_outside: bool,
+        /// Whether the file system cannot hold another file, even if bytes are free.
+        lacks_inodes: bool,
     },
 
     /// The user lacks a permission.
@@ -127,7 +127,7 @@ pub enum StoreError {
 
     /// Garbage collection needs exclusive access to the cache, but a run uses it.
     #[error(
-        "the cache {root} is in use by a run{}; collect garbage after the run has finished",
+        "the cache {root} is in use by a run{}; run the command again after the run has finished",
         .holder.as_ref().map_or_else(String::new, |holder| format!(" ({holder})"))
     )]
     InUse {
@@ -160,6 +160,16 @@ pub enum StoreError {
     },
 }
 
+/// Formats a number of bytes with a decimal unit.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} bytes"),
+        10_000..10_000_000 => format!("{} kB", bytes / 1_000),
+        10_000_000..10_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{} GB", bytes / 1_000_000_000),
+    }
+}
+
 impl StoreError {
     /// Classifies an I/O error of an action that had to write `needed` bytes.
     pub(crate) fn writing(
@@ -171,13 +181,13 @@ impl StoreError {
         let path = path.to_path_buf();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                let free = free_space(&path);
+                let (free, lacks_inodes) = (free_space(&path), lacks_inodes(&path));
                 Self::NoSpace {
                     action,
                     path,
                     needed,
                     free,
-                    is_outside: false,
+                    lacks_inodes,
                 }
             }
             ErrorKind::PermissionDenied => {
@@ -205,14 +215,6 @@ impl StoreError {
     /// Same as [`writing`](Self::writing), for actions that write no bytes or an unknown number.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::writing(action, path, 0, source)
-    }
-
-    /// Records that the error's file is not on the file system of the cache.
-    pub(crate) fn outside(mut self) -> Self {
-        if let Self::NoSpace { is_outside, .. } = &mut self {
-            *is_outside = true;
-        }
-        self
     }
 
     pub(crate) fn into_io(self) -> io::Error {

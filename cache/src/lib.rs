@@ -97,7 +97,7 @@ pub use records::source::{Content, SourceRecord};
 pub use store::{LinkMode, Offer, Store, Tier, persist};
 pub use system::machine::{
     CLOCK_TICK, Stamp, boot, create_directory, free_space, host, is_coarse, is_shared,
-    modification_time, time_until_settled,
+    lacks_inodes, modification_time, time_until_settled,
 };
 pub use system::permissions::{Unwritable, closed_directory, is_read_only, join_group, ownership};
 pub use system::threads::{Permit, Threads, Usage, check_threads, try_spawn, try_spawn_scoped};

@@ -234,7 +234,7 @@ impl Store {
                 path: self.root().to_path_buf(),
                 needed: bytes,
                 free: Some(free),
-                is_outside: false,
+                lacks_inodes: false,
             }),
             _ => Ok(()),
         }
@@ -539,5 +539,26 @@ mod tests {
             other => panic!("expected NoSpace, got {other:?}"),
         }
         Ok(())
+    }
+
+    /// A file system without free inodes may have free bytes.
+    #[test]
+    fn full_disk_error_has_units_and_names_missing_inodes() {
+        for (free, lacks_inodes, expected) in [
+            (Some(104_288_256), false, "104 MB free on its disk"),
+            (Some(104_288_256), true, "0 inodes free on its disk"),
+            (Some(9_999), false, "9999 bytes free on its disk"),
+            (None, false, "an unknown number of bytes free on its disk"),
+        ] {
+            let error = StoreError::NoSpace {
+                action: "write",
+                path: "a".into(),
+                needed: 0,
+                free,
+                lacks_inodes,
+            };
+            let text = error.to_string();
+            assert_eq!(text, format!("no space left to write a: {expected}"));
+        }
     }
 }

@@ -98,6 +98,44 @@ const CASES: &[(&[&str], &[&str])] = &[
 ];
 
 #[test]
+fn manual_pages_have_sections_and_describe_all_options() {
+    let sandbox = Sandbox::new();
+    sandbox.prep(&["completions", "man", "-o", "man1"]).code(0);
+    let page = |name: &str| fs::read_to_string(sandbox.path("man1").join(name)).expect("a page");
+    let main = page("prep.1");
+    for part in [
+        "\\fBprep\\fR [OPTIONS] <COMMAND>\n",
+        ".SH \"EXAMPLES\"\n.nf\nprep demo  ",
+        ".fi\n.SH NOTES\n",
+        ".SH \"EXIT STATUS\"\n.nf\n0    success\n",
+        ".SH VERSION\n",
+    ] {
+        assert!(main.contains(part), "{part}: {main}");
+    }
+    for entry in fs::read_dir(sandbox.path("man1")).expect("pages") {
+        let page = fs::read_to_string(entry.expect("entry").path()).expect("a page");
+        assert!(!page.contains("EXTRA"), "{page}");
+        // The header of an option without a description.
+        assert!(!page.contains("\n\n.TP"), "{page}");
+        assert_eq!(
+            page.matches("\n.nf\n").count(),
+            page.matches("\n.fi\n").count(),
+            "{page}"
+        );
+    }
+    let mut man = Command::new("man");
+    man.args(["-l", "prep.1"])
+        .current_dir(sandbox.path("man1"))
+        .env("MANWIDTH", "120");
+    if man.output().is_err() {
+        return skipped("man is not installed");
+    }
+    let shown = CommandResult::of(&mut man).code(0).stdout;
+    let example = "prep plan --lite                     show what a run would do\n";
+    assert!(shown.contains(example), "{shown}");
+}
+
+#[test]
 fn shells_complete_the_values_of_the_settings() {
     let sandbox = Sandbox::new();
     let program = sandbox.command(&[]).get_program().to_owned();

@@ -80,6 +80,15 @@ fn documented_keys_are_those_of_prep_toml() {
             "`link_mode` is `hard`: expected hardlink, reflink or copy",
         ),
         (
+            "remote = 's3://b/x'",
+            "`remote`: invalid type: string \"s3://b/x\", expected a section: a line `[remote]`",
+        ),
+        ("shared = 'yes'", "`shared`: invalid type: string \"yes\""),
+        (
+            "remote.trusted = [{ key = 'x', competition = ['a'] }]",
+            "`trusted`: unknown field `competition`",
+        ),
+        (
             "remote.trusted = ['ed25519:x']",
             "`trusted`: `ed25519:x` is not a public key",
         ),

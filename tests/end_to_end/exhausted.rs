@@ -141,6 +141,20 @@ fn missing_threads_are_replaced_or_reported() {
     }
 }
 
+/// One job needs 32 open files.
+#[test]
+fn too_few_open_files_are_an_error_of_doctor() {
+    if !has_prlimit() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let prep = |arguments: &[&str]| limited(&sandbox.command(arguments), "--nofile=24", None);
+    let warning = "only 24 files may be open at once, but a run needs 32";
+    prep(&["list", "--lite"]).code(0).stderr_has(&[warning]);
+    let doctor = prep(&["doctor", "--offline"]).code(6);
+    doctor.stdout_has(&["32 files are needed for 1 job", "error"]);
+}
+
 #[test]
 fn too_little_address_space_ends_with_code_6() {
     if !has_prlimit() {

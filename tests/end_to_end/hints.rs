@@ -445,11 +445,48 @@ fn missing_root_certificates_have_a_remedy() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&["fetch", "spaceship-titanic"]);
     command.env("KAGGLE_API_TOKEN", "token");
-    command
-        .env("SSL_CERT_FILE", "/dev/null")
-        .env("SSL_CERT_DIR", "/none");
+    command.env("SSL_CERT_DIR", "/none");
     let ended = CommandResult::of(&mut command).code(6);
     ended.stderr_has(&["certificates of servers", "ca-certificates"]);
+}
+
+/// The options of the last run are lost with their record, so a plain `prep run` would not find the bundle.
+#[test]
+fn the_advice_after_a_lost_record_names_its_options() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.run(Harbour::ID).code(0);
+    sandbox.write("data/harbour/prepared.json", "");
+    let ended = sandbox.prep(&["digest", Harbour::ID]).code(4);
+    ended.stderr_has(&[
+        "prepared.json` is damaged",
+        "run `prep run harbour` with the options of the last run, such as --source",
+    ]);
+}
+
+/// The verifier of certificates ignores a file that it cannot use.
+#[test]
+fn an_unusable_file_of_certificates_is_an_error() {
+    let sandbox = Sandbox::new();
+    let empty = sandbox.write("empty.pem", "");
+    for (path, reason) in [
+        (sandbox.path("gone.pem"), "cannot be read: No such file"),
+        (empty, "contains no certificate"),
+    ] {
+        for words in [
+            "fetch spaceship-titanic",
+            "doctor --remote s3://bucket/team",
+        ] {
+            let words: Vec<&str> = words.split(' ').collect();
+            let mut command = sandbox.command(&words);
+            command.env("KAGGLE_API_TOKEN", "token");
+            command.env("SSL_CERT_FILE", &path);
+            let ended = CommandResult::of(&mut command).code(6);
+            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(shown.contains(reason), "{shown}");
+            assert!(shown.contains("unset SSL_CERT_FILE"), "{shown}");
+        }
+    }
 }
 
 /// An option that has no effect in a form of the command is an error.

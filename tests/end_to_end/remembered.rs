@@ -29,6 +29,12 @@ fn a_bundle_of_the_last_run_is_not_downloaded_again() {
     let listed = sandbox.prep(&list).code(0).competition();
     let bundle = sandbox.source().join("harbour.zip").display().to_string();
     assert_eq!(listed["bundle"], json!(bundle));
+    let last = format!(
+        "as last time: --source={} --skip-bundle-verification",
+        sandbox.source().display()
+    );
+    let fetched = sandbox.prep(&["fetch", Harbour::ID]).code(0);
+    fetched.stdout_has(&[&bundle]).stderr_has(&[&last]);
     let fetch = ["fetch", Harbour::ID, "--skip-bundle-verification"];
     sandbox.prep(&fetch).code(0).stdout_has(&[&bundle]);
     // The early check of several bundles searches the same directories.

@@ -321,6 +321,48 @@ fn doctor_names_directories_of_other_users() {
     shared(&sandbox, one, &["cache", "verify"]).code(0);
 }
 
+/// One directory that only its owner may enter does not hide the rest of the cache.
+#[test]
+fn a_closed_directory_of_the_cache_does_not_end_stat_and_verify() {
+    let Some(sandbox) = sandbox("a_closed_directory_of_the_cache_does_not_end_stat_and_verify")
+    else {
+        return;
+    };
+    let [one, two] = USERS;
+    shared(&sandbox, one, &["run", Harbour::ID, "--source", "source"]).code(0);
+    for bucket in ["objects-v1", "ledger-v1"] {
+        let first = names_in(&sandbox.store().join(bucket)).remove(0);
+        let directory = sandbox.store().join(bucket).join(first);
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o2700)).expect("a mode");
+    }
+    let stat = shared(&sandbox, two, &["cache", "stat"]).code(0);
+    stat.stderr_has(&["whose files are not counted: 2", "and has mode 2700"]);
+    let verified = shared(&sandbox, two, &["cache", "verify", "--json"]).code(6);
+    let verified = verified.json();
+    assert_eq!(
+        verified["failed"].as_array().map(Vec::len),
+        Some(2),
+        "{verified}"
+    );
+    for problem in ["damaged", "missing", "dangling"] {
+        assert_eq!(
+            verified[problem].as_array().map(Vec::len),
+            Some(0),
+            "{verified}"
+        );
+    }
+    // A collection would remove objects whose entries it cannot read.
+    shared(&sandbox, two, &["cache", "gc"])
+        .code(6)
+        .stderr_has(&["mode 2700"]);
+    // The directory of a competition is closed, and not the file in it.
+    let home = sandbox.data().join(Harbour::ID);
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o2700)).expect("a mode");
+    let run = shared(&sandbox, two, &["run", Harbour::ID, "--source", "source"]);
+    let owner = format!("data/{} belongs to user {one}", Harbour::ID);
+    run.code(6).stderr_has(&[&owner, "mode 2700"]);
+}
+
 /// Without the setgid bit, new directories get the group of their creator.
 #[test]
 fn doctor_reports_a_missing_setgid_bit() {
@@ -610,6 +652,14 @@ fn a_prep_toml_that_cannot_be_read_is_named() {
     prep(&["doctor", "--offline"])
         .code(6)
         .stdout_has(&["xdg/prep/prep.toml belongs to user", "memory"]);
+    // The user is the owner, but closed the file.
+    let own = sandbox.path("xdg/prep/prep.toml");
+    chown(&own, Some(USERS[0]), None).expect("another owner");
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o000)).expect("a mode");
+    prep(&["list", Harbour::ID]).code(6).stderr_has(&[
+        "run `chmod u+rX ",
+        "prep/prep.toml`, or set XDG_CONFIG_DIRS",
+    ]);
 }
 
 /// A file that cannot be removed does not stop the removal of other competitions.

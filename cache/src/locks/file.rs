@@ -88,10 +88,7 @@ impl Drop for LockGuard {
 /// If the file cannot be created or locked.
 pub fn try_lock_data(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     let opened = open(path, 0o666).map_err(|source| StoreError::io("lock", path, source));
-    let guard =
-        opened.and_then(|file| acquire_open(file, path, Mode::Exclusive, false, Lease::try_take));
-    // The file need not be on the disk of the cache.
-    guard.map_err(StoreError::outside)
+    opened.and_then(|file| acquire_open(file, path, Mode::Exclusive, false, Lease::try_take))
 }
 
 /// Takes the exclusive lock of the lock file `path`. Returns `None` if another guard holds the lock.
@@ -102,8 +99,7 @@ pub fn try_lock_data(path: &Path) -> Result<Option<LockGuard>, StoreError> {
 /// # Errors
 /// If the file cannot be created or locked.
 pub fn try_lock_at(path: &Path) -> Result<Option<LockGuard>, StoreError> {
-    // The file need not be on the disk of the cache.
-    let guard = acquire(path, Mode::Exclusive, false).map_err(StoreError::outside)?;
+    let guard = acquire(path, Mode::Exclusive, false)?;
     Ok(guard.map(|mut guard| {
         guard.removes = guard.lease.is_none();
         guard

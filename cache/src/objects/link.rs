@@ -52,14 +52,6 @@ impl Store {
             _ => Path::new("."),
         };
         let device = device_of(dir).map_err(error)?;
-        let is_outside = self
-            .root()
-            .metadata()
-            .is_ok_and(|root| root.dev() != device);
-        let error = |source| match is_outside {
-            true => error(source).outside(),
-            false => error(source),
-        };
         let mut mode = cheapest;
         loop {
             let is_unsupported = self.is_unsupported_mode(device, mode);

@@ -98,11 +98,21 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
 /// Returns the number of bytes that an ordinary user can still write to the file system of `path` or of its nearest
 /// existing ancestor. `None` if the system does not report them.
 pub fn free_space(path: &Path) -> Option<u64> {
+    let stat = file_system(path)?;
+    stat.f_bavail.checked_mul(stat.f_frsize)
+}
+
+/// Returns whether the file system of `path`, or of its nearest existing ancestor, cannot hold another file. Some file
+/// systems limit the number of inodes, and therefore of files.
+pub fn lacks_inodes(path: &Path) -> bool {
+    file_system(path).is_some_and(|stat| stat.f_files > 0 && stat.f_favail == 0)
+}
+
+fn file_system(path: &Path) -> Option<rustix::fs::StatVfs> {
     // The parent of a relative path with one component is the empty path, which cannot be examined.
     let path = std::path::absolute(path).ok()?;
     let found = path.ancestors().find(|path| path.exists())?;
-    let stat = rustix::fs::statvfs(found).ok()?;
-    stat.f_bavail.checked_mul(stat.f_frsize)
+    rustix::fs::statvfs(found).ok()
 }
 
 /// A duration that is longer than the clock tick of any kernel.

@@ -46,6 +46,8 @@ pub struct StoreStat {
     pub quarantine: Amount,
     /// Free bytes on the store's file system, if the system reports them.
     pub free: Option<u64>,
+    /// Directories that the current user may not list. Their files are not counted.
+    pub unreadable: Vec<PathBuf>,
 }
 
 impl Store {
@@ -54,15 +56,18 @@ impl Store {
     /// # Errors
     /// If a directory cannot be listed.
     pub fn stat(&self) -> Result<StoreStat, StoreError> {
+        let mut unreadable = Vec::new();
+        let mut amount_of = |bucket| self.amount_of(bucket, &mut unreadable);
         Ok(StoreStat {
-            objects: self.amount_of(Bucket::Objects)?,
-            ledger: self.amount_of(Bucket::Ledger)?,
-            history: self.amount_of(Bucket::History)?,
-            sources: self.amount_of(Bucket::Sources)?,
+            objects: amount_of(Bucket::Objects)?,
+            ledger: amount_of(Bucket::Ledger)?,
+            history: amount_of(Bucket::History)?,
+            sources: amount_of(Bucket::Sources)?,
             bundles: self.flat_amount_of(Bucket::Bundles)?,
             temporary: self.flat_amount_of(Bucket::Tmp)?,
             quarantine: self.quarantined()?,
             free: self.free_space(),
+            unreadable,
         })
     }
 
@@ -88,8 +93,13 @@ impl Store {
         Ok(digests.collect())
     }
 
-    fn amount_of(&self, bucket: Bucket) -> Result<Amount, StoreError> {
-        let listing = list(self.root(), bucket)?;
+    fn amount_of(
+        &self,
+        bucket: Bucket,
+        unreadable: &mut Vec<PathBuf>,
+    ) -> Result<Amount, StoreError> {
+        let listing = list_readable(self.root(), bucket)?;
+        unreadable.extend(listing.unreadable.into_iter().map(|(path, _)| path));
         let files = listing.digests.iter();
         Ok(sum(files.map(|digest| bucket.file(self.root(), digest))))
     }
@@ -115,16 +125,35 @@ pub(crate) struct Listing {
     pub(crate) digests: Vec<Digest>,
     /// Files that no version of the store creates.
     pub(crate) foreign: Vec<PathBuf>,
+    /// Directories that cannot be listed, for example because another user created them.
+    pub(crate) unreadable: Vec<(PathBuf, StoreError)>,
 }
 
+/// Lists a bucket. Fails if one of its directories cannot be listed.
 pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
+    let mut listing = list_readable(root, bucket)?;
+    match listing.unreadable.pop() {
+        Some((_, error)) => Err(error),
+        None => Ok(listing),
+    }
+}
+
+/// Same as [`list`], but continues after a directory that cannot be listed.
+pub(crate) fn list_readable(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     let mut listing = Listing::default();
     for (first, dir) in entries(&bucket.dir(root))? {
         if first.len() != 2 || !dir.is_dir() {
             listing.foreign.push(dir);
             continue;
         }
-        for (rest, path) in entries(&dir)? {
+        let found = match entries(&dir) {
+            Ok(found) => found,
+            Err(error) => {
+                listing.unreadable.push((dir, error));
+                continue;
+            }
+        };
+        for (rest, path) in found {
             match format!("{first}{rest}").parse() {
                 Ok(digest) => listing.digests.push(digest),
                 Err(_) => listing.foreign.push(path),

@@ -61,7 +61,8 @@ impl Store {
     /// the store as the module describes. Calls `progress` from several threads with the number of bytes of each read.
     ///
     /// # Errors
-    /// If a directory cannot be listed. Other errors are part of the report.
+    /// If the cache cannot be locked or listed. Other errors are part of the report, for example about a directory of
+    /// another user.
     pub fn verify(
         &self,
         repair: bool,
@@ -75,10 +76,12 @@ impl Store {
             repaired: repair,
             ..VerifyReport::default()
         };
-        let objects = stat::list(self.root(), Bucket::Objects)?;
+        let objects = stat::list_readable(self.root(), Bucket::Objects)?;
         report.foreign.extend(objects.foreign);
         self.verify_objects(&objects.digests, repair, progress, &mut report);
-        self.verify_ledger(repair, &mut report)?;
+        let (unreadable, errors): (BTreeSet<_>, Vec<_>) = objects.unreadable.into_iter().unzip();
+        report.failed.extend(errors);
+        self.verify_ledger(repair, &unreadable, &mut report)?;
         self.verify_records::<NamedHistory>(Bucket::History, repair, &mut report)?;
         self.verify_records::<SourceRecord>(Bucket::Sources, repair, &mut report)?;
         report.damaged.sort_unstable();
@@ -132,7 +135,18 @@ impl Store {
         }
     }
 
-    fn verify_ledger(&self, repair: bool, report: &mut VerifyReport) -> Result<(), StoreError> {
+    /// Checks the entries of the ledger. Objects in `unreadable` directories are not treated as missing.
+    fn verify_ledger(
+        &self,
+        repair: bool,
+        unreadable: &BTreeSet<PathBuf>,
+        report: &mut VerifyReport,
+    ) -> Result<(), StoreError> {
+        let is_known = |digest: &Digest| {
+            let path = Bucket::Objects.file(self.root(), digest);
+            path.parent()
+                .is_none_or(|directory| !unreadable.contains(directory))
+        };
         let damaged: BTreeSet<_> = report.damaged.iter().copied().collect();
         let mut missing = BTreeSet::new();
         for (key, entry) in self.readable::<LedgerEntry>(Bucket::Ledger, repair, report)? {
@@ -141,6 +155,7 @@ impl Store {
                 .missing_locally(&entry)
                 .into_iter()
                 .filter(|digest| !entry.may_lack_objects() && !damaged.contains(digest))
+                .filter(is_known)
                 .collect();
             if absent.is_empty() && !entry.objects().any(|digest| damaged.contains(digest)) {
                 continue;
@@ -172,8 +187,10 @@ impl Store {
         repair: bool,
         report: &mut VerifyReport,
     ) -> Result<Vec<(Digest, T)>, StoreError> {
-        let listing = stat::list(self.root(), bucket)?;
+        let listing = stat::list_readable(self.root(), bucket)?;
         report.foreign.extend(listing.foreign);
+        let errors = listing.unreadable.into_iter().map(|(_, error)| error);
+        report.failed.extend(errors);
         let mut records = Vec::with_capacity(listing.digests.len());
         for key in listing.digests {
             match self.load(bucket, &key) {

@@ -3,7 +3,7 @@
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prep_cache::{LinkMode, Store, Unwritable};
 use prep_core::{Remedy, units};
@@ -157,7 +157,7 @@ pub fn unwritable(check: &'static str, found: &Unwritable) -> Option<CheckResult
         count => format!("{count} directories or files cannot be written, for example {described}"),
     };
     let change = "change its owner or mode. If a group shares the directory DIR, run as root `chgrp -R GROUP DIR`, `chmod -R g=u DIR` and \
-                  `find DIR -type d -exec chmod g+s {} +`, and set PREP_SHARED=yes for each user";
+                  `find DIR -type d -exec chmod g+s {} +`, and use the setting `shared` for all users";
     let help = prep_cache::join_group(first).unwrap_or_else(|| change.to_owned());
     Some(CheckResult::new(check, Health::Error, text).help(help))
 }
@@ -188,7 +188,7 @@ fn sharing(check: &'static str, dir: &Path) -> Option<CheckResult> {
         let text = format!(
             "{shown} can be written by its group, but the group cannot write directories that you create in it"
         );
-        let help = "if other users share it, set PREP_SHARED=yes, or `shared = true` in ~/.config/prep/prep.toml";
+        let help = "if other users share it, set PREP_SHARED=yes, or `shared = true` in prep.toml";
         return warning(text, help.to_owned());
     }
     None
@@ -275,15 +275,27 @@ fn link_modes(settings: &Settings) -> Result<(LinkMode, Option<LinkMode>), Error
     Ok((mode, other.transpose()?))
 }
 
+/// With less free space, in bytes, a disk is treated as full.
+const MIN_FREE_BYTES: u64 = 1_000_000;
+
 /// Returns the free space of the disks of the data directory and of the cache.
 pub fn free_space(settings: &Settings) -> CheckResult {
-    let free = |dir| match prep_fetch::free_space(dir) {
+    let dirs = [&settings.data_dir, &settings.store_dir];
+    let [data, cache] = dirs.map(|dir| match prep_fetch::free_space(dir) {
+        _ if prep_cache::lacks_inodes(dir) => "0 inodes".to_owned(),
         Some(bytes) => units::bytes(bytes),
         None => "an unknown amount".to_owned(),
-    };
-    let (data, cache) = (free(&settings.data_dir), free(&settings.store_dir));
+    });
     let text = format!("{data} free for prepared data, {cache} free for the cache");
-    CheckResult::ok("disk", text)
+    let is_full = |dir: &PathBuf| {
+        prep_cache::lacks_inodes(dir)
+            || prep_fetch::free_space(dir).is_some_and(|free| free < MIN_FREE_BYTES)
+    };
+    match dirs.into_iter().any(is_full) {
+        true => CheckResult::new("disk", Health::Error, text)
+            .help("free some disk space, or use a directory on another disk"),
+        false => CheckResult::ok("disk", text),
+    }
 }
 
 /// Reports damaged objects in the quarantine of the cache, if there are any.

@@ -1,6 +1,7 @@
 //! The state of a competition in the data directory.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,10 +43,18 @@ pub(crate) fn unreadable(id: &str, error: &ManifestError) -> Error {
     let message = format!("{id}: {}", chain(error));
     match error {
         ManifestError::Damaged { .. } => {
-            Error::new(Failure::Input, message).help(Remedy::Prepare { id: id.to_owned() })
+            Error::new(Failure::Input, message).help(Remedy::PrepareAgain { id: id.to_owned() })
+        }
+        ManifestError::Io { path, cause, .. } if cause.kind() == ErrorKind::PermissionDenied => {
+            let parent = path.parent().unwrap_or(path);
+            let place = prep_cache::closed_directory(parent).unwrap_or(path);
+            let described = prep_cache::ownership(place).unwrap_or_default();
+            let help = prep_cache::join_group(place)
+                .unwrap_or_else(|| format!("change the owner or mode of {}", place.display()));
+            Error::new(Failure::Machine, format!("{message}; {described}")).help(help)
         }
         _ => Error::new(Failure::Machine, message)
-            .help("change the owner or mode of this file, or remove the file and prepare the competition again"),
+            .help("remove this file and prepare the competition again"),
     }
 }
 

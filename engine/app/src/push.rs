@@ -20,8 +20,8 @@ use crate::stages::assemble;
 use crate::stages::load::Competition;
 use crate::stages::origins::{UsedValue, origins};
 use crate::stages::resolve::Plan;
-use crate::stages::with_last_source;
-use crate::task::Task;
+use crate::stages::with_last_bundle_options;
+use crate::task::{RecalledOption, Task, describe};
 
 /// The result of a push for a competition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -265,7 +265,7 @@ fn store_unstored(plan: &mut Plan, context: &Context, task: &Task) -> Result<(),
 /// # Errors
 /// Returns an error if the bundle does not exist and cannot be downloaded, or differs from the published one.
 pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
-    let task = &with_last_source(task, id)?;
+    let (task, _) = &with_last_bundle_options(task, id)?;
     let entry = task.catalog.get(id)?;
     let pipeline = entry.load(&task.options.variant)?;
     let store = Store::open(&task.settings.store_dir)?;
@@ -286,6 +286,14 @@ pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
     };
     // `fetch` may have created the directory, so the bundle is located again.
     bundle.location().ok_or_else(missing)
+}
+
+/// Returns the options of the last run that [`fetch`] uses, because the caller did not set them.
+///
+/// # Errors
+/// Returns an error if the record of the last run cannot be read.
+pub fn recalled_for_fetch(task: &Task, id: &str) -> Result<Vec<RecalledOption>, Error> {
+    Ok(describe(&with_last_bundle_options(task, id)?.1))
 }
 
 /// Ensures that the bundle of a competition is in the mirror. If it is missing, sends the local bundle, after

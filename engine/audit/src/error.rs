@@ -7,7 +7,7 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum AuditError {
-    #[error("cannot read {}", path.display())]
+    #[error("cannot {} {}", cause.action(), path.display())]
     Read {
         path: PathBuf,
         #[source]

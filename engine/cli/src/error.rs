@@ -45,14 +45,13 @@ const SYSTEM_MESSAGES: [(&str, &str); 7] = [
         "Read-only file system",
         "mount the file system writable, or use a directory on another one",
     ),
-    // The cache reports whether the full disk is its own disk.
     (
-        "which is not the disk of the cache",
-        "free some space on that disk, or use a directory on another disk",
+        "inodes free on its disk",
+        "delete files on that disk, or use a directory on another disk; `prep cache gc --max-size SIZE` deletes files of the cache",
     ),
     (
-        "free on the disk of the cache",
-        "`prep cache gc --max-size SIZE` shrinks the cache; otherwise free some disk space, or use a directory on another disk",
+        "free on its disk",
+        "free some space on that disk, or use a directory on another disk; `prep cache gc --max-size SIZE` shrinks the cache",
     ),
     (
         "No space left on device",

@@ -60,7 +60,10 @@ pub struct ConfigFile {
 
 /// The section `[remote]`.
 #[derive(Debug, Default, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a section: a line `[remote]`, and below it the address as `url`"
+)]
 pub struct ConfigSection {
     pub url: Option<String>,
     /// Name of the key that signs results before `prep` sends them.
@@ -84,23 +87,16 @@ pub struct ConfigSection {
 
 /// A trusted key: `"ed25519:..."`, or `{ key = "ed25519:...", competitions = [...], until = 2027-06-30 }`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a key, or a table with `key`, `competitions` (a list of ids) and `until` (a date)"
+)]
 pub struct TrustedKey {
     pub key: String,
     /// The competitions whose results the key may sign. `None` for all.
     pub competitions: Option<Vec<String>>,
     /// The last day on which `prep` trusts the key.
     pub until: Option<Datetime>,
-}
-
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "expected a key, or a table with `key`, `competitions` (a list of ids) and `until` (a date)"
-)]
-enum ConfigValue {
-    Key(String),
-    Table(TrustedKey),
 }
 
 fn jobs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
@@ -127,18 +123,21 @@ fn link_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LinkMo
 }
 
 fn trusted_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<TrustedKey>, D::Error> {
-    let values = Vec::deserialize(deserializer)?.into_iter();
+    let values = Vec::<toml::Value>::deserialize(deserializer)?.into_iter();
+    let wrong = |error: &dyn fmt::Display| serde::de::Error::custom(format!("`trusted`: {error}"));
     let keys = values.map(|value| {
         let trusted = match value {
-            ConfigValue::Table(table) => table,
-            ConfigValue::Key(key) => TrustedKey {
+            toml::Value::String(key) => TrustedKey {
                 key,
                 competitions: None,
                 until: None,
             },
+            table => {
+                let trusted = table.try_into::<TrustedKey>();
+                trusted.map_err(|error| wrong(&error.message()))?
+            }
         };
-        let parsed = trusted.parse();
-        parsed.map_err(|error| serde::de::Error::custom(format!("`trusted`: {error}")))?;
+        trusted.parse().map_err(|error| wrong(&error))?;
         Ok(trusted)
     });
     keys.collect()
@@ -392,7 +391,11 @@ fn denied(path: &Path, instead: &str) -> CliError {
     let described = prep_cache::ownership(place);
     let described = described.unwrap_or_else(|| place.display().to_string());
     let message = format!("you may not {action}: {described}");
-    let ask = prep_cache::join_group(place).unwrap_or("ask its owner for permission".to_owned());
+    let is_own = |place: &Metadata| place.uid() == rustix::process::geteuid().as_raw();
+    let ask = match place.metadata() {
+        Ok(place_data) if is_own(&place_data) => format!("run `chmod u+rX {}`", place.display()),
+        _ => prep_cache::join_group(place).unwrap_or("ask its owner for permission".to_owned()),
+    };
     CliError::new(Exit::Machine, message).help(format!("{ask}, or {instead}"))
 }
 
@@ -407,15 +410,22 @@ fn unreadable(path: &Path, text: &str, error: &toml::de::Error) -> CliError {
         Some((message, keys)) => (message, Some(keys)),
         None => (error.message(), None),
     };
+    // A type mismatch does not name its key, which is in the line of the value.
+    let key = error.span().and_then(|span| {
+        let line = text.get(..span.start)?.lines().last()?;
+        Some(format!("`{}`: ", line.split_once('=')?.0.trim()))
+    });
+    let key = key.filter(|_| message.starts_with("invalid type"));
     let found = CliError::usage(format!(
-        "{}{}: {message}",
+        "{}{}: {}{message}",
         path.display(),
-        line.unwrap_or_default()
+        line.unwrap_or_default(),
+        key.unwrap_or_default()
     ));
     let Some(keys) = keys else {
         return found;
     };
-    let unknown = message.split('`').nth(1).unwrap_or_default();
+    let unknown = message.rsplit('`').nth(1).unwrap_or_default();
     let near = prep_spec::nearest(unknown, keys.split('`').skip(1).step_by(2));
     found.help(format!("the keys are {keys}")).suggest(near)
 }
@@ -562,10 +572,17 @@ mod tests {
             limited.to_string(),
             format!("{key} for b, a until 2027-06-30")
         );
-        for wrong in ["{ competitions = ['a'] }", "{ key = 'x', none = 1 }", "1"] {
+        for (wrong, message) in [
+            ("{ competitions = ['a'] }", "missing field `key`"),
+            (
+                "{ key = 'x', none = 1 }",
+                "unknown field `none`, expected one of `key`, `competitions`",
+            ),
+            ("1", "expected a key, or a table with `key`"),
+        ] {
             let text = format!("[remote]\ntrusted = [{wrong}]\n");
             let error = toml::from_str::<ConfigFile>(&text).unwrap_err().to_string();
-            assert!(error.contains("`key`, `competitions`"), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 

@@ -161,6 +161,10 @@ fn words_in(remedy: &Remedy, verb: &VerbOptions) -> Option<String> {
             "--discard-bundle deletes each bundle after its competition is prepared",
         )?,
         Remedy::Prepare { id } => format!("run `prep run {id}{}`", verb.data.concat()),
+        Remedy::PrepareAgain { id } => format!(
+            "run `prep run {id}{}` with the options of the last run, such as --source; the record of them is lost",
+            verb.data.concat()
+        ),
         Remedy::ListCompetitions => format!(
             "`prep list` shows all competitions{}",
             verb.if_new("pipelines", "; name the directory of your own pipelines with --pipelines DIR")

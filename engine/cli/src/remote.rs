@@ -113,6 +113,9 @@ impl CliSession {
         let same_as = same_as.map(|(address, _)| Address::parse(address));
         let same_as: Vec<Address> = same_as.collect::<Result<_, _>>()?;
         let address = Address::parse(url)?;
+        if !url.starts_with("file:") {
+            self.places.check_certificates()?;
+        }
         let key = settings.signing(&self.places);
         let remote = Remote::open(&address, &settings.credentials(&self.places), key, &trusted)?;
         // Does not repeat an address from the command line.

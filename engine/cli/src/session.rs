@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use prep_app::{RememberedOptions, Settings};
-use prep_fetch::{CredentialsError, FoundCredentials};
+use prep_fetch::{CredentialsError, FetchError, FoundCredentials, Proxies, check_certificate_file};
 
 use crate::error::{CliError, Exit};
 use crate::output::printer::Printer;
@@ -63,6 +63,19 @@ impl Directories {
     pub fn text(&self, name: &str) -> Option<String> {
         let text = (self.variable)(name)?.into_string().ok()?;
         (!text.is_empty()).then_some(text)
+    }
+
+    /// Returns the proxies that the environment names.
+    pub fn proxies(&self) -> Proxies {
+        Proxies::from_variables(|name| self.text(name))
+    }
+
+    /// Checks the certificates that the environment names. macOS uses its keychain instead.
+    pub fn check_certificates(&self) -> Result<(), FetchError> {
+        match self.text("SSL_CERT_FILE") {
+            Some(path) if cfg!(not(target_os = "macos")) => check_certificate_file(path.as_ref()),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the directory of signing keys. Returns `None` if the user has no configuration directory.

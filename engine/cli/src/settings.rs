@@ -247,13 +247,20 @@ impl CliSession {
             .ignored
             .as_ref()
             .map(|path| format!("{} is ignored, because you may not read it", path.display()));
-        let few_files = (jobs < wanted).then(|| {
-            format!(
-                "only {} files may be open at once, which is enough for {} instead of {wanted}; to run more, {}",
-                environment.open_files.unwrap_or_default(),
-                units::count(jobs as u64, "job"),
-                raise_open_files!(),
-            )
+        let few_files = environment.open_files.and_then(|files| {
+            let needed = open_files_of(1);
+            let limit = match () {
+                () if files < needed => format!("but a run needs {needed}"),
+                () if jobs < wanted => format!(
+                    "which is enough for {} instead of {wanted}",
+                    units::count(jobs as u64, "job")
+                ),
+                () => return None,
+            };
+            let raise = raise_open_files!();
+            Some(format!(
+                "only {files} files may be open at once, {limit}; {raise}"
+            ))
         });
         let settings = Settings {
             data_dir,

@@ -150,6 +150,23 @@ impl ContentsError {
         }
     }
 
+    /// Returns the verb for a message about the file. Content is unpacked into temporary files, and only writing fails because
+    /// a disk is full or read-only.
+    pub fn action(&self) -> &'static str {
+        use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        match self {
+            ContentsError::System { source, .. }
+                if matches!(
+                    source.kind(),
+                    ReadOnlyFilesystem | StorageFull | QuotaExceeded
+                ) =>
+            {
+                "write to"
+            }
+            _ => "read",
+        }
+    }
+
     /// Returns whether an I/O operation failed, so that the content is unknown.
     pub fn is_of_the_system(&self) -> bool {
         matches!(self, ContentsError::System { .. })
@@ -217,6 +234,17 @@ mod tests {
                 let text = format!("{number}: {error:?}");
                 assert!(ContentsError::from(error).is_of_the_system(), "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn only_writing_fails_because_of_the_disk() {
+        for (kind, action) in [
+            (ErrorKind::ReadOnlyFilesystem, "write to"),
+            (ErrorKind::StorageFull, "write to"),
+            (ErrorKind::PermissionDenied, "read"),
+        ] {
+            assert_eq!(ContentsError::from(io::Error::from(kind)).action(), action);
         }
     }
 

@@ -238,6 +238,11 @@ pub enum Remedy {
         /// The competition.
         id: String,
     },
+    /// Prepare a competition again. The record of its last options is lost.
+    PrepareAgain {
+        /// The competition.
+        id: String,
+    },
     /// Show the list of competitions.
     ListCompetitions,
     /// Install the pack that contains a competition. A pack is a directory of competitions that are not built in.

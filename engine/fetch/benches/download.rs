@@ -40,7 +40,6 @@ fn main() -> Outcome {
 fn child(endpoint: &str) -> Outcome {
     let options = DownloadOptions {
         endpoint: endpoint.to_owned(),
-        proxies: false,
         ..DownloadOptions::default()
     };
     let network = Network::new(options, KaggleCredentials::Token(Secret::new(TOKEN)))?;

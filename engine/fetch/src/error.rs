@@ -165,6 +165,19 @@ pub enum FetchError {
     Setup { cause: String },
     #[error("the certificate of {host} is not valid: {cause}")]
     Certificate { host: String, cause: String },
+    #[error("the proxy {proxy} does not connect to {host}: {cause}")]
+    Proxy {
+        host: String,
+        proxy: String,
+        cause: &'static str,
+    },
+    #[error("{variable} is `{value}`, which is not the address of an http or https proxy")]
+    ProxyAddress {
+        variable: &'static str,
+        value: String,
+    },
+    #[error("SSL_CERT_FILE names {path}, which {reason}")]
+    CertificateFile { path: PathBuf, reason: String },
     /// The certificates of servers cannot be checked, for example because the system has no root certificates.
     #[error("cannot check the certificates of servers: {cause}")]
     Certificates { cause: String },
@@ -292,6 +305,17 @@ impl FetchError {
                  of its authority (CA), or add this certificate to those of the system; also check the clock"
                     .into()
             }
+            FetchError::Proxy { .. } => {
+                "permit this host in the proxy, write user and password into HTTPS_PROXY (http://USER:PASSWORD@HOST:PORT), or \
+                 exclude the host with NO_PROXY"
+                    .into()
+            }
+            FetchError::ProxyAddress { variable, .. } => {
+                format!("set {variable} to an address such as http://proxy.lab.org:3128, or unset it").into()
+            }
+            FetchError::CertificateFile { .. } => {
+                "name a PEM file that contains the certificates of the trusted authorities (CA), or unset SSL_CERT_FILE".into()
+            }
             FetchError::NoValidator { .. } => "download the entire file".into(),
             FetchError::NoFile { .. } => {
                 "correct the address of the file in the pipeline".into()
@@ -334,9 +358,12 @@ impl FetchError {
             | FetchError::Disk { .. }
             | FetchError::Setup { .. }
             | FetchError::Certificates { .. }
+            | FetchError::CertificateFile { .. }
+            | FetchError::ProxyAddress { .. }
             | FetchError::Store(_) => Failure::Machine,
             FetchError::GaveUp { .. }
             | FetchError::Certificate { .. }
+            | FetchError::Proxy { .. }
             | FetchError::Quota { .. }
             | FetchError::Unavailable { .. }
             | FetchError::KeepsChanging { .. } => Failure::Away,
@@ -365,6 +392,7 @@ impl From<FetchError> for StepError {
 pub enum Trouble {
     #[error("no connection to {host}: {cause}")]
     Unreachable {
+        /// The host, and the proxy, if there is one.
         host: String,
         cause: String,
         /// Time since the first request to the host, if it never answered.
@@ -373,6 +401,13 @@ pub enum Trouble {
     /// Is not repeated, because the host would send the same certificate.
     #[error("the certificate of {host} is not valid: {cause}")]
     Certificate { host: String, cause: String },
+    /// Is not repeated, because the proxy would refuse again.
+    #[error("the proxy {proxy} does not connect to {host}: {cause}")]
+    Proxy {
+        host: String,
+        proxy: String,
+        cause: &'static str,
+    },
     #[error("the connection to {host} broke at byte {offset}: {cause}")]
     Broken {
         host: String,

@@ -65,6 +65,7 @@ mod wire {
     pub(crate) mod calls;
     pub(crate) mod identity;
     pub(crate) mod location;
+    pub(crate) mod proxy;
     pub(crate) mod queries;
     pub(crate) mod retry;
     pub(crate) mod shared;
@@ -85,4 +86,6 @@ pub use network::{LazyNetwork, Network};
 pub use options::{Clock, DownloadOptions, ENDPOINT, WaitReport, Watcher};
 pub use prep_cache::free_space;
 pub use wire::calls::Protocol;
+pub use wire::proxy::Proxies;
 pub use wire::queries::{Account, DataFile, DataSummary};
+pub use wire::shared::check_certificate_file;

@@ -8,6 +8,7 @@ use prep_core::units;
 
 use crate::error::Trouble;
 use crate::wire::calls::Protocol;
+use crate::wire::proxy::Proxies;
 
 /// Limits and timeouts of all downloads of a process.
 #[derive(Clone)]
@@ -39,8 +40,8 @@ pub struct DownloadOptions {
     pub backoff: Duration,
     /// Maximum pause that a server may request. A longer pause is an error.
     pub patience: Duration,
-    /// Whether `HTTPS_PROXY` and similar variables are used.
-    pub proxies: bool,
+    /// The proxies that `HTTPS_PROXY` and similar variables name. With `None`, no proxy is used.
+    pub proxies: Option<Proxies>,
     /// The clock for checking whether a login has expired.
     pub clock: Clock,
     /// Is notified while a download waits.
@@ -66,7 +67,7 @@ impl Default for DownloadOptions {
             attempts: 16,
             backoff: Duration::from_millis(500),
             patience: Duration::from_secs(600),
-            proxies: true,
+            proxies: None,
             clock: Arc::new(SystemTime::now),
             watcher: Arc::new(|_| {}),
         }

@@ -319,7 +319,7 @@ fn a_file_readable_by_others_causes_a_warning() {
 fn errors_name_missing_and_malformed_credentials_without_their_content() {
     // Environment variables, the name and the text of a file, and the expected part of the error.
     type Case<'a> = (&'a [(&'static str, &'a str)], &'a str, &'a str, &'a str);
-    let table: [Case; 10] = [
+    let table: [Case; 12] = [
         (&[("KAGGLE_USERNAME", "a")], "", "", "KAGGLE_KEY is not"),
         (&[("KAGGLE_KEY", "hush")], "", "", "KAGGLE_USERNAME is not"),
         (&[], "", "", "no Kaggle credentials"),
@@ -339,9 +339,16 @@ fn errors_name_missing_and_malformed_credentials_without_their_content() {
             &[],
             "kaggle.json",
             r#"{"username":"a","hush":"hush"}"#,
-            "no Kaggle credentials",
+            "kaggle.json contains no `username` with `key`",
         ),
-        (&[], "access_token", " \n", "no Kaggle credentials"),
+        (&[], "kaggle.json", "", "kaggle.json is empty"),
+        (&[], "access_token", " \n", "access_token is empty"),
+        (
+            &[],
+            "credentials.json",
+            r#"{"access_token":"hush"}"#,
+            "credentials.json contains no `refresh_token`",
+        ),
         (&[], "access_token", "two hush", "contain spaces"),
         (
             &[("KAGGLE_API_TOKEN", "hush\u{e9}")],

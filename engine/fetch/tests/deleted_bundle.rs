@@ -45,7 +45,13 @@ fn a_deleted_bundle_has_the_stated_content() -> Outcome {
 #[test]
 fn the_error_without_a_network_lists_the_searched_paths() {
     let fixture = Fixture::new(Bundle::new(ID, content(50_000, 1)), Vec::new());
-    let network = LazyNetwork::new(|| Err(CredentialsError::Missing(Vec::new()).into()));
+    let network = LazyNetwork::new(|| {
+        Err(CredentialsError::Missing {
+            dirs: Vec::new(),
+            skipped: Vec::new(),
+        }
+        .into())
+    });
     let source = KaggleBundle::new(ID, search(ID, &fixture.data()), None, network);
     let error = prep_core::chain(&source.run(&fixture.context).unwrap_err());
     assert!(error.starts_with("no bundle: looked for"), "{error}");

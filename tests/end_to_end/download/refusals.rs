@@ -1,5 +1,8 @@
 //! Tests of failed downloads: each has an exit code, a cause and help, and leaves no bundle under its final name.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
 use prep_fault_server::{At, Bundle, Fault, Kind};
 
 use super::{World, wide_harbour};
@@ -46,6 +49,52 @@ fn wrong_credentials_are_an_error() {
         "new API token",
     ];
     assert_download_fails(&world, ended, 4, &messages);
+}
+
+/// Starts a proxy that sends the same answer to every request. Returns its host and port.
+fn proxy(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn a_proxy_that_refuses_is_an_error_at_once() {
+    let sandbox = Sandbox::new();
+    let refused = "the proxy http://127.0.0.1:";
+    for (scheme, answer, code, message) in [
+        ("http", "HTTP/1.1 403 Forbidden\r\n\r\n", 7, refused),
+        (
+            "http",
+            "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
+            7,
+            "(407)",
+        ),
+        ("http", "<html>no</html>\r\n\r\n", 7, refused),
+        ("foo", "", 6, "HTTPS_PROXY is `***@127.0.0.1:"),
+    ] {
+        let address = proxy(answer);
+        for verb in [&["fetch", "spaceship-titanic"][..], &["doctor"]] {
+            let mut command = sandbox.command(verb);
+            command.env("HTTPS_PROXY", format!("{scheme}://user:hush@{address}"));
+            command.env("KAGGLE_API_TOKEN", "token");
+            let ended = CommandResult::of(&mut command).code(code);
+            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            for part in [message, &address] {
+                assert!(shown.contains(part), "{verb:?} {answer}: {shown}");
+            }
+            for part in ["trying again", "hush"] {
+                assert!(!shown.contains(part), "{verb:?} {answer}: {shown}");
+            }
+        }
+    }
 }
 
 #[test]

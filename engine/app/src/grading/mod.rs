@@ -118,8 +118,16 @@ impl Grading {
             return self;
         };
         let writer = LogWriter::new(settings.data_dir.join(LOG_FILE), &self.id);
+        let mut warnings = self.warnings;
+        if writer.ends_partially() {
+            warnings.push(format!(
+                "the last line of {} is partially written, so it may lack a grading; the line stays, and new gradings follow it",
+                writer.path().display()
+            ));
+        }
         Grading {
             log: Some((writer, Arc::clone(on_error))),
+            warnings,
             ..self
         }
     }

@@ -21,7 +21,7 @@ use crate::stages::contents::StatedContents;
 use crate::stages::load::{FurtherSource, Loader, reading};
 use crate::stages::run::Run;
 use crate::stages::summary::failures;
-use crate::stages::with_last_source;
+use crate::stages::with_last_bundle_options;
 use crate::task::{PreparationOptions, Task, ViewOptions};
 
 /// The files of a bundle.
@@ -68,7 +68,7 @@ pub struct ListedSource {
 pub fn listing(task: &Task, id: &str) -> Result<BundleListing, Error> {
     let entry = task.catalog.find(id);
     let task = &match entry {
-        Some(entry) => with_last_source(task, &entry.id)?,
+        Some(entry) => with_last_bundle_options(task, &entry.id)?.0,
         None => task.clone(),
     };
     let pipeline = entry.and_then(|entry| entry.load(BASE_VARIANT).ok());

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use prep_cache::Store;
 use prep_core::{Cancel, Context, LastRuns, NodeError, Reason, Remedy, Reporter, ResolveError};
-use prep_steps::RememberedOptions;
+use prep_steps::{RememberedOptions, Verify};
 
 use self::contents::StatedContents;
 use self::load::{Chosen, Competition, Loader};
@@ -126,18 +126,24 @@ impl Plan {
     }
 }
 
-/// Returns a copy of `task` that uses the directory of bundles of the competition's last run. If the caller named a
-/// directory of bundles, the copy uses the named directory.
-pub(crate) fn with_last_source(task: &Task, id: &str) -> Result<Task, Error> {
+/// Returns a copy of `task` with those options of the competition's last run that concern its bundle, unless the caller set
+/// them: the directory of bundles, and whether the bundle is verified. Also returns these options.
+pub(crate) fn with_last_bundle_options(
+    task: &Task,
+    id: &str,
+) -> Result<(Task, RememberedOptions), Error> {
     let last = contents::read(task, id)?.options;
-    let (options, _) = task.options.recalling(&RememberedOptions {
+    let skips_bundles = matches!(last.verify, Some(Verify::Outputs | Verify::Nothing));
+    let (options, recalled) = task.options.recalling(&RememberedOptions {
         source: last.source,
+        verify: skips_bundles.then_some(Verify::Outputs),
         ..RememberedOptions::default()
     });
-    Ok(Task {
+    let task = Task {
         options,
         ..task.clone()
-    })
+    };
+    Ok((task, recalled))
 }
 
 /// Adds a remedy to an error that an option of the last run may have caused.

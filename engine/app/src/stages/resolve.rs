@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::reasons::{print_changes, readable};
 use crate::stages::contents::cached_bundle;
 use crate::stages::load::Competition;
-use crate::stages::with_last_source;
+use crate::stages::with_last_bundle_options;
 use crate::task::Task;
 
 /// Competitions, and the graph of all their steps.
@@ -293,7 +293,7 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan, store: &Store) -> Re
 pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
     let mut missing: Vec<&str> = Vec::new();
     for id in ids {
-        let options = with_last_source(task, id)?.options;
+        let options = with_last_bundle_options(task, id)?.0.options;
         if bundles::path(&task.settings, id, &options.source_dirs()).is_none() {
             missing.push(id);
         }

@@ -137,20 +137,17 @@ pub fn show_warnings(printer: &Printer, plan: &Plan) {
     }
 }
 
-/// Prints the options that have the value of the last run.
-///
-/// If a competition uses results of a bundle that is neither on this machine nor recorded in the data directory, prints a
-/// note about the bundle. With `is_pull`, prints no such note for a remote, because a pull requests the remote's results.
-///
-/// Prints another note if the bundle on this machine differs from the bundle that the data directory records.
-pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
+/// Prints the options of competitions that have the value of the last run.
+pub fn show_recalled<'a>(
+    printer: &Printer,
+    competitions: impl Iterator<Item = (&'a str, Vec<String>)>,
+) {
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for competition in &plan.all.competitions {
-        let options: Vec<String> = competition.recalled().map(option_text).collect();
+    for (id, options) in competitions {
         let options = options.join(" ");
         match groups.iter_mut().find(|(other, _)| *other == options) {
-            Some((_, ids)) => ids.push(&competition.id),
-            None => groups.push((options, vec![&competition.id])),
+            Some((_, ids)) => ids.push(id),
+            None => groups.push((options, vec![id])),
         }
     }
     let is_single = groups.len() == 1;
@@ -160,6 +157,20 @@ pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
             false => format!("as last time: {options} ({})", ids.join(", ")),
         });
     }
+}
+
+/// Prints the options that have the value of the last run.
+///
+/// If a competition uses results of a bundle that is neither on this machine nor recorded in the data directory, prints a
+/// note about the bundle. With `is_pull`, prints no such note for a remote, because a pull requests the remote's results.
+///
+/// Prints another note if the bundle on this machine differs from the bundle that the data directory records.
+pub fn show_origin(printer: &Printer, plan: &Plan, is_pull: bool) {
+    let competitions = plan.all.competitions.iter();
+    show_recalled(
+        printer,
+        competitions.map(|one| (one.id.as_str(), one.recalled().map(option_text).collect())),
+    );
     for competition in &plan.all.competitions {
         let bundle = competition.borrowed.as_ref();
         let bundle = bundle.filter(|bundle| !is_pull || !bundle.is_remote());
@@ -179,7 +190,7 @@ pub fn recalled_names(competition: &Competition) -> Vec<&'static str> {
 }
 
 /// Formats an option as on the command line.
-fn option_text(option: RecalledOption) -> String {
+pub fn option_text(option: RecalledOption) -> String {
     let name = option.name.replace('_', "-");
     match option.value {
         Some(value) => format!("--{name}={value}"),

@@ -179,7 +179,7 @@ fn skipped(verify: Option<Verify>) -> [&'static str; 2] {
 /// Print shell completions, or write manual pages
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  prep completions bash -o ~/.local/share/bash-completion/completions/prep\n  prep completions zsh -o ~/.zfunc/_prep\n  prep completions man -o ~/.local/share/man/man1\n\nFor `man`, -o names a directory, which gets one page for each verb."
+    after_help = "Examples:\n  prep completions bash -o ~/.local/share/bash-completion/completions/prep\n  prep completions zsh -o ~/.zfunc/_prep\n  prep completions fish -o ~/.config/fish/completions/prep.fish\n  prep completions man -o ~/.local/share/man/man1\n\nFor `man`, -o names a directory, which gets one page for each verb."
 )]
 pub struct CompletionsArgs {
     /// bash, zsh, fish, elvish, powershell or man
@@ -219,7 +219,78 @@ impl CompletionsArgs {
 }
 
 fn write_pages(command: clap::Command, directory: &Path) -> Result<(), Error> {
+    let mut command = with_long_help(command.disable_help_subcommand(true));
+    command.build();
     std::fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(command, directory))
+        .and_then(|()| write_page(command, directory))
         .map_err(|error| Error::writing("write manual pages to", directory, &error))
+}
+
+/// Gives each option a long help, because pages omit the short help of options that `-h` hides.
+fn with_long_help(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match (arg.get_long_help(), arg.get_help().cloned()) {
+        (None, Some(help)) => arg.long_help(help),
+        _ => arg,
+    });
+    command.mut_subcommands(with_long_help)
+}
+
+fn write_page(mut command: clap::Command, directory: &Path) -> std::io::Result<()> {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        write_page(verb.clone(), directory)?;
+    }
+    // The page's own synopsis would list all options without their values.
+    let usage = command.render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_owned();
+    let page = clap_mangen::Man::new(command.override_usage(usage));
+    let page = page.source(concat!("prep ", env!("CARGO_PKG_VERSION")));
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let text = with_sections(&String::from_utf8_lossy(&text));
+    std::fs::write(directory.join(page.get_filename()), text)
+}
+
+/// Divides the section EXTRA, which contains the text after the options, into sections. Indented lines are not filled.
+fn with_sections(page: &str) -> String {
+    let Some((before, extra)) = page.split_once(".SH EXTRA\n") else {
+        return page.to_owned();
+    };
+    let mut text = before.to_owned();
+    let (mut is_in_notes, mut is_unfilled) = (false, false);
+    for line in extra.lines() {
+        let indented = line.strip_prefix("  ");
+        if is_unfilled && indented.is_none() {
+            text.push_str(".fi\n");
+            is_unfilled = false;
+        }
+        match (line, line.strip_suffix(':')) {
+            (_, Some(heading)) if indented.is_none() => {
+                let heading = match heading {
+                    "Exit codes" => "EXIT STATUS".to_owned(),
+                    _ => heading.to_uppercase(),
+                };
+                text.push_str(&format!(".SH \"{heading}\"\n.nf\n"));
+                (is_in_notes, is_unfilled) = (false, true);
+                continue;
+            }
+            ("", _) if is_in_notes => text.push_str(".PP"),
+            _ if line.starts_with(".SH") => is_in_notes = true,
+            ("", _) => continue,
+            _ if indented.is_some() && !is_unfilled => {
+                text.push_str(".nf\n");
+                is_unfilled = true;
+            }
+            _ if indented.is_none() && !is_in_notes => {
+                text.push_str(".SH NOTES\n");
+                is_in_notes = true;
+            }
+            _ => {}
+        }
+        text.push_str(indented.unwrap_or(line));
+        text.push('\n');
+    }
+    if is_unfilled {
+        text.push_str(".fi\n");
+    }
+    text
 }

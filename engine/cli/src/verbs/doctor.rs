@@ -109,6 +109,7 @@ impl DoctorArgs {
             of_remote.remote_answers || self.offline,
             &mut findings,
         );
+        connection(session, &mut findings);
         if !self.offline {
             self.kaggle(session, &network, &ids, &cancel, &mut findings)?;
         }
@@ -124,7 +125,7 @@ impl DoctorArgs {
             Err(error) => findings.failed("pipelines", error),
         }
         if ids.is_empty() {
-            findings.all.push(doctor::free_space(&session.settings));
+            findings.add(doctor::free_space(&session.settings), Exit::Machine);
         }
         findings.all.extend(doctor::quarantine(&session.settings));
         if !ids.is_empty() {
@@ -159,10 +160,14 @@ impl DoctorArgs {
         cancel: &Cancel,
         findings: &mut Findings,
     ) -> Result<(), CliError> {
-        // The check `credentials` already reports missing credentials.
+        // Earlier checks report these errors.
         let network = match network.get() {
             Ok(network) => network,
-            Err(FetchError::Credentials(_)) => return Ok(()),
+            Err(
+                FetchError::Credentials(_)
+                | FetchError::ProxyAddress { .. }
+                | FetchError::CertificateFile { .. },
+            ) => return Ok(()),
             Err(error) => {
                 findings.failed("kaggle", error);
                 return Ok(());
@@ -211,6 +216,19 @@ impl DoctorArgs {
             Some(key) => format!("results are signed with `{}`", key.name()),
             None => "no key, so results are not sent".to_owned(),
         };
+        if let Ok(catalog) = session.catalog() {
+            let named = remote.trusted.iter();
+            let named = named.flat_map(|(trusted, origin)| {
+                let ids = trusted.competitions.iter().flatten();
+                ids.map(move |id| (id, origin))
+            });
+            for (id, origin) in named.filter(|(id, _)| catalog.find(id).is_none()) {
+                let text =
+                    format!("`trusted` in {origin} names `{id}`, which is not a competition");
+                let finding = CheckResult::new("trusted", Health::Warning, text);
+                findings.add(finding.help(Remedy::ListCompetitions), Exit::Success);
+            }
+        }
         let trusted = units::count(remote.trusted.len() as u64, "trusted key");
         let link = match session.linked(&self.remote) {
             Ok(linked) => linked.settings.remote,
@@ -264,6 +282,18 @@ fn credentials(session: &CliSession, are_optional: bool, findings: &mut Findings
             };
             findings.add(finding, Exit::Success);
         }
+    }
+}
+
+/// Reports the proxy of connections to Kaggle, and whether it and the certificates can be used.
+fn connection(session: &CliSession, findings: &mut Findings) {
+    match session.places.proxies().find(&session.kaggle.endpoint) {
+        Ok(Some(proxy)) => findings.add(CheckResult::ok("proxy", proxy), Exit::Success),
+        Ok(None) => {}
+        Err(error) => findings.failed("proxy", error),
+    }
+    if let Err(error) = session.places.check_certificates() {
+        findings.failed("certificates", error);
     }
 }
 
@@ -364,7 +394,8 @@ fn open_files(session: &CliSession) -> CheckResult {
     );
     match limit >= needed {
         true => CheckResult::ok(check, text),
-        false => CheckResult::new(check, Health::Warning, text).help(raise_open_files!()),
+        // The settings already lower the number of jobs to one.
+        false => CheckResult::new(check, Health::Error, text).help(raise_open_files!()),
     }
 }
 

@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::error::{CliError, Exit};
 use crate::options::SourceArg;
+use crate::output::plan::{option_text, show_recalled};
 use crate::output::table::PrintedTable;
 use crate::remote::RemoteArgs;
 use crate::request::{DownloadLimits, Purpose};
@@ -108,6 +109,12 @@ impl FetchArgs {
         for id in &ids {
             task.catalog.get(id)?;
         }
+        let mut recalled = Vec::new();
+        for id in &ids {
+            let options = prep_app::recalled_for_fetch(&task, id)?;
+            recalled.push((id.as_str(), options.into_iter().map(option_text).collect()));
+        }
+        show_recalled(&session.printer, recalled.into_iter());
         if session.settings.remote.is_none() && !self.keep_going {
             prep_app::require_credentials_for(&task, &ids)?;
         }

@@ -89,6 +89,7 @@ impl PushArgs {
         // A set may contain competitions that are not prepared. A competition that the user names must be prepared.
         let required = |id: &&String| ids.is_empty() || self.selection.ids.contains(id);
         if let Some(id) = absent.iter().find(required) {
+            task.catalog.get(id)?;
             return Err(prep_app::not_prepared(id).into());
         }
         if !absent.is_empty() {

@@ -106,8 +106,10 @@ fn errors(session: &CliSession, errors: Vec<prep_app::Error>) -> Exit {
 /// Asks for confirmation. Returns an error if stdin is not a terminal.
 fn confirmed(session: &CliSession, bytes: &str) -> Result<bool, CliError> {
     if !std::io::stdin().is_terminal() {
-        return Err(CliError::new(Exit::No, "nothing was removed")
-            .help("use --yes to remove without confirmation"));
+        let message = "nothing was removed, because stdin is not a terminal";
+        return Err(
+            CliError::new(Exit::No, message).help("use --yes to remove without confirmation")
+        );
     }
     let question = format!("remove these data and free {bytes} on disk? [y/N]");
     session.printer.message(question);

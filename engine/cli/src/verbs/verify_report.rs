@@ -78,6 +78,12 @@ impl VerifyReportArgs {
         let faults = log.iter().flat_map(|log| &log.faults);
         let faults: Vec<String> = faults.map(|fault| format!("the log: {fault}")).collect();
         show(session, &claims, &faults)?;
+        for line in log.iter().flat_map(|log| &log.partial) {
+            session.printer.warning(format!(
+                "the log: line {line} is partially written, because a process was killed or the system lost power; \
+                 a grading may be missing"
+            ));
+        }
         if let Some(unchained @ 1..) = log.as_ref().map(|log| log.unchained) {
             let lines = units::count(unchained as u64, "line");
             let text = format!(

@@ -124,7 +124,7 @@ fn advice(detector: &str) -> &'static str {
 /// An error that prevents a search.
 #[derive(Debug, Error)]
 pub enum LeaksError {
-    #[error("cannot read {}", path.display())]
+    #[error("cannot {} {}", cause.action(), path.display())]
     Read {
         path: PathBuf,
         #[source]

@@ -53,6 +53,32 @@ impl CloudCredentials {
     }
 }
 
+/// Variables that contain or name credentials. Other variables are settings.
+const NAMED_CREDENTIALS: [&str; 14] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_SERVICE_ACCOUNT",
+    "GOOGLE_SERVICE_ACCOUNT_PATH",
+    "GOOGLE_SERVICE_ACCOUNT_KEY",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_SAS_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_CLIENT_SECRET",
+    "AZURE_FEDERATED_TOKEN_FILE",
+    "AZURE_USE_AZURE_CLI",
+];
+
+impl CloudCredentials {
+    /// Returns whether the user named credentials. Otherwise a cloud store requests those of the machine's role.
+    fn are_named(&self) -> bool {
+        let mut names = self.0.iter().map(|(name, _)| name);
+        names.any(|name| NAMED_CREDENTIALS.contains(&name.as_str()))
+    }
+}
+
 impl fmt::Debug for CloudCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&String> = self.0.iter().map(|(name, _)| name).collect();
@@ -62,10 +88,13 @@ impl fmt::Debug for CloudCredentials {
 
 /// Builds a cloud store. The builders of `object_store` have no common trait, so this is a macro.
 macro_rules! cloud_store {
-    ($builder:expr) => {{
+    ($builder:expr, $credentials:expr) => {{
         let builder = $builder.with_retry(retry_config());
         builder.clone().build().and_then(|store| {
-            let typed = DebugCredentials(Arc::clone(store.credentials()));
+            let typed = DebugCredentials {
+                provider: Arc::clone(store.credentials()),
+                are_named: $credentials.are_named(),
+            };
             let store = builder.with_credentials(Arc::new(typed)).build()?;
             Ok(Arc::new(store) as Arc<dyn ObjectStore>)
         })
@@ -184,18 +213,20 @@ impl Address {
                     ));
                 }
                 let options = client_options().with_allow_http(endpoint.is_some());
-                cloud_store!(builder.with_client_options(options)).map_err(unusable)?
+                cloud_store!(builder.with_client_options(options), credentials).map_err(unusable)?
             }
             ObjectStoreScheme::GoogleCloudStorage => {
                 let builder = GoogleCloudStorageBuilder::new().with_url(url);
                 let builder =
                     credentials.configure(builder, GoogleCloudStorageBuilder::with_config);
-                cloud_store!(builder.with_client_options(client_options())).map_err(unusable)?
+                cloud_store!(builder.with_client_options(client_options()), credentials)
+                    .map_err(unusable)?
             }
             ObjectStoreScheme::MicrosoftAzure => {
                 let builder = MicrosoftAzureBuilder::new().with_url(url);
                 let builder = credentials.configure(builder, MicrosoftAzureBuilder::with_config);
-                cloud_store!(builder.with_client_options(client_options())).map_err(unusable)?
+                cloud_store!(builder.with_client_options(client_options()), credentials)
+                    .map_err(unusable)?
             }
             ObjectStoreScheme::Http => {
                 if plain(&self.0) && !is_here(&self.0) {
@@ -227,17 +258,21 @@ impl fmt::Debug for Address {
 /// Marks errors of a cloud's credential provider as [`NoCredentials`]. Without this mark, an error of `object_store` does
 /// not show whether the credentials are missing or the network is unreachable.
 #[derive(Debug)]
-struct DebugCredentials<C>(Arc<dyn CredentialProvider<Credential = C>>);
+struct DebugCredentials<C> {
+    provider: Arc<dyn CredentialProvider<Credential = C>>,
+    are_named: bool,
+}
 
 #[async_trait]
 impl<C: fmt::Debug + Send + Sync> CredentialProvider for DebugCredentials<C> {
     type Credential = C;
 
     async fn get_credential(&self) -> object_store::Result<Arc<C>> {
-        let got = self.0.get_credential().await;
-        got.map_err(|error| object_store::Error::Unauthenticated {
+        let got = self.provider.get_credential().await;
+        let are_named = self.are_named;
+        got.map_err(|source| object_store::Error::Unauthenticated {
             path: String::new(),
-            source: Box::new(NoCredentials(error)),
+            source: Box::new(NoCredentials { source, are_named }),
         })
     }
 }

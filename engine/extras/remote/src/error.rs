@@ -46,6 +46,9 @@ pub enum RemoteError {
         remedy: Option<Remedy>,
     },
 
+    #[error("no credentials for the remote {remote} were found")]
+    NoCredentials { remote: String },
+
     #[error(
         "the remote {remote} rejects the credentials: they are wrong, expired, revoked, or do not permit this request"
     )]
@@ -89,9 +92,24 @@ impl RemoteError {
             RemoteError::NoKey { remedy, .. } => return remedy.clone(),
             RemoteError::Clock { .. } => "set this machine's clock, for example with NTP",
             RemoteError::NoBucket { .. } => "create the bucket or directory, or fix the address",
+            RemoteError::NoCredentials { remote } => match remote.split(':').next() {
+                Some("gs") => {
+                    "set GOOGLE_APPLICATION_CREDENTIALS to a key file, or run `gcloud auth application-default login`; if you did, \
+                     check the network"
+                }
+                Some("az" | "azure") => {
+                    "set AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY, or run on a machine whose identity may use the container"
+                }
+                _ => {
+                    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, write both to ~/.aws/credentials, or run on a machine whose \
+                     role may use the bucket"
+                }
+            },
+            RemoteError::Refused { .. } => {
+                "check the variables or the file with the credentials, and the permissions of their account"
+            }
             RemoteError::Address { .. }
             | RemoteError::Overloaded { .. }
-            | RemoteError::Refused { .. }
             | RemoteError::Failed { .. } => return None,
         };
         Some(words.into())
@@ -139,9 +157,14 @@ const NO_BUCKET_CODES: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
 /// Phrases in the bodies of servers that have no error code for a full disk.
 const FULL_PHRASES: [&str; 3] = ["no free volumes", "no writable volumes", "no space left"];
 
+/// A cloud's credential provider failed.
 #[derive(Debug, thiserror::Error)]
 #[error("no credentials")]
-pub(crate) struct NoCredentials(#[source] pub(crate) object_store::Error);
+pub(crate) struct NoCredentials {
+    pub(crate) source: object_store::Error,
+    /// Whether the user named credentials. Otherwise the provider requested those of the machine's role.
+    pub(crate) are_named: bool,
+}
 
 /// The parts of a server's response that an error of `object_store` contains.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -198,7 +221,8 @@ struct ErrorParts {
     texts: Vec<String>,
     transport: Option<HttpErrorKind>,
     io: Option<ErrorKind>,
-    has_no_credentials: bool,
+    /// The value of [`NoCredentials::are_named`].
+    missing_are_named: Option<bool>,
 }
 
 impl ErrorParts {
@@ -207,7 +231,7 @@ impl ErrorParts {
             texts: Vec::new(),
             transport: None,
             io: None,
-            has_no_credentials: false,
+            missing_are_named: None,
         };
         for cause in prep_core::causes(error) {
             if let Some(cause) = cause.downcast_ref::<HttpError>() {
@@ -218,7 +242,9 @@ impl ErrorParts {
             {
                 parts.io = Some(cause.kind());
             }
-            parts.has_no_credentials |= cause.is::<NoCredentials>();
+            if let Some(cause) = cause.downcast_ref::<NoCredentials>() {
+                parts.missing_are_named = Some(cause.are_named);
+            }
             parts.texts.push(cause.to_string());
         }
         parts
@@ -257,7 +283,11 @@ pub(crate) fn classify(remote: &str, error: &object_store::Error, writing: bool)
     match answer.status {
         _ if answer.has_code(&CLOCK_CODES) => RemoteError::Clock { remote },
         _ if answer.has_code(&NO_BUCKET_CODES) => RemoteError::NoBucket { remote },
-        _ if parts.has_no_credentials || answer.has_code(&CREDENTIAL_CODES) => {
+        _ if parts.missing_are_named == Some(false) => RemoteError::NoCredentials { remote },
+        None if parts.missing_are_named.is_some() && parts.transport.is_some() => {
+            from_io_error(remote, &parts, writing)
+        }
+        _ if parts.missing_are_named.is_some() || answer.has_code(&CREDENTIAL_CODES) => {
             RemoteError::Refused { remote }
         }
         status if is_denied || matches!(status, Some(401 | 403)) => {
@@ -430,6 +460,42 @@ mod tests {
             };
             let message = classify("r", &error, true).to_string();
             assert!(message.contains(expected), "{kind:?}: {message}");
+        }
+    }
+
+    /// Only the role of the machine is requested without a setting, so its failure means that there are no credentials.
+    #[test]
+    fn failures_of_a_credential_provider_are_classified() {
+        let connect = || {
+            let kind = HttpErrorKind::Connect;
+            HttpError::new(kind, std::io::Error::other("refused")).into()
+        };
+        type Cause = Box<dyn std::error::Error + Send + Sync>;
+        for (are_named, source, expected) in [
+            (false, connect() as Cause, "no credentials"),
+            (true, connect(), "cannot be reached"),
+            (
+                false,
+                Box::new(answered("404 Not Found: ")),
+                "no credentials",
+            ),
+            (
+                true,
+                Box::new(answered("400 Bad Request: ")),
+                "rejects the credentials",
+            ),
+        ] {
+            let source = object_store::Error::Generic {
+                store: "S3",
+                source,
+            };
+            let error = object_store::Error::Unauthenticated {
+                path: String::new(),
+                source: Box::new(NoCredentials { source, are_named }),
+            };
+            let found = classify("s3://b", &error, false);
+            assert!(found.to_string().contains(expected), "{found}");
+            assert!(found.remedy().is_some(), "{found}");
         }
     }
 

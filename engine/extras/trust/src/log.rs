@@ -153,6 +153,19 @@ impl LogWriter {
         }
     }
 
+    /// Returns whether the last line is partially written, for example because the system lost power. The next grading keeps
+    /// this line, and begins a new one.
+    pub fn ends_partially(&self) -> bool {
+        let last = || -> io::Result<u8> {
+            let mut file = File::open(&self.path)?;
+            file.seek(SeekFrom::End(-1))?;
+            let mut last = [0];
+            file.read_exact(&mut last)?;
+            Ok(last[0])
+        };
+        last().is_ok_and(|byte| byte != b'\n')
+    }
+
     /// Returns the path of the file that a process locks while it writes.
     fn guard(&self) -> PathBuf {
         let mut name = std::ffi::OsString::from(".");
@@ -210,6 +223,8 @@ pub struct ReadLog {
     pub unchained: usize,
     /// Contradictions between lines.
     pub faults: Vec<LogFault>,
+    /// Numbers of partially written lines, which a killed process or a power loss left. The next line covers them.
+    pub partial: Vec<usize>,
 }
 
 /// A line of a log.
@@ -249,15 +264,23 @@ impl ReadLog {
         let mut log = ReadLog::default();
         let (mut hash, mut expected, mut is_chained) = (ChainHash::default(), 1, false);
         for (line, number) in lines(text).zip(1usize..) {
-            let link: Link = serde_json::from_slice(line).unwrap_or_default();
+            let parsed = serde_json::from_slice(line);
+            let is_partial = parsed.is_err();
+            let link: Link = parsed.unwrap_or_default();
             let previous = link.previous.as_deref().and_then(ChainHash::parse);
             match (previous, link.position) {
                 (Some(previous), Some(position)) => {
                     is_chained = true;
+                    // If the next line does not have the hash of a partial line, this line was cut later.
+                    if previous != hash && log.partial.last() == Some(&(number - 1)) {
+                        log.partial.pop();
+                        log.faults.push(LogFault::Unchained { line: number - 1 });
+                    }
                     log.check(number, (expected, position), previous == hash);
                     // Continue with the hash and the position that the line states. So each contradiction is reported once.
                     (hash, expected) = (previous, position);
                 }
+                _ if is_chained && is_partial => log.partial.push(number),
                 _ if is_chained => log.faults.push(LogFault::Unchained { line: number }),
                 _ => log.unchained += 1,
             }
@@ -452,6 +475,34 @@ mod tests {
         assert_eq!((log.unchained, log.faults.len()), (3, 0));
         let edited = text.replace("\"score\":1", "\"score\":3");
         assert_eq!(ReadLog::parse(edited.as_bytes()).faults.len(), 1);
+    }
+
+    /// The next grading neither extends nor removes the line. Its hash covers the line, so a later cut is a contradiction.
+    #[test]
+    fn a_partially_written_line_stays_and_is_covered() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("grades.jsonl");
+        let writer = LogWriter::new(path.clone(), "a");
+        assert!(!writer.ends_partially());
+        writer.append(fields(1)).unwrap();
+        writer.append(fields(2)).unwrap();
+        assert!(!writer.ends_partially());
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, &text[..text.len() - 20]).unwrap();
+        let writer = LogWriter::new(path.clone(), "a");
+        assert!(writer.ends_partially());
+        writer.append(fields(3)).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let log = ReadLog::parse(text.as_bytes());
+        assert_eq!(
+            (log.faults.as_slice(), log.partial),
+            ([].as_slice(), vec![2])
+        );
+        let lines: Vec<&str> = text.lines().collect();
+        let cut = [lines[0], &lines[1][..30], lines[2]].join("\n");
+        let log = ReadLog::parse(cut.as_bytes());
+        assert!(log.faults.contains(&LogFault::Unchained { line: 2 }));
+        assert!(log.partial.is_empty());
     }
 
     /// A process that may only read the log, for example an agent, cannot stop gradings: it can lock the log, but not the

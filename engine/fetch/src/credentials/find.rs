@@ -46,7 +46,7 @@ pub fn find_credentials(
     let is_notebook =
         variable("KAGGLE_KERNEL_RUN_TYPE").is_some() && variable("KAGGLE_DATA_PROXY_URL").is_some();
     if is_notebook && let Some(path) = variable("KAGGLE_API_V1_TOKEN") {
-        search.file(Path::new(&path), token);
+        search.file(Path::new(&path), token, NO_TOKEN);
     }
     if let Some(text) = variable("KAGGLE_API_TOKEN") {
         match token_file(&text, environment.home) {
@@ -56,7 +56,7 @@ pub fn find_credentials(
                     let path = path.clone();
                     search.defective(CredentialsError::Unreadable { path, cause });
                 }
-                search.file(&path, token);
+                search.file(&path, token, NO_TOKEN);
             }
             None => search.add(Origin::Variables("KAGGLE_API_TOKEN"), token(&text)),
         }
@@ -67,7 +67,7 @@ pub fn find_credentials(
     dirs.splice(after_home..after_home, config_dir.clone());
     for dir in &dirs {
         for name in ["access_token", "access_token.txt"] {
-            search.file(&dir.join(name), token);
+            search.file(&dir.join(name), token, NO_TOKEN);
         }
     }
     let (username, key) = (variable("KAGGLE_USERNAME"), variable("KAGGLE_KEY"));
@@ -81,14 +81,18 @@ pub fn find_credentials(
     search.add(Origin::Variables("KAGGLE_USERNAME and KAGGLE_KEY"), pair);
     for dir in config_dir.iter().chain(environment.config_dirs) {
         let parse = |text: &str| json(text, user_of_pair, key_of_pair);
-        search.file(&dir.join("kaggle.json"), parse);
+        let lacks = "contains no `username` with `key`";
+        search.file(&dir.join("kaggle.json"), parse, lacks);
     }
     for dir in &dirs {
         let path = dir.join("credentials.json");
-        search.file(&path, |text| login(&path, text));
+        let parse = |text: &str| login(&path, text);
+        search.file(&path, parse, "contains no `refresh_token`");
     }
     search.end(username.is_some(), key.is_some(), dirs)
 }
+
+const NO_TOKEN: &str = "contains no token";
 
 /// Returns the path in `KAGGLE_API_TOKEN`, if its value is a path instead of a token.
 fn token_file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
@@ -109,18 +113,34 @@ struct Search {
     /// Later places that also contain credentials.
     others: Vec<Origin>,
     warnings: Vec<String>,
+    /// The files without credentials, each with the reason.
+    skipped: Vec<String>,
     /// The error of the first defective place before the credentials that were found.
     defect: Option<CredentialsError>,
 }
 
 impl Search {
-    /// Adds the credentials in a file, if the file exists.
-    fn file(&mut self, path: &Path, read: impl FnOnce(&str) -> ParsedCredentials) {
+    /// Adds the credentials in a file, if the file exists. `lacks` describes a file without credentials.
+    fn file(
+        &mut self,
+        path: &Path,
+        read: impl FnOnce(&str) -> ParsedCredentials,
+        lacks: &'static str,
+    ) {
         let origin = Origin::File(path.to_path_buf());
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let is_first = self.found.is_none();
-                self.add(origin, read(&text));
+                let parsed = read(&text);
+                if matches!(parsed, Ok(None)) {
+                    let reason = if text.trim().is_empty() {
+                        "is empty"
+                    } else {
+                        lacks
+                    };
+                    self.skipped.push(format!("{origin} {reason}"));
+                }
+                self.add(origin, parsed);
                 if is_first && self.found.is_some() {
                     self.warnings.extend(readable_by_others(path));
                 }
@@ -178,7 +198,10 @@ impl Search {
             None => Err(match (self.defect, half) {
                 (Some(defect), _) => defect,
                 (None, Some((set, missing))) => CredentialsError::Half { set, missing },
-                (None, None) => CredentialsError::Missing(dirs),
+                (None, None) => CredentialsError::Missing {
+                    dirs,
+                    skipped: self.skipped,
+                },
             }),
         }
     }

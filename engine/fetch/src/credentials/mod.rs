@@ -114,8 +114,13 @@ impl From<KaggleCredentials> for FoundCredentials {
 #[derive(Debug, Error)]
 #[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum CredentialsError {
-    #[error("no Kaggle credentials")]
-    Missing(Vec<PathBuf>),
+    #[error("no Kaggle credentials{}", in_skipped(.skipped))]
+    Missing {
+        /// The directories that were searched.
+        dirs: Vec<PathBuf>,
+        /// The files that exist but contain no credentials, each with the reason.
+        skipped: Vec<String>,
+    },
     #[error("{set} is set, but {missing} is not")]
     Half {
         set: &'static str,
@@ -138,7 +143,7 @@ impl CredentialsError {
     /// Returns an action that the user can take.
     pub fn remedy(&self) -> Option<Remedy> {
         Some(match self {
-            CredentialsError::Missing(dirs) => format!(
+            CredentialsError::Missing { dirs, .. } => format!(
                 "create an API token at https://www.kaggle.com/settings/api, then set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and \
                  KAGGLE_KEY, or save it as {}",
                 files(dirs)
@@ -148,8 +153,23 @@ impl CredentialsError {
             CredentialsError::Malformed { .. } => {
                 "create an API token at https://www.kaggle.com/settings/api".into()
             }
-            CredentialsError::Unreadable { .. } => return None,
+            CredentialsError::Unreadable { cause, .. } => match cause.kind() {
+                std::io::ErrorKind::PermissionDenied => {
+                    "make this file and its directory readable for this user, with `chmod` or `chown`, or remove the file".into()
+                }
+                std::io::ErrorKind::NotFound => {
+                    "set KAGGLE_API_TOKEN to a token, or to the path of an existing file".into()
+                }
+                _ => return None,
+            },
         })
+    }
+}
+
+fn in_skipped(skipped: &[String]) -> String {
+    match skipped {
+        [] => String::new(),
+        skipped => format!(": {}", skipped.join("; ")),
     }
 }
 

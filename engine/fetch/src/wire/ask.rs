@@ -44,7 +44,11 @@ pub(crate) fn unexpected(url: &Url) -> Stop {
 fn may_be_of_protocol(stop: &Stop) -> bool {
     matches!(
         stop,
-        Stop::Absent(_) | Stop::Trouble(Trouble::Unreachable { .. } | Trouble::Stalled { .. }, _)
+        Stop::Absent(_)
+            | Stop::Trouble(
+                Trouble::Unreachable { .. } | Trouble::Proxy { .. } | Trouble::Stalled { .. },
+                _
+            )
     )
 }
 

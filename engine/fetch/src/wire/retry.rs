@@ -74,9 +74,15 @@ impl Retry {
                 kept: kept(),
             })
         };
-        if let Trouble::Certificate { host, cause } = trouble {
-            return Err(FetchError::Certificate { host, cause });
-        }
+        let trouble = match trouble {
+            Trouble::Certificate { host, cause } => {
+                return Err(FetchError::Certificate { host, cause });
+            }
+            Trouble::Proxy { host, proxy, cause } => {
+                return Err(FetchError::Proxy { host, proxy, cause });
+            }
+            trouble => trouble,
+        };
         if matches!(trouble, Trouble::Address { .. }) {
             self.addresses += 1;
             return match self.addresses < MAX_NEW_ADDRESSES {

@@ -4,6 +4,7 @@
 //! that has never responded usually does not exist, so requests to it fail soon.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use crate::error::{FetchError, Trouble, rejected_certificate, transport_cause};
 use crate::options::{DownloadOptions, REPORT_SILENCE_AFTER, WaitReport};
 use crate::wire::calls::Endpoint;
 use crate::wire::location::{Addresses, host};
+use crate::wire::proxy::refusal;
 use crate::wire::retry::RateLimit;
 
 /// The timeout is short, so that an unreachable host is reported soon.
@@ -55,6 +57,9 @@ impl Shared {
         let setup = |cause: String| FetchError::Setup { cause };
         let rpc = options.rpc_endpoint.as_deref();
         let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol).map_err(setup)?;
+        if let Some(proxies) = &options.proxies {
+            proxies.find(&options.endpoint)?;
+        }
         let no_threads = |error: std::io::Error| {
             setup(format!(
                 "the system cannot start another thread: {}",
@@ -129,6 +134,22 @@ impl Drop for Shared {
     }
 }
 
+/// Checks the file that `SSL_CERT_FILE` names. The verifier of certificates ignores a file that it cannot use.
+///
+/// # Errors
+/// [`FetchError::CertificateFile`] if the file cannot be read, or contains no certificate.
+pub fn check_certificate_file(path: &Path) -> Result<(), FetchError> {
+    let reason = match std::fs::read(path) {
+        Ok(text) if text.windows(PEM_START.len()).any(|part| part == PEM_START) => return Ok(()),
+        Ok(_) => "contains no certificate".to_owned(),
+        Err(error) => format!("cannot be read: {error}"),
+    };
+    let path = path.to_path_buf();
+    Err(FetchError::CertificateFile { path, reason })
+}
+
+const PEM_START: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
 /// Creates an HTTP/1.1 client. With HTTP/2, all ranges would share one TCP connection, whose speed may be limited.
 ///
 /// The callers of [`send`] follow redirects, because they know which hosts may receive credentials.
@@ -150,10 +171,9 @@ fn client(options: &DownloadOptions) -> Result<Client, FetchError> {
         .tcp_nodelay(true)
         .connect_timeout(options.stall.min(CONNECT_TIMEOUT))
         .pool_max_idle_per_host(options.connections);
-    let builder = if options.proxies {
-        builder
-    } else {
-        builder.no_proxy()
+    let builder = match options.proxies {
+        Some(_) => builder,
+        None => builder.no_proxy(),
     };
     builder.build().map_err(|error| FetchError::Setup {
         cause: error.to_string(),
@@ -189,14 +209,29 @@ pub(crate) async fn send(
             shared.contacts.record_answer(&host);
             Ok(answer)
         }
-        Some(Ok(Err(error))) => Err(match rejected_certificate(&error) {
-            Some(cause) => Trouble::Certificate { host, cause },
-            None => Trouble::Unreachable {
-                unanswered: failed(&host),
-                host,
-                cause: transport_cause(error),
-            },
-        }),
+        Some(Ok(Err(error))) => {
+            if let Some(cause) = rejected_certificate(&error) {
+                return Err(Trouble::Certificate { host, cause });
+            }
+            let unanswered = failed(&host);
+            let proxies = shared.options.proxies.as_ref();
+            Err(
+                match (proxies.and_then(|all| all.of(url)), refusal(&error)) {
+                    // A proxy that has connected to this host before may do so again.
+                    (Some(proxy), Some(cause)) if unanswered.is_some() => {
+                        Trouble::Proxy { host, proxy, cause }
+                    }
+                    (proxy, _) => Trouble::Unreachable {
+                        host: match proxy {
+                            Some(proxy) => format!("{host} through the proxy {proxy}"),
+                            None => host,
+                        },
+                        cause: transport_cause(error),
+                        unanswered,
+                    },
+                },
+            )
+        }
         Some(Err(_)) | None => Err(Trouble::Stalled {
             unanswered: failed(&host),
             host,

@@ -45,7 +45,6 @@ pub fn options(endpoint: &str) -> DownloadOptions {
         attempts: 4,
         backoff: Duration::from_millis(5),
         patience: Duration::from_secs(3),
-        proxies: false,
         ..DownloadOptions::default()
     }
 }

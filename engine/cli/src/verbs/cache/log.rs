@@ -44,13 +44,12 @@ impl RunLogArgs {
         runs.retain(|run| numbers.is_empty() || numbers.contains(&run.number));
         let is_logged = |id: &String| runs.iter().any(|run| run.selected.contains(id));
         if let Some(id) = ids.iter().find(|id| !is_logged(id)) {
-            let logged = runs.iter().flat_map(|run| &run.selected);
-            let near = prep_spec::nearest(id, logged.map(String::as_str));
+            session.catalog()?.get(id)?;
             let error = CliError::new(
                 Exit::Input,
                 format!("no run in the log contains the competition `{id}`"),
             );
-            return Err(error.help("`prep cache log` lists the runs").suggest(near));
+            return Err(error.help("`prep cache log` lists the runs"));
         }
         runs.retain(|run| ids.is_empty() || run.selected.iter().any(|id| ids.contains(id)));
         for run in &mut runs {

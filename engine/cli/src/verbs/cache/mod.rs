@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use prep_app::reasons::{self, StatedReason};
 use prep_app::{Difference, Rerun, RerunPlace, RerunResult, RerunStep};
-use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
+use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport, ownership};
 use prep_core::{Failure, chain, units};
 use serde_json::{Value, json};
 
@@ -143,6 +143,13 @@ fn stat(session: &CliSession, store: &Store) -> VerbResult {
     };
     let text = || format!("{}\n\n{}", store.root().display(), stat_table(&stat));
     session.printer.show(json, text)?;
+    if let Some(first) = stat.unreadable.first() {
+        let described = ownership(first).unwrap_or_else(|| first.display().to_string());
+        session.printer.warning(format!(
+            "directories that you may not list, whose files are not counted: {}; {described}",
+            stat.unreadable.len()
+        ));
+    }
     Ok(Exit::Success)
 }
 
@@ -279,6 +286,10 @@ fn gc(session: &CliSession, store: &Store, options: &GcOptions) -> VerbResult {
     };
     let text = || gc_text(&report, options.dry_run);
     session.printer.show(json, text)?;
+    if options.max_size.is_none() && options.keep_days.is_none() {
+        let text = "without --max-size or --keep-days, only files that no result uses are removed";
+        session.printer.message(text);
+    }
     for error in &report.failed {
         let error = CliError::new(Exit::Machine, chain(error));
         session.printer.error(&error);
