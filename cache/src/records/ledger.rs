@@ -356,7 +356,7 @@ impl HistoryScope {
     }
 }
 
-/// Returns the absolute path, without symbolic links in the part that exists.
+/// Returns the absolute path. Resolves symbolic links in the part of the path that exists.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for existing in absolute.ancestors() {

@@ -223,7 +223,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
         .saturating_add(nanoseconds)
 }
 
-/// Converts a time to nanoseconds since 1970, 0 for earlier times.
+/// Converts a time to nanoseconds since 1970. Returns 0 for a time before 1970.
 fn nanoseconds_of(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)

@@ -534,7 +534,8 @@ mod forget_tests {
 
     type Done = Result<(), Box<dyn std::error::Error>>;
 
-    /// Records a run of a competition whose steps have these contents. Returns the objects.
+    /// Records a run of `competition` with one step for each of `steps`. Each string is the name of the step and the
+    /// content of the step's only output. Returns the objects.
     fn run(store: &Store, competition: &str, steps: &[&str]) -> Result<Vec<Digest>, StoreError> {
         let mut history = History::default();
         let mut objects = Vec::new();

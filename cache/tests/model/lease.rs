@@ -129,7 +129,7 @@ impl State {
         self.files.retain(|file| file.name != name);
     }
 
-    /// Removes the file of a process. The next one has a new name, which no process refers to yet.
+    /// Removes the file of a process. The next file of this process gets a new name, which no process refers to yet.
     fn withdraw(&mut self, number: usize) {
         self.remove(number);
         for file in self.files.iter_mut().filter(|file| file.holder == number) {
