@@ -19,7 +19,8 @@ struct Budget {
     changed: Condvar,
 }
 
-/// The free memory, and a first-in, first-out queue of claims, so that small claims cannot delay a large one forever.
+/// The free memory, and a queue of claims. Claims are served in order of arrival, so small claims cannot delay a large
+/// claim forever.
 #[derive(Debug)]
 struct FreeMemory {
     bytes: u64,
