@@ -349,7 +349,8 @@ impl SearchedAnswers {
         Ok(None)
     }
 
-    /// Returns the id column, or the column that contains the most ids of test items.
+    /// Returns the id column. If the table does not have it, returns the column that contains the most ids of test
+    /// items.
     fn key(&self, table: &dyn TableReader, names: &[String]) -> Result<Option<usize>> {
         if let Some(key) = names.iter().position(|name| *name == self.id) {
             return Ok(Some(key));
