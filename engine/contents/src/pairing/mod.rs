@@ -221,7 +221,7 @@ fn count_pairs_and_moves<D>(
     paired.elsewhere = elsewhere.take(2).copied().collect();
 }
 
-/// Returns the rows at the first `count` of these positions, which are sorted.
+/// Returns the rows at the first `count` positions of `places`, which must be sorted.
 fn first(table: &dyn TableReader, places: &[u64], count: usize) -> Result<Vec<Row>> {
     let mut wanted = places.iter().copied().take(count).peekable();
     let mut found = Vec::new();
@@ -250,7 +250,7 @@ fn for_each_row(
     Ok(())
 }
 
-/// Visits the rows at these positions, which are sorted, until `visit` returns `false`.
+/// Visits the rows at the positions `places`, which must be sorted, until `visit` returns `false`.
 fn each_at(
     table: &dyn TableReader,
     places: &[u64],
