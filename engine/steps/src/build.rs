@@ -712,8 +712,8 @@ fn containing_archive(path: &str) -> &str {
     found
 }
 
-/// Joins the path of an output, or of a member of an archive, to its section or to the archive. Keeps `./`, as in
-/// `public/./`, because without it two inputs of the step `publish` could get the same name.
+/// Joins the path `inner` to `outer`. `outer` is the section of an output, or the archive of a member. Keeps `./`, as
+/// in `public/./`, because without it two inputs of the step `publish` could get the same name.
 fn join(outer: &str, inner: &str) -> String {
     format!("{outer}/{inner}")
 }

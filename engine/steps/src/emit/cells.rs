@@ -85,7 +85,7 @@ enum CellSource {
     Value,
 }
 
-/// Returns the error for a column whose type tables do not have, with its place in the query.
+/// Returns the error for a column whose type tables cannot store. The error contains the column's place in the query.
 fn unwritable(query: &Query, column: &ResultColumn) -> StepError {
     let kind = match &column.source {
         ColumnSource::Values(data_type) => {
@@ -414,8 +414,8 @@ pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
     Ok(origins.values())
 }
 
-/// Returns whether all rows have the same value, by comparing each row with the next. 0.0 and -0.0 differ, because they
-/// are written differently.
+/// Returns whether all rows have the same value. Compares each row with the next. 0.0 and -0.0 differ, because they are
+/// written differently.
 fn has_single_value(array: &ArrayRef) -> bool {
     let rest = array.len().saturating_sub(1);
     array.slice(0, rest) == array.slice(array.len() - rest, rest)

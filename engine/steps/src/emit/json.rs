@@ -254,7 +254,8 @@ fn json_value(cell: &Cell<'_>) -> Result<JsonValue, StepError> {
     })
 }
 
-/// Tables and JSON write infinity differently, so the JSON parser cannot be used.
+/// Parses a floating-point number of a table. Tables and JSON write infinity differently, so the JSON parser cannot be
+/// used.
 fn float(text: &[u8]) -> Result<f64, StepError> {
     let text = std::str::from_utf8(text).map_err(StepError::internal)?;
     text.parse().map_err(StepError::internal)

@@ -129,7 +129,7 @@ fn similar_pattern(pattern: &str, path: &str) -> Option<String> {
         return None;
     }
     if existing.len() == wanted.len() + 1 {
-        // For example, the name of an archive.
+        // `first` is the additional directory, for example the name of an archive.
         let (first, rest) = path.split_once('/')?;
         let found = similar_pattern(pattern, rest)?;
         return Some(format!("{first}/{found}"));

@@ -302,9 +302,9 @@ impl Manifest {
         }
     }
 
-    /// Writes a manifest that marks the tree as incomplete, before any file is written. The manifest lists the new
-    /// `directories`, so that the next publication recognises them as published after an interruption. All other values
-    /// come from `before`, the earlier manifest.
+    /// Writes a manifest that marks the tree as incomplete. Call this before any file is written. The manifest lists
+    /// the new `directories`. If the publication is interrupted, the next publication then recognises them as
+    /// published. All other values come from `before`, the earlier manifest.
     pub(super) fn begin(
         publish: &Publish,
         key: Digest,
