@@ -514,7 +514,7 @@ pub struct Offer {
     pub competition: String,
     /// Name of the step within its competition.
     pub step: String,
-    /// Objects of `entry` that the step received as inputs and passed on. The step did not create them.
+    /// Objects of the inputs of the step. The step passed on those that `entry` also contains, and did not create them.
     pub given: Vec<Digest>,
 }
 

@@ -50,7 +50,7 @@ impl Threads {
         }
     }
 
-    /// Returns a handle to the same budget with a separate usage counter.
+    /// Returns another handle to the same budget. The new handle has a separate usage counter.
     pub fn with_own_counter(&self) -> Threads {
         Threads {
             free: Arc::clone(&self.free),

@@ -19,7 +19,7 @@ pub fn empty_store() -> Result<(TempDir, Store), Box<dyn Error>> {
     Ok((dir, store))
 }
 
-/// Opens a second handle, as another process would, with its own set of verified objects.
+/// Opens a second handle. Like the handle of another process, it has a separate set of verified objects.
 pub fn second_handle(store: &Store) -> Result<Store, Box<dyn Error>> {
     Ok(Store::open(store.root())?)
 }

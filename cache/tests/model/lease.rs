@@ -59,7 +59,7 @@ enum Next {
     List,
     /// The files to read, and the processes found so far that only request the lock.
     Examine(Vec<usize>, Vec<usize>),
-    /// Renames the file of a dead holder: its name, the heartbeat in it, and the lists of `Examine`.
+    /// Renames the file of a dead holder. Fields: the file's name, the heartbeat in it, and the fields of `Examine`.
     Rename(usize, u8, Vec<usize>, Vec<usize>),
     /// Compares the heartbeat in the renamed file with the earlier one. Same fields as `Rename`.
     Compare(usize, u8, Vec<usize>, Vec<usize>),

@@ -324,7 +324,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The content that this process last read in the lease file of another process, and since when the file has had it.
+/// The content that this process last read in the lease file of another process, and when it first read this content.
 #[derive(Clone, Debug)]
 struct LastContent {
     content: Vec<u8>,
