@@ -46,7 +46,7 @@ pub struct Claim {
     bytes: u64,
 }
 
-/// The claim of a running step. The step can exchange its claim for all memory.
+/// The claim of a running step. The step can replace it by a claim of all memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StepClaim(Arc<Mutex<Option<Claim>>>);
 
@@ -97,7 +97,7 @@ impl Memory {
         }
     }
 
-    /// Returns a handle to the same budget with a separate counter of claimed memory.
+    /// Returns another handle to the same budget. The new handle has a separate counter of claimed memory.
     pub fn with_own_counter(&self) -> Memory {
         Memory {
             counter: Arc::default(),

@@ -147,8 +147,8 @@ impl KeyRecord {
 }
 
 impl Resolution {
-    /// Returns the fields in which the key record of a node differs from that of the last publication. Leaves out the inputs
-    /// of a node whose inputs are not known yet.
+    /// Returns the fields in which the key record of a node differs from that of the last publication. If the inputs of
+    /// the node are not known yet, leaves out the fields of the inputs.
     pub fn changes(&self, graph: &Graph, id: NodeId, published: &LastSteps) -> Vec<Change> {
         let node = graph.node(id);
         let Some(before) = published.get(&node.name) else {
