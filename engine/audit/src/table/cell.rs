@@ -237,7 +237,7 @@ fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
         let text = std::str::from_utf8(text).ok()?;
         Some(text.parse::<f32>().ok()? == value as f32)
     };
-    // A double with many digits that equals a single was converted from it.
+    // If a double with many digits equals a single-precision number, it was converted from this number.
     let was_single = f64::from(long as f32) == long && digits(theirs).max(digits(ours)) > 9;
     let is_short = digits(short) <= 9 && (digits(short) >= 6 || was_single);
     if is_short && single(short, long) == Some(true) {

@@ -1,4 +1,5 @@
-//! Finds files of the audited tree with the content of a different file of prep's own tree, for example two swapped images.
+//! Finds files of the audited tree whose content prep's own tree has at a different path, for example two swapped
+//! images.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
