@@ -62,7 +62,7 @@ pub struct Alone {
     pub examples: Vec<Row>,
 }
 
-/// Hashes of the keys of unpaired rows, with which the caller can find the rows in other files.
+/// Hashes of the keys of unpaired rows. With these hashes, the caller can find the rows in other files.
 #[derive(Debug, Clone, Default)]
 pub struct UnpairedKeys {
     pub key: String,
