@@ -7,7 +7,8 @@
 //! * `table/NAME`, or `table/train,test` for two tables that one step produces;
 //! * the path of an output, such as `public/train.csv`;
 //! * `check/NAME`, `checksum/PATH`, `description`, `expand/PATH`, `publish`;
-//! * `members`, which searches for the JSON members that queries name, and `trial`, which grades the sample submission.
+//! * `members`, which checks whether the tables have the JSON members that queries name; `trial`, which grades the
+//!   sample submission.
 //!
 //! `publish` depends on all checks and checksums, so nothing is published before they have passed.
 
@@ -39,7 +40,7 @@ pub const TRIAL_STEP: &str = "trial";
 /// The name of the step that writes `public/description.md`.
 pub const DESCRIPTION_STEP: &str = "description";
 
-/// Name of the step that searches for the JSON members that queries name.
+/// Name of the step that checks whether the tables have the JSON members that queries name.
 pub const MEMBERS_STEP: &str = "members";
 
 /// Parameters that are not part of the pipeline.

@@ -64,7 +64,7 @@ pub(crate) struct ResultLayout {
     pub columns: Vec<ColumnSchema>,
     /// Indices of the columns that copy cells of a column declared as a number.
     pub numbers: BTreeSet<usize>,
-    /// Columns that copy cells of a column declared `inferred`, with the type that pandas infers.
+    /// For each column that copies cells of a column declared `inferred`: the type that pandas infers.
     pub inferred: BTreeMap<String, ColumnType>,
     read_volume: ReadVolume,
 }

@@ -62,7 +62,7 @@ impl JsonFormat {
         }
     }
 
-    /// Appends a row as JSON. Reformats a record without parsing it if possible, because this is faster.
+    /// Appends a row as JSON. If possible, reformats a record without parsing it, because this is faster.
     fn push_row(self, row: JsonRow<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
         let style = match (self.writer, self.indent) {
             (JsonLibrary::Ujson, _) => Some(JsonStyle::Pandas),

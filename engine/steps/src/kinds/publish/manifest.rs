@@ -219,7 +219,7 @@ impl Manifest {
         self
     }
 
-    /// Returns the files of the record for a copy of the tree on another machine, as pairs of name and content. Omits
+    /// Returns the files of the record, as pairs of name and content, for a copy of the tree on another machine. Omits
     /// facts about this machine, such as paths, times and inodes. Therefore equal trees have equal records.
     pub fn for_copy(&self, data_dir: &Path) -> io::Result<[(&'static str, Vec<u8>); 2]> {
         let manifest = Manifest {
