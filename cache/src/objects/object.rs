@@ -46,7 +46,7 @@ impl Object {
         Ok(())
     }
 
-    /// Returns a handle to the same object that reads from `file`. `file` must contain a copy of the object's bytes.
+    /// Returns another handle to the same object. It reads from `file`, which must contain a copy of the object's bytes.
     pub(crate) fn copied_to(&self, file: File) -> Object {
         Object {
             digest: self.digest,

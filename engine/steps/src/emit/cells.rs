@@ -85,7 +85,8 @@ enum CellSource {
     Value,
 }
 
-/// Returns the error for a column whose type tables cannot store. The error contains the column's place in the query.
+/// Returns the error for a column with a type that tables cannot store. The error contains the column's place in the
+/// query.
 fn unwritable(query: &Query, column: &ResultColumn) -> StepError {
     let kind = match &column.source {
         ColumnSource::Values(data_type) => {
